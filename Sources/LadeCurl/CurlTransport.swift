@@ -20,7 +20,7 @@ public final class CurlTransport: Transport {
 
     /// Makes a transport and starts its thread.
     ///
-    /// - Throws: `LoadingError.invalidSetting` for a setting that cannot be used, for example a certificate file that
+    /// - Throws: `LoadingError.Kind.invalidSetting` for a setting that cannot be used, for example a certificate file that
     ///   contains no certificate.
     public convenience init(settings: TransportSettings = TransportSettings()) throws(LoadingError) {
         try self.init(settings: settings, clock: LoopClock())

@@ -35,7 +35,7 @@ public struct Harvest: Sendable {
 
         /// A file, with a journal beside it unless another one is named.
         ///
-        /// - Throws: `LoadingError.file` for a URL that names no file.
+        /// - Throws: `LoadingError.Kind.file` for a URL that names no file.
         public static func file(_ file: URL, journal: URL? = nil) throws(LoadingError) -> Destination {
             let path = try file.localPath(for: .write)
             guard let journal else { return .file(path) }

@@ -40,7 +40,7 @@ public struct Origin: Sendable, Hashable {
 
     /// The origin of an address given as text; path and query are ignored.
     ///
-    /// - Throws: `LoadingError.invalidSetting` when the text is not an absolute address with a host.
+    /// - Throws: `LoadingError.Kind.invalidSetting` when the text is not an absolute address with a host.
     public init(_ address: String) throws(LoadingError) {
         guard let url = URL(string: address.withASCIIHost, encodingInvalidCharacters: false), let origin = Origin(url)
         else {

@@ -13,7 +13,7 @@ extension Request {
     /// It copies the address, method, fields, body bytes, cache policy and time-out (as the idle time-out). Foundation
     /// keeps no order of fields and joins repeated ones by commas; here they are sorted by name.
     ///
-    /// - Throws: `LoadingError.invalidRequest` for a request without an address, one that breaks the
+    /// - Throws: `LoadingError.Kind.invalidRequest` for a request without an address, one that breaks the
     ///   rules of `Request.validate()`, or one whose body is a stream, which could be read only once.
     public init(_ urlRequest: URLRequest) throws(LoadingError) {
         guard let url = urlRequest.url else {
@@ -46,7 +46,7 @@ extension Request {
     /// Repeated fields are joined by commas, and their order is lost. Settings without an equivalent (limits, tags, the
     /// destination, time-outs other than the idle one) are left out. A whole file is passed as a body stream.
     ///
-    /// - Throws: `LoadingError.invalidRequest` for a body that is neither bytes nor a whole file.
+    /// - Throws: `LoadingError.Kind.invalidRequest` for a body that is neither bytes nor a whole file.
     public var urlRequest: URLRequest {
         get throws(LoadingError) {
             var result = URLRequest(url: url)

@@ -31,7 +31,7 @@ public final class URLSessionTransport: Transport {
     /// Makes a transport with its own session.
     ///
     /// - Parameter settings: The settings; <doc:WhatURLSessionCannotDo> lists those that a platform refuses.
-    /// - Throws: `LoadingError.invalidSetting` for a setting that the platform does not support.
+    /// - Throws: `LoadingError.Kind.invalidSetting` for a setting that the platform does not support.
     public convenience init(settings: TransportSettings = TransportSettings()) throws(LoadingError) {
         try self.init(configuration: .ephemeral, settings: settings)
     }
@@ -43,7 +43,7 @@ public final class URLSessionTransport: Transport {
     ///   - configuration: Copied. Its cache, cookie and credential stores are removed; the settings and each request
     ///     replace its time-outs, connection limit, proxies and minimum TLS version. One for background tasks is refused.
     ///   - settings: The settings of the transport.
-    /// - Throws: `LoadingError.invalidSetting` for a setting that the platform does not support.
+    /// - Throws: `LoadingError.Kind.invalidSetting` for a setting that the platform does not support.
     public init(
         configuration: URLSessionConfiguration,
         settings: TransportSettings = TransportSettings()

@@ -316,7 +316,7 @@ struct HarvestSafetyTests {
             )
         }
 
-        guard case .file(let fault) = error.kind else {
+        guard case .file(let fault) = error else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -344,7 +344,7 @@ struct HarvestSafetyTests {
             try await HarvestSample.harvest().run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
         }
 
-        guard case .file(let fault) = error.kind else {
+        guard case .file(let fault) = error else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -363,7 +363,7 @@ struct HarvestSafetyTests {
             )
         }
 
-        guard case .file(let fault) = error.kind else {
+        guard case .file(let fault) = error else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -441,7 +441,7 @@ struct HarvestSafetyTests {
             try await harvest.run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
         }
 
-        guard case .file(let fault) = error.kind else {
+        guard case .file(let fault) = error else {
             Issue.record("\(String(describing: error))")
             return
         }

@@ -122,7 +122,7 @@ struct HarvestTests {
                 to: .file(path, journal: folder.file("journal"))
             )
         }
-        guard case .file(let fault) = error.kind else {
+        guard case .file(let fault) = error else {
             Issue.record("\(String(describing: error))")
             return
         }

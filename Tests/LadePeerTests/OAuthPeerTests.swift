@@ -121,7 +121,7 @@ struct OAuthPeerTests {
             _ = try await chain.send(Request(origin + "/resource"), call: Call())
         }
 
-        guard case .authorisationFailed(let fault) = error.kind, case .signInRequired = fault.cause else {
+        guard case .authorisationFailed(let fault) = error?.kind, case .signInRequired = fault.cause else {
             Issue.record("\(String(describing: error))")
             return
         }

@@ -41,7 +41,7 @@ public struct API: Sendable {
 
     /// Makes an API from the text of an address.
     ///
-    /// - Throws: `LoadingError.invalidRequest(_:_:)` when the text is not an absolute URL with a host, or has a query
+    /// - Throws: `LoadingError.Kind.invalidRequest` when the text is not an absolute URL with a host, or has a query
     ///   or a fragment: a path cannot be appended to either.
     public init(_ baseURL: String) throws(LoadingError) {
         let url = try Request(baseURL).url
@@ -83,7 +83,7 @@ public struct API: Sendable {
     ///   - components: Further components of the path, each percent-encoded and preceded by a slash.
     ///   - query: Query items in order; one whose value is nil is left out.
     /// - Returns: An endpoint that `load(_:)` decodes to the type that the caller expects.
-    /// - Throws: `LoadingError.invalidRequest(_:_:)` for a component of the path that is empty, `.` or `..`.
+    /// - Throws: `LoadingError.Kind.invalidRequest` for a component of the path that is empty, `.` or `..`.
     public func get(
         _ path: Path,
         _ components: any CustomStringConvertible...,
@@ -103,7 +103,7 @@ public struct API: Sendable {
 
     /// An endpoint that posts a value, encoded by ``encoder``.
     ///
-    /// - Throws: The errors of ``get(_:_:query:)``; `LoadingError.requestBodyFailed(_:_:)` when the value cannot be
+    /// - Throws: The errors of ``get(_:_:query:)``; `LoadingError.Kind.requestBodyFailed` when the value cannot be
     ///   encoded.
     public func post(
         _ path: Path,

@@ -13,7 +13,7 @@ public struct DecorationInterceptor: Interceptor {
 
     /// Passes the decorated request on.
     ///
-    /// - Throws: The error of a decorator; one that is not a `LoadingError` becomes `LoadingError.decorationFailed`.
+    /// - Throws: The error of a decorator; one that is not a `LoadingError` becomes `LoadingError.Kind.decorationFailed`.
     public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         let own = request[EndpointDecorators.self]
         guard !decorators.isEmpty || !own.isEmpty else {

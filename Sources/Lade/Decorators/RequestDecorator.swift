@@ -8,7 +8,7 @@ public protocol RequestDecorator: Sendable {
     /// Returns the request to send instead of the given one.
     ///
     /// - Throws: Any error; nothing is sent then. The call fails with the error if it is a `LoadingError`, and with
-    ///   `LoadingError.decorationFailed` otherwise.
+    ///   `LoadingError.Kind.decorationFailed` otherwise.
     func decorate(_ request: Request) async throws -> Request
 
     /// Whether the decorator may add credentials; true by default.

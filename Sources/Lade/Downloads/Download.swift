@@ -19,7 +19,7 @@ public struct Download: Sendable {
         public var mayOverwrite = false
         /// The most bytes that are accepted; nil, the default, for no limit.
         ///
-        /// A larger body fails with `LoadingError.bodyTooLarge`.
+        /// A larger body fails with `LoadingError.Kind.bodyTooLarge`.
         public var lengthLimit: Int64?
         /// Called after each piece with the bytes that are there and, when it is known, their number in all; quick, in
         /// the task of the download.

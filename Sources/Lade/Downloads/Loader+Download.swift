@@ -28,8 +28,8 @@ extension Loader {
     ///   - progress: Receives how much is there, at most ten times a second and at the end; quick, in the task of the
     ///     download.
     /// - Returns: The file.
-    /// - Throws: `LoadingError.file` when the file cannot be written, exists and may not be replaced, or is being
-    ///   downloaded already; `LoadingError.decoding` with ``DigestMismatch``; otherwise the same as `load(_:)`.
+    /// - Throws: `LoadingError.Kind.file` when the file cannot be written, exists and may not be replaced, or is being
+    ///   downloaded already; `LoadingError.Kind.decoding` with ``DigestMismatch``; otherwise the same as `load(_:)`.
     ///   Cancelling the task keeps the bytes that can be resumed.
     @concurrent
     public func download(
@@ -45,7 +45,7 @@ extension Loader {
 
     /// Downloads to a file that has its name only once it is complete; see ``download(_:to:options:progress:)-(_,String,_,_)``.
     ///
-    /// - Throws: `LoadingError.file` for a URL that names no file; otherwise what downloading to a path throws.
+    /// - Throws: `LoadingError.Kind.file` for a URL that names no file; otherwise what downloading to a path throws.
     @concurrent
     public func download(
         _ request: Request,
@@ -84,7 +84,7 @@ extension Loader {
     /// Downloads into a folder, to the name that the server gives, made harmless; see
     /// ``download(_:into:options:progress:)-(_,String,_,_)``.
     ///
-    /// - Throws: `LoadingError.file` for a URL that names no folder here; otherwise what downloading into a path throws.
+    /// - Throws: `LoadingError.Kind.file` for a URL that names no folder here; otherwise what downloading into a path throws.
     @concurrent
     public func download(
         _ request: Request,
@@ -142,7 +142,7 @@ extension Loader {
 extension Loader {
     /// Takes what another request costs from the retry budget of the service.
     ///
-    /// - Throws: `LoadingError.unacceptableStatus` with the answer that the request would replace, when the budget is
+    /// - Throws: `LoadingError.Kind.unacceptableStatus` with the answer that the request would replace, when the budget is
     ///   empty.
     fileprivate func withdraw(forRepeating request: Request, after response: Response) throws(LoadingError) {
         let service = account.service

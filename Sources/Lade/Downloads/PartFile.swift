@@ -53,7 +53,7 @@ struct PartFile {
     ///   - name: The final name.
     ///   - folder: Its folder, with a slash at the end, or empty.
     ///   - opened: Called between opening and locking, for tests.
-    /// - Throws: `LoadingError.file` when another download writes the part, or its name belongs to something other than
+    /// - Throws: `LoadingError.Kind.file` when another download writes the part, or its name belongs to something other than
     ///   a file.
     init(for name: String, in folder: String, opened: () -> Void = {}) throws(LoadingError) {
         let hidden = Self.hiddenName(for: name)
@@ -109,7 +109,7 @@ struct PartFile {
 
     /// Copies a file of unknown version, so that it can be completed; does nothing when there is none.
     ///
-    /// - Throws: `LoadingError.file` when it is not a regular file or cannot be read.
+    /// - Throws: `LoadingError.Kind.file` when it is not a regular file or cannot be read.
     mutating func adopt(_ file: String) throws(LoadingError) {
         let source = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard source >= 0 else {
@@ -177,7 +177,7 @@ struct PartFile {
 
     /// The SHA-256 of the body, read from the file: it is needed only where a server announces one.
     ///
-    /// - Throws: `LoadingError.file` when the file cannot be read, `LoadingError.cancelled` when the task is cancelled.
+    /// - Throws: `LoadingError.Kind.file` when the file cannot be read, `LoadingError.Kind.cancelled` when the task is cancelled.
     func digest() throws(LoadingError) -> [UInt8] {
         var hash = SHA256()
         var piece = [UInt8](repeating: 0, count: 256 << 10)
@@ -219,7 +219,7 @@ struct PartFile {
     /// - Parameters:
     ///   - final: The path. If it is a link that is replaced, the file that it leads to is.
     ///   - mayOverwrite: Whether an existing file is replaced. What is not a regular file never is.
-    /// - Throws: `LoadingError.file` when it cannot have the name, or when another program has changed or replaced the
+    /// - Throws: `LoadingError.Kind.file` when it cannot have the name, or when another program has changed or replaced the
     ///   part, whose bytes are then removed.
     mutating func finish(as final: String, mayOverwrite: Bool) throws(LoadingError) {
         guard TrustedFile.synchronise(descriptor) == 0 else { throw fault(.write) }

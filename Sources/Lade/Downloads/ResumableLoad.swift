@@ -223,7 +223,7 @@ package struct ResumableLoad {
 
     /// Begins to read a body from its first byte.
     ///
-    /// - Throws: `LoadingError.unacceptableStatus` for an answer that certainly is not the whole body.
+    /// - Throws: `LoadingError.Kind.unacceptableStatus` for an answer that certainly is not the whole body.
     private mutating func start(_ response: Response) throws(LoadingError) {
         let isOwn = request.headers.contains("Range")
         let meaning = BodyMeaning(of: response, to: isOwn ? .ownRange : .whole)

@@ -22,7 +22,7 @@ final class SpecialFile: Sendable {
 
     /// Opens the file for writing, and waits for the reader of a pipe.
     ///
-    /// - Throws: `LoadingError.file` when it cannot be opened, `LoadingError.cancelled` when the wait is cancelled.
+    /// - Throws: `LoadingError.Kind.file` when it cannot be opened, `LoadingError.Kind.cancelled` when the wait is cancelled.
     init(_ path: String, for request: Request, by loader: Loader) async throws(LoadingError) {
         self.path = path
         self.request = request

@@ -57,7 +57,7 @@ extension Endpoint {
 
     /// The endpoint with a value as its JSON body; a GET becomes a POST, as with ``body(_:)``.
     ///
-    /// - Throws: `LoadingError.requestBodyFailed(_:_:)` when the value cannot be encoded.
+    /// - Throws: `LoadingError.Kind.requestBodyFailed` when the value cannot be encoded.
     public func jsonBody(
         _ value: some Encodable,
         encoder: some BodyEncoder = FastJSONEncoder()

@@ -52,9 +52,9 @@ public struct Endpoint<Value: Sendable>: Sendable {
     ///
     /// - Parameter response: An answer with a complete body, as buffered delivery returns it.
     /// - Returns: The output of the last processor.
-    /// - Throws: `LoadingError.decoding(_:_:)` with the error of the processor, the status, the headers and the
+    /// - Throws: `LoadingError.Kind.decoding` with the error of the processor, the status, the headers and the
     ///   beginning of the body. A `LoadingError` of a processor is thrown unchanged.
-    ///   `LoadingError.invalidRequest(_:_:)` when the body is a stream.
+    ///   `LoadingError.Kind.invalidRequest` when the body is a stream.
     public func value(from response: Response) throws(LoadingError) -> Value {
         guard let bytes = response.body.bytes else {
             let clause = "A streamed body cannot be processed: load the request with buffered delivery"
@@ -87,7 +87,7 @@ extension Endpoint where Value == Data {
 
     /// Makes an endpoint with a method, whose value is the raw body.
     ///
-    /// - Throws: `LoadingError.invalidRequest(_:_:)` when the text is not a valid URL.
+    /// - Throws: `LoadingError.Kind.invalidRequest` when the text is not a valid URL.
     public init(_ method: HTTPMethod, _ address: String) throws(LoadingError) {
         self.init(try Request(method, address))
     }
@@ -104,7 +104,7 @@ extension Endpoint where Value == Data {
 
     /// Makes an endpoint that gets an address, whose value is the raw body.
     ///
-    /// - Throws: `LoadingError.invalidRequest(_:_:)` when the text is not a valid URL.
+    /// - Throws: `LoadingError.Kind.invalidRequest` when the text is not a valid URL.
     public init(_ address: String) throws(LoadingError) {
         self.init(try Request(address))
     }

@@ -28,8 +28,8 @@ extension Loader {
     ///   - silence: How long the server may send nothing before the connection is opened anew; nil, the default, for any
     ///     time.
     ///   - limit: The most bytes of one line and characters of one event; 1 MiB by default.
-    /// - Returns: The events. Their iterator throws `LoadingError.unacceptableStatus` for another status than 200 or 204,
-    ///   `LoadingError.decoding` with ``EventStreamFault`` for another media type, and any error after which opening
+    /// - Returns: The events. Their iterator throws `LoadingError.Kind.unacceptableStatus` for another status than 200 or 204,
+    ///   `LoadingError.Kind.decoding` with ``EventStreamFault`` for another media type, and any error after which opening
     ///   the connection anew cannot help.
     public func events(
         from request: Request,
@@ -104,7 +104,7 @@ public struct EventStream: AsyncSequence, Sendable {
 
         /// The next event, or nil after the server has ended the stream.
         ///
-        /// - Throws: What ended the stream for good; `LoadingError.cancelled` when the task is cancelled.
+        /// - Throws: What ended the stream for good; `LoadingError.Kind.cancelled` when the task is cancelled.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(LoadingError) -> ServerSentEvent? {

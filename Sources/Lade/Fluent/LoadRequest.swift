@@ -14,7 +14,7 @@
 ///
 /// The request is sent once, however many handlers it has. Each handler is called once, in the order of attachment. A
 /// handler that is attached after the end is scheduled immediately. After a cancellation, handlers receive
-/// `LoadingError.cancelled`, also when the loader is released before the end. Builders return the same object. In new code, prefer `load(_:)` with an ``Endpoint``,
+/// `LoadingError.Kind.cancelled`, also when the loader is released before the end. Builders return the same object. In new code, prefer `load(_:)` with an ``Endpoint``,
 /// which is shorter.
 public final class LoadRequest: Sendable {
     /// Checks an answer, and throws when it is not acceptable.
@@ -186,7 +186,7 @@ public final class LoadRequest: Sendable {
 
     // MARK: - Running
 
-    /// Cancels the request: pending and later handlers receive `LoadingError.cancelled`.
+    /// Cancels the request: pending and later handlers receive `LoadingError.Kind.cancelled`.
     ///
     /// Has no effect after the end of the request.
     public func cancel() {

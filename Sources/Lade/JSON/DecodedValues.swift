@@ -33,7 +33,7 @@ extension ResponseBody {
     ///   - framing: How the values follow one another; found out by the first character by default.
     ///   - decoder: What decodes each value; `FastJSONDecoder` by default.
     ///   - valueLimit: The most bytes that a value may have; 16 MiB by default.
-    /// - Returns: The values. The iteration throws what breaks the body, and ``LoadingError/decoding(_:_:)`` with a `JSONFault`, a
+    /// - Returns: The values. The iteration throws what breaks the body, and ``LoadingError/Kind/decoding`` with a `JSONFault`, a
     ///   ``MissingListFault``, or what the decoder throws, whose coding path begins with the position of the value. The values
     ///   before it are given first.
     public func decoded<Value: Decodable>(
@@ -83,7 +83,7 @@ public struct DecodedValues<Value: Decodable>: AsyncSequence, Sendable {
 
         /// The next value, or nil after the last and after an error.
         ///
-        /// - Throws: What breaks the body or the value; `LoadingError.cancelled` when the task is cancelled, also
+        /// - Throws: What breaks the body or the value; `LoadingError.Kind.cancelled` when the task is cancelled, also
         ///   where more values have arrived.
         public mutating func next(
             isolation actor: isolated (any Actor)?

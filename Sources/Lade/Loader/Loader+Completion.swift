@@ -3,7 +3,7 @@ extension Loader {
     ///
     /// - Parameters:
     ///   - request: The request; the answer is received whole unless the delivery is `streamed`.
-    ///   - completion: Called exactly once, also with `LoadingError.cancelled`; not called when the loader is released
+    ///   - completion: Called exactly once, also with `LoadingError.Kind.cancelled`; not called when the loader is released
     ///     first.
     /// - Returns: A handle that can cancel the call.
     @discardableResult
@@ -19,7 +19,7 @@ extension Loader {
     /// - Parameters:
     ///   - request: The request; the answer is received whole unless the delivery is `streamed`.
     ///   - executor: Where to call back.
-    ///   - completion: Called exactly once, also with `LoadingError.cancelled`; not called when the loader is released
+    ///   - completion: Called exactly once, also with `LoadingError.Kind.cancelled`; not called when the loader is released
     ///     first.
     /// - Returns: A handle that can cancel the call.
     @discardableResult
@@ -35,7 +35,7 @@ extension Loader {
     ///
     /// - Parameters:
     ///   - endpoint: The endpoint to load.
-    ///   - completion: Called exactly once, also with `LoadingError.cancelled`; not called when the loader is released
+    ///   - completion: Called exactly once, also with `LoadingError.Kind.cancelled`; not called when the loader is released
     ///     first.
     /// - Returns: A handle that can cancel the call.
     @discardableResult
@@ -51,7 +51,7 @@ extension Loader {
     /// - Parameters:
     ///   - endpoint: The endpoint to load.
     ///   - executor: Where to call back.
-    ///   - completion: Called exactly once, also with `LoadingError.cancelled`; not called when the loader is released
+    ///   - completion: Called exactly once, also with `LoadingError.Kind.cancelled`; not called when the loader is released
     ///     first.
     /// - Returns: A handle that can cancel the call.
     @discardableResult

@@ -29,7 +29,7 @@ extension Loader {
     ///
     /// A body with `streamed` delivery is passed to the delegate in chunks when
     /// ``LoaderDelegate/loaderSupportsChunks(_:)`` returns true. Otherwise the call fails with
-    /// `LoadingError.invalidRequest`, and nothing is sent.
+    /// `LoadingError.Kind.invalidRequest`, and nothing is sent.
     ///
     /// - Parameter request: The request; later changes of the caller's copy have no effect.
     /// - Returns: A handle that can cancel the call.

@@ -13,7 +13,7 @@
 /// | --- | --- |
 /// | awaited, and a sequence that is iterated | keeps the loader, so it ends by itself, or with its task |
 /// | a handle of `LadeContent` | keeps the loader, so it calls back |
-/// | a ``LoadRequest`` | its handlers receive `LoadingError.cancelled`, once |
+/// | a ``LoadRequest`` | its handlers receive `LoadingError.Kind.cancelled`, once |
 /// | a closure, a delegate | nothing |
 ///
 /// Keep the only reference to a loader where its results are shown. A loader keeps its account, and the account keeps
@@ -38,7 +38,7 @@ public final class Loader: Sendable {
     /// To share connections, rate limits and cookies between loaders, use ``Account/makeLoader()``.
     ///
     /// - Parameter settings: The settings of the service.
-    /// - Throws: `LoadingError.invalidSetting` for a setting that cannot be used.
+    /// - Throws: `LoadingError.Kind.invalidSetting` for a setting that cannot be used.
     public convenience init(_ settings: Service.Settings = Service.Settings()) throws(LoadingError) {
         self.init(account: try Service(settings).anonymous)
     }
@@ -69,7 +69,7 @@ public final class Loader: Sendable {
     /// - Parameter request: The request. With `streamed` delivery this method returns when the head has arrived, and
     ///   the body is cancelled when the loader is released. To bound the body to a scope, use ``withResponse(to:_:)``.
     /// - Returns: A response whose status is acceptable.
-    /// - Throws: `LoadingError.unacceptableStatus` with the headers and the beginning of the body for an unacceptable
+    /// - Throws: `LoadingError.Kind.unacceptableStatus` with the headers and the beginning of the body for an unacceptable
     ///   status; otherwise the error of the chain. Cancelling the task cancels the call.
     @concurrent
     public func load(_ request: Request) async throws(LoadingError) -> Response {
@@ -78,8 +78,8 @@ public final class Loader: Sendable {
 
     /// Loads the value of an endpoint.
     ///
-    /// - Throws: `LoadingError.unacceptableStatus` for an unacceptable status, with the processed body in its context;
-    ///   `LoadingError.decoding` when a processor fails; otherwise the error of the chain. Cancelling the task cancels
+    /// - Throws: `LoadingError.Kind.unacceptableStatus` for an unacceptable status, with the processed body in its context;
+    ///   `LoadingError.Kind.decoding` when a processor fails; otherwise the error of the chain. Cancelling the task cancels
     ///   the call.
     @concurrent
     public func load<Value>(_ endpoint: Endpoint<Value>) async throws(LoadingError) -> Value {

@@ -100,7 +100,7 @@ final class LoaderCore: Sendable {
     ///   - call: The call, with the number of this attempt.
     ///   - delay: The delay before the attempt.
     /// - Returns: The answer.
-    /// - Throws: The error of the attempt; `LoadingError.cancelled` when the loader's work was cancelled meanwhile.
+    /// - Throws: The error of the attempt; `LoadingError.Kind.cancelled` when the loader's work was cancelled meanwhile.
     func askAgain(_ request: Request, _ call: Call, after delay: Duration) async throws(LoadingError) -> Response {
         let scope = CallScope(request)
         guard let slot = group.join(scope) else { throw LoadingError(.cancelled, ErrorContext(request)) }
@@ -121,7 +121,7 @@ final class LoaderCore: Sendable {
     /// - Parameters:
     ///   - delay: How long.
     ///   - request: The request that follows.
-    /// - Throws: `LoadingError.cancelled` as soon as the task or that work is cancelled.
+    /// - Throws: `LoadingError.Kind.cancelled` as soon as the task or that work is cancelled.
     func pause(for delay: Duration, before request: Request) async throws(LoadingError) {
         let scope = CallScope(request)
         guard let slot = group.join(scope) else { throw LoadingError(.cancelled, ErrorContext(request)) }

@@ -13,8 +13,8 @@ extension Response {
     ///
     /// ``Endpoint/text()`` loads the same directly.
     ///
-    /// - Throws: `LoadingError.decoding` for bytes that are invalid in the character set, or for an unknown one;
-    ///   `LoadingError.invalidRequest` for a body that is streamed.
+    /// - Throws: `LoadingError.Kind.decoding` for bytes that are invalid in the character set, or for an unknown one;
+    ///   `LoadingError.Kind.invalidRequest` for a body that is streamed.
     public var text: String {
         get throws(LoadingError) { try read(by: TextProcessor()) }
     }
@@ -27,8 +27,8 @@ extension Response {
     ///
     /// ``Endpoint/json()`` loads the same directly, and ``Endpoint/decoding(_:decoder:)`` a value of a type.
     ///
-    /// - Throws: `LoadingError.decoding` for an empty body, and with the position at which the text is not JSON;
-    ///   `LoadingError.invalidRequest` for a body that is streamed.
+    /// - Throws: `LoadingError.Kind.decoding` for an empty body, and with the position at which the text is not JSON;
+    ///   `LoadingError.Kind.invalidRequest` for a body that is streamed.
     public var json: JSONValue {
         get throws(LoadingError) { try read(by: RequiredJSONProcessor()) }
     }

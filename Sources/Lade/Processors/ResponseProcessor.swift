@@ -8,7 +8,7 @@
 ///
 /// Processors are chained by ``Endpoint/processing(with:)``: the first receives the bytes, each later one the value of
 /// the one before. A step that throws ends the chain: no later step runs, and the call fails with
-/// `LoadingError.decoding(_:_:)`.
+/// `LoadingError.Kind.decoding`.
 public protocol ResponseProcessor<Input, Output>: Sendable {
     /// The type of value that it takes.
     associatedtype Input: Sendable

@@ -29,7 +29,7 @@ public final class Service: Sendable {
 
     /// Makes a service with the platform's transport.
     ///
-    /// - Throws: `LoadingError.invalidSetting` for a setting that cannot be used.
+    /// - Throws: `LoadingError.Kind.invalidSetting` for a setting that cannot be used.
     public convenience init(_ settings: Settings = Settings()) throws(LoadingError) {
         #if os(Linux)
             let transport = try CurlTransport(settings: settings.transport)

@@ -27,7 +27,7 @@ public struct MultipartForm: Sendable {
     ///
     /// The boundary must not occur in any of its parts.
     ///
-    /// - Throws: `LoadingError.invalidSetting` for a boundary that is not a token of at most 70 characters (RFC 2046
+    /// - Throws: `LoadingError.Kind.invalidSetting` for a boundary that is not a token of at most 70 characters (RFC 2046
     ///   §5.1.1).
     public init(boundary: String) throws(LoadingError) {
         guard !boundary.isEmpty, boundary.utf8.count <= 70, boundary.utf8.allSatisfy(\.isTokenCharacter) else {
@@ -54,7 +54,7 @@ public struct MultipartForm: Sendable {
     ///   - path: The file.
     ///   - fileName: The file name to send; the last part of the path by default.
     ///   - contentType: The content type; `application/octet-stream` by default.
-    /// - Throws: `LoadingError.file` when the file cannot be read; otherwise the same as ``addBody(_:_:fileName:)``.
+    /// - Throws: `LoadingError.Kind.file` when the file cannot be read; otherwise the same as ``addBody(_:_:fileName:)``.
     public mutating func addFile(
         _ name: String,
         path: String,
@@ -71,7 +71,7 @@ public struct MultipartForm: Sendable {
 
     /// Adds a file from the disk, read again for each sending; see ``addFile(_:path:fileName:contentType:)``.
     ///
-    /// - Throws: `LoadingError.file` also for a URL that names no file.
+    /// - Throws: `LoadingError.Kind.file` also for a URL that names no file.
     public mutating func addFile(
         _ name: String,
         _ file: URL,
@@ -99,7 +99,7 @@ public struct MultipartForm: Sendable {
     ///   - name: The name of the field.
     ///   - body: The content. If its length is unknown, so is that of the whole form.
     ///   - fileName: The file name to send.
-    /// - Throws: `LoadingError.invalidRequest` for a content type that is not a valid field value, such as one with a
+    /// - Throws: `LoadingError.Kind.invalidRequest` for a content type that is not a valid field value, such as one with a
     ///   line break.
     public mutating func addBody(_ name: String, _ body: RequestBody, fileName: String) throws(LoadingError) {
         let type = body.contentType ?? "application/octet-stream"
@@ -114,7 +114,7 @@ public struct MultipartForm: Sendable {
     ///   - fileName: The file name to send, if any.
     ///   - fields: The fields after `Content-Disposition`; they must be valid.
     ///   - body: The content.
-    /// - Throws: `LoadingError.invalidRequest` for a field that is not valid, such as one with a line break.
+    /// - Throws: `LoadingError.Kind.invalidRequest` for a field that is not valid, such as one with a line break.
     package mutating func addPart(
         _ name: String,
         fileName: String?,

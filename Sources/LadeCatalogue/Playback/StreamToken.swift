@@ -39,7 +39,7 @@ public enum StreamToken {
     ///   - service: The address of the token service.
     ///   - loader: The loader for the token request.
     /// - Returns: The address with the token appended to its query.
-    /// - Throws: `LoadingError.decoding` with ``Fault`` for a response without a token; otherwise the loader's error.
+    /// - Throws: `LoadingError.Kind.decoding` with ``Fault`` for a response without a token; otherwise the loader's error.
     public static func url(
         for url: URL,
         service: String = serviceURL,
@@ -56,7 +56,7 @@ public enum StreamToken {
 
     /// The endpoint for the token of a stream, whose value is the playable address.
     ///
-    /// - Throws: `LoadingError.invalidRequest` for an invalid address of the token service.
+    /// - Throws: `LoadingError.Kind.invalidRequest` for an invalid address of the token service.
     public static func endpoint(
         for url: URL,
         service: String = serviceURL
@@ -108,7 +108,7 @@ extension Catalogue {
     ///   - url: The address of the stream.
     ///   - service: The address of the token service.
     /// - Returns: The endpoint.
-    /// - Throws: `LoadingError.invalidRequest` for an invalid address of the token service.
+    /// - Throws: `LoadingError.Kind.invalidRequest` for an invalid address of the token service.
     public static func tokenizeURL(
         _ url: URL,
         service: String = StreamToken.serviceURL

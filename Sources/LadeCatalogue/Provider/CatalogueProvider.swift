@@ -25,7 +25,7 @@ public final class CatalogueProvider: Sendable {
 
     /// Makes a provider with its own service.
     ///
-    /// - Throws: `LoadingError.invalidSetting` for an invalid setting.
+    /// - Throws: `LoadingError.Kind.invalidSetting` for an invalid setting.
     public convenience init(
         _ catalogue: Catalogue,
         settings: Service.Settings = Service.Settings()

@@ -188,7 +188,7 @@ extension RequestSettings {
 
     /// Whether the body is a multipart form.
     var hasFile: Bool {
-        !formParts.isEmpty || items.contains { if case .file = $0.kind { true } else { false } }
+        !formParts.isEmpty || items.contains { if case .file = $0 { true } else { false } }
     }
 
     private func body(_ random: any RandomSource) async throws(CommandError) -> RequestBody? {

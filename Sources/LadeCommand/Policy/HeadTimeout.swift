@@ -14,7 +14,7 @@ struct HeadTimeout: Interceptor {
 
     /// Passes the request on, and cancels it when its head does not arrive in time.
     ///
-    /// - Throws: `LoadingError.timedOut` for the whole exchange.
+    /// - Throws: `LoadingError.Kind.timedOut` for the whole exchange.
     func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         guard !request.hasBody, request.timeouts.whole == nil else { return try await next(request) }
         let call = next.call

@@ -8,7 +8,7 @@ public struct RequestOptions: OptionSet, Sendable, Hashable {
         self.rawValue = rawValue
     }
 
-    /// The completion of a cancelled request is called with `LoadingError.cancelled`; by default it is not called.
+    /// The completion of a cancelled request is called with `LoadingError.Kind.cancelled`; by default it is not called.
     public static let cancellationErrors = RequestOptions(rawValue: 1)
     /// An error status is not an error: there is neither value nor error, and the response contains the status.
     public static let httpErrorsDisabled = RequestOptions(rawValue: 2)

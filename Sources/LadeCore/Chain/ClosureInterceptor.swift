@@ -21,8 +21,8 @@ public struct ClosureInterceptor: Interceptor {
     ///   - observesScope: Whether the closure waits for nothing but `next` and ``Call/wait(until:for:)``; false by
     ///     default. If it is true, calls run without a child task, which saves about 10 µs of processor time for each.
     ///   - body: Handles one request, as ``Interceptor/intercept(_:next:)`` does. A `LoadingError` that it throws ends
-    ///     the call as it is, `CancellationError` as ``LoadingError/cancelled(_:)``, and every other error as
-    ///     ``LoadingError/interceptionFailed(_:_:)``, which keeps it.
+    ///     the call as it is, `CancellationError` as ``LoadingError/Kind/cancelled``, and every other error as
+    ///     ``LoadingError/Kind/interceptionFailed``, which keeps it.
     public init(
         observesScope: Bool = false,
         _ body: @escaping @Sendable (_ request: Request, _ next: Next) async throws -> Response

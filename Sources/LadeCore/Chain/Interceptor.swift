@@ -99,7 +99,7 @@ public struct Chain: Sendable {
 
     /// Sends a request through all interceptors.
     ///
-    /// - Throws: The errors of the interceptors and the transport; `LoadingError.cancelled` when the task or the call's
+    /// - Throws: The errors of the interceptors and the transport; `LoadingError.Kind.cancelled` when the task or the call's
     ///   scope is cancelled.
     public func send(_ request: Request, call: Call) async throws(LoadingError) -> Response {
         guard call.scope == nil || parts.observeScope else {

@@ -10,7 +10,7 @@ public protocol Transport: Sendable {
     ///   - call: The call that the request belongs to: its time, randomness and events.
     /// - Returns: The head, with a complete body for `buffered` delivery and a streaming body for `streamed`.
     /// - Throws: The error that kept the head (or the buffered body) from arriving. Cancelling the task ends the
-    ///   exchange, closes connections that cannot be reused, and throws ``LoadingError/cancelled(_:)``.
+    ///   exchange, closes connections that cannot be reused, and throws ``LoadingError/Kind/cancelled``.
     func send(_ request: Request, call: Call) async throws(LoadingError) -> Response
 
     /// Whether an exchange ends when ``Call/scope`` is cancelled, as it does with its task, and within

@@ -10,7 +10,7 @@ import Synchronization
 /// A body is either *complete* (a buffered answer, which can be read any number of times) or a *stream*, which is read
 /// once. A stream has backpressure: no more than the transport's high-water mark waits in memory. Releasing the body,
 /// or its iterator, before its end cancels the exchange. In a cancelled task nothing of a body is read, also not what is
-/// in memory: asking for a chunk throws ``LoadingError/cancelled(_:)`` and ends the exchange.
+/// in memory: asking for a chunk throws ``LoadingError/Kind/cancelled`` and ends the exchange.
 public final class ResponseBody: AsyncSequence, Sendable {
     /// A run of bytes, never empty.
     public typealias Element = Data
@@ -58,8 +58,8 @@ public final class ResponseBody: AsyncSequence, Sendable {
     ///
     /// - Parameter limit: The most bytes to accept.
     /// - Returns: All bytes.
-    /// - Throws: ``LoadingError/bodyTooLarge(limit:announced:_:)`` above the limit, immediately and without draining
-    ///   the connection; otherwise the error of the stream. Cancelling the task throws ``LoadingError/cancelled(_:)``.
+    /// - Throws: ``LoadingError/Kind/bodyTooLarge`` above the limit, immediately and without draining
+    ///   the connection; otherwise the error of the stream. Cancelling the task throws ``LoadingError/Kind/cancelled``.
     public func collect(limit: Int = Request.defaultBufferLimit) async throws(LoadingError) -> Data {
         if let completeBytes {
             guard !Task.isCancelled else { throw LoadingError(.cancelled) }
@@ -79,7 +79,7 @@ public final class ResponseBody: AsyncSequence, Sendable {
         return collected
     }
 
-    /// Ends the exchange; further reading throws ``LoadingError/cancelled(_:)``, also where received bytes were not read.
+    /// Ends the exchange; further reading throws ``LoadingError/Kind/cancelled``, also where received bytes were not read.
     ///
     /// Does nothing to a complete body.
     public func cancel() {
@@ -101,7 +101,7 @@ public final class ResponseBody: AsyncSequence, Sendable {
 
     /// Starts an iteration.
     ///
-    /// A second iteration over a stream throws ``LoadingError/invalidRequest(_:_:)``.
+    /// A second iteration over a stream throws ``LoadingError/Kind/invalidRequest``.
     public func makeAsyncIterator() -> Iterator {
         guard let source else { return Iterator(remaining: completeBytes) }
         let wasTaken = isTaken.exchange(true, ordering: .acquiringAndReleasing)
@@ -128,7 +128,7 @@ public final class ResponseBody: AsyncSequence, Sendable {
 
         /// The next chunk, or nil after the last.
         ///
-        /// - Throws: The error that ended the body; ``LoadingError/cancelled(_:)`` when the task is cancelled.
+        /// - Throws: The error that ended the body; ``LoadingError/Kind/cancelled`` when the task is cancelled.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(LoadingError) -> Data? {
@@ -149,7 +149,7 @@ public final class ResponseBody: AsyncSequence, Sendable {
         /// Every body is read by this iterator, however it is wrapped, so this is the only place that looks at the task
         /// before a chunk. A sequence that makes several elements of one chunk calls it before each element.
         ///
-        /// - Throws: ``LoadingError/cancelled(_:)``, also on every later call for a stream.
+        /// - Throws: ``LoadingError/Kind/cancelled``, also on every later call for a stream.
         package func checkCancellation() async throws(LoadingError) {
             if let reading {
                 try await reading.checkCancellation()
@@ -190,7 +190,7 @@ public protocol ResponseBodySource: AnyObject, Sendable {
     ///
     /// Only one reader calls it at a time.
     ///
-    /// - Throws: The error that ended the body; ``LoadingError/cancelled(_:)`` when the task is cancelled or after
+    /// - Throws: The error that ended the body; ``LoadingError/Kind/cancelled`` when the task is cancelled or after
     ///   ``cancel()``.
     func next() async throws(LoadingError) -> Data?
 

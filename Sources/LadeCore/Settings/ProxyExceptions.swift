@@ -39,7 +39,7 @@ package struct ProxyExceptions: Sendable, Hashable {
 
     /// The exceptions of the settings.
     ///
-    /// - Throws: `LoadingError.invalidSetting` for an entry that is none of the grammar.
+    /// - Throws: `LoadingError.Kind.invalidSetting` for an entry that is none of the grammar.
     package init(_ texts: [String]) throws(LoadingError) {
         for text in texts {
             guard let entry = Self.entry(text) else {

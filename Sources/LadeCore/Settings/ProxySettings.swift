@@ -54,7 +54,7 @@ public enum ProxySettings: Sendable, Hashable {
         /// | `192.0.2.` | the addresses that begin so |
         /// | `example.com:8080`, `[2001:db8::7]:8080` | the same, at this port only |
         ///
-        /// Names are not resolved. Another entry is `LoadingError.invalidSetting` when the transport is made.
+        /// Names are not resolved. Another entry is `LoadingError.Kind.invalidSetting` when the transport is made.
         public var exceptions: [String]
         /// Whether `http` addresses go through a tunnel too; for transports that ask for tunnels themselves.
         package var tunnels = false

@@ -24,14 +24,14 @@ public protocol TimeSource: Sendable {
 
     /// Waits until `deadline`; returns immediately when it has passed.
     ///
-    /// - Throws: ``LoadingError/cancelled(_:)`` as soon as the current task is cancelled.
+    /// - Throws: ``LoadingError/Kind/cancelled`` as soon as the current task is cancelled.
     func sleep(until deadline: Instant) async throws(LoadingError)
 }
 
 extension TimeSource {
     /// Waits for `duration` from now.
     ///
-    /// - Throws: ``LoadingError/cancelled(_:)`` as soon as the current task is cancelled.
+    /// - Throws: ``LoadingError/Kind/cancelled`` as soon as the current task is cancelled.
     public func sleep(for duration: Duration) async throws(LoadingError) {
         try await sleep(until: now.advanced(by: duration))
     }

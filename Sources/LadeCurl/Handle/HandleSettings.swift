@@ -22,7 +22,7 @@ struct HandleSettings: Sendable {
 
     /// Checks the settings and makes the files libcurl needs.
     ///
-    /// - Throws: `LoadingError.invalidSetting` naming the setting.
+    /// - Throws: `LoadingError.Kind.invalidSetting` naming the setting.
     init(_ settings: TransportSettings) throws(LoadingError) {
         self.settings = settings
         temporaryFiles = TemporaryFiles()

@@ -34,8 +34,8 @@ public protocol Authoriser: Sendable {
     ///   - request: The request, as changed by the authorisers before this one.
     ///   - context: The call, and access to the network without authorisation.
     /// - Returns: The authorised request.
-    /// - Throws: Anything. The call fails with a `LoadingError` as it is and with `LoadingError.authorisationFailed`, which
-    ///   keeps the error, for any other. A cancelled task throws `LoadingError.cancelled` or `CancellationError` (see
+    /// - Throws: Anything. The call fails with a `LoadingError` as it is and with `LoadingError.Kind.authorisationFailed`, which
+    ///   keeps the error, for any other. A cancelled task throws `LoadingError.Kind.cancelled` or `CancellationError` (see
     ///   ``observesScope``).
     func authorise(_ request: Request, in context: AuthorisationContext) async throws -> Request
 
@@ -123,7 +123,7 @@ public struct AuthorisationContext: Sendable {
     ///   - request: The request.
     ///   - call: The call that the request belongs to. A request that must outlive the present call needs a call of its own.
     /// - Returns: The answer, with any status.
-    /// - Throws: The errors of the interceptors below and the transport; `LoadingError.cancelled` when the task or the
+    /// - Throws: The errors of the interceptors below and the transport; `LoadingError.Kind.cancelled` when the task or the
     ///   call's scope is cancelled.
     public func send(_ request: Request, call: Call) async throws(LoadingError) -> Response {
         var request = request

@@ -19,7 +19,7 @@ public struct BasicAuthoriser: Authoriser {
     ///   - password: The password.
     ///   - scope: Where the credentials may be sent.
     ///   - identifier: The name in events and errors.
-    /// - Throws: `LoadingError.invalidSetting` for a user name with a colon, which the server would take for the
+    /// - Throws: `LoadingError.Kind.invalidSetting` for a user name with a colon, which the server would take for the
     ///   separator.
     public init(
         user: String,

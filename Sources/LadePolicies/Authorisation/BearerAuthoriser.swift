@@ -9,7 +9,7 @@ public import LadeCore
 /// }
 /// ```
 ///
-/// The source may throw any error: the calls that wait for the token fail with `LoadingError.authorisationFailed`, which keeps
+/// The source may throw any error: the calls that wait for the token fail with `LoadingError.Kind.authorisationFailed`, which keeps
 /// it.
 public struct BearerAuthoriser: Authoriser {
     /// The name in events and errors; `Bearer` by default.

@@ -25,7 +25,7 @@ public struct CredentialScope: Sendable, Hashable {
 
     /// Makes a scope from addresses: their origins, and their paths with everything below.
     ///
-    /// - Throws: `LoadingError.invalidSetting` when one is not an absolute address with a host.
+    /// - Throws: `LoadingError.Kind.invalidSetting` when one is not an absolute address with a host.
     public init(_ addresses: String...) throws(LoadingError) {
         for address in addresses { try add(address) }
     }
@@ -37,7 +37,7 @@ public struct CredentialScope: Sendable, Hashable {
 
     /// Adds an address: its origin, and its path with everything below.
     ///
-    /// - Throws: `LoadingError.invalidSetting` when it is not an absolute address with a host.
+    /// - Throws: `LoadingError.Kind.invalidSetting` when it is not an absolute address with a host.
     public mutating func add(_ address: String) throws(LoadingError) {
         let origin = try Origin(address)
         let path = URL(string: address).map(CookieStorage.path(of:)) ?? "/"
@@ -90,7 +90,7 @@ public struct CredentialScope: Sendable, Hashable {
 
     /// Throws when a request would carry credentials without encryption and may not.
     ///
-    /// - Throws: `LoadingError.authorisationFailed` with the cause `insecure`.
+    /// - Throws: `LoadingError.Kind.authorisationFailed` with the cause `insecure`.
     func check(_ request: Request, for authoriser: String) throws(LoadingError) {
         guard !mayCarryCredentials(request) else { return }
         let fault = AuthorisationFault(authoriser: authoriser, cause: .insecure)

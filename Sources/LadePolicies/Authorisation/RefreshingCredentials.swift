@@ -36,7 +36,7 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
     /// Obtains new credentials.
     ///
     /// It gets the last ones, if there were any, and a context with a call of its own. It may throw anything:
-    /// `LoadingError.authorisationFailed` says that only the user can help; every other error passes, and is the cause
+    /// `LoadingError.Kind.authorisationFailed` says that only the user can help; every other error passes, and is the cause
     /// `refreshFailed` of what the waiting calls fail with. One that has not returned by
     /// ``RefreshSettings/deadline`` is cancelled and abandoned: what it gives later is not used.
     public typealias Refresh = @Sendable (Value?, AuthorisationContext) async throws -> Fresh
@@ -131,8 +131,8 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
     ///
     /// Waits for a refresh when they have expired or were refused.
     ///
-    /// - Throws: `LoadingError.authorisationFailed` when there are none, `LoadingError.deadlineExceeded` when the
-    ///   call's deadline comes first, `LoadingError.cancelled` when its task or scope is cancelled. The refresh
+    /// - Throws: `LoadingError.Kind.authorisationFailed` when there are none, `LoadingError.Kind.deadlineExceeded` when the
+    ///   call's deadline comes first, `LoadingError.Kind.cancelled` when its task or scope is cancelled. The refresh
     ///   continues in all cases.
     public func current(in context: AuthorisationContext) async throws(LoadingError) -> Versioned {
         let call = context.call

@@ -59,7 +59,7 @@ public final class CookieJar: Sendable {
     ///   - path: The file. It need not exist; its folder must.
     ///   - limits: How many cookies it keeps.
     ///   - isPublicSuffix: Whether a domain is shared by unrelated hosts, so that no cookie may be set for it.
-    /// - Throws: `LoadingError.file` when the file exists and is not a cookie jar, or cannot be read.
+    /// - Throws: `LoadingError.Kind.file` when the file exists and is not a cookie jar, or cannot be read.
     public convenience init(
         file path: String,
         limits: Limits = Limits(),
@@ -115,7 +115,7 @@ public final class CookieJar: Sendable {
     /// changes of that second. A process that ends before then loses these changes, but not the file. Call this method
     /// before the program ends.
     ///
-    /// - Throws: `LoadingError.file` when it cannot be written; the jar continues to work in memory.
+    /// - Throws: `LoadingError.Kind.file` when it cannot be written; the jar continues to work in memory.
     public func save() async throws(LoadingError) {
         guard let file else { return }
         try await file.write { [locked] in locked.withLock { ($0.version, $0.all) } }

@@ -24,7 +24,7 @@ public struct ExchangeDeadlineInterceptor: Interceptor {
 
     /// Passes the request on with its limit.
     ///
-    /// - Throws: `LoadingError.deadlineExceeded` when no time is left, or when the exchange used up what was left.
+    /// - Throws: `LoadingError.Kind.deadlineExceeded` when no time is left, or when the exchange used up what was left.
     public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         let start = next.call.time.now
         let (bounded, bound) = try bounded(request, next.call, start)

@@ -61,7 +61,7 @@ public final class RateLimiter: Sendable {
     ///   - limits: The initial limits.
     ///   - time: The time source of its waits; the same as that of the calls.
     ///   - random: The source of the jitter after a gate.
-    /// - Throws: `LoadingError.invalidSetting` for a negative rate, a burst or a number of exchanges below one.
+    /// - Throws: `LoadingError.Kind.invalidSetting` for a negative rate, a burst or a number of exchanges below one.
     public init(
         _ limits: RateLimits = RateLimits(),
         time: any TimeSource = SystemTime(),
@@ -88,7 +88,7 @@ public final class RateLimiter: Sendable {
     ///   - perSecond: Starts per second; zero holds every call until the rate is changed.
     ///   - burst: How many may start together after a time without calls.
     ///   - key: The service.
-    /// - Throws: `LoadingError.invalidSetting` for a negative rate or a burst below one.
+    /// - Throws: `LoadingError.Kind.invalidSetting` for a negative rate or a burst below one.
     public func setRate(_ perSecond: Double, burst: Int = 1, for key: ServiceKey) throws(LoadingError) {
         let rate = Rate(perSecond: perSecond, burst: burst)
         try rate.validate()
@@ -98,7 +98,7 @@ public final class RateLimiter: Sendable {
 
     /// Sets the rate of the service that an address belongs to; see ``setRate(_:burst:for:)-(_,_,ServiceKey)``.
     ///
-    /// - Throws: `LoadingError.invalidSetting` for a negative rate or a burst below one.
+    /// - Throws: `LoadingError.Kind.invalidSetting` for a negative rate or a burst below one.
     public func setRate(_ perSecond: Double, burst: Int = 1, for url: URL) throws(LoadingError) {
         try setRate(perSecond, burst: burst, for: key(of: url))
     }
@@ -114,7 +114,7 @@ public final class RateLimiter: Sendable {
 
     /// Sets the rate of services that have none of their own; nil for no limit.
     ///
-    /// - Throws: `LoadingError.invalidSetting` for a negative rate or a burst below one.
+    /// - Throws: `LoadingError.Kind.invalidSetting` for a negative rate or a burst below one.
     public func setDefaultRate(_ rate: Rate?) throws(LoadingError) {
         try rate?.validate()
         let now = time.now
@@ -156,7 +156,7 @@ public final class RateLimiter: Sendable {
 
     /// Sets how many exchanges with a service may run at a time; nil for the default.
     ///
-    /// - Throws: `LoadingError.invalidSetting` for a number below one.
+    /// - Throws: `LoadingError.Kind.invalidSetting` for a number below one.
     public func setConcurrency(_ count: Int?, for key: ServiceKey) throws(LoadingError) {
         try Self.validate(count)
         let now = time.now
@@ -165,14 +165,14 @@ public final class RateLimiter: Sendable {
 
     /// Sets how many exchanges with the service that an address belongs to may run at a time; nil for the default.
     ///
-    /// - Throws: `LoadingError.invalidSetting` for a number below one.
+    /// - Throws: `LoadingError.Kind.invalidSetting` for a number below one.
     public func setConcurrency(_ count: Int?, for url: URL) throws(LoadingError) {
         try setConcurrency(count, for: key(of: url))
     }
 
     /// Sets how many exchanges may run at a time in all; nil for no limit.
     ///
-    /// - Throws: `LoadingError.invalidSetting` for a number below one.
+    /// - Throws: `LoadingError.Kind.invalidSetting` for a number below one.
     public func setTotalConcurrency(_ count: Int?) throws(LoadingError) {
         try Self.validate(count)
         let now = time.now
@@ -219,9 +219,9 @@ public final class RateLimiter: Sendable {
     ///   - request: What is to be sent.
     ///   - call: The call it belongs to; its deadline bounds the wait.
     /// - Returns: The slot, to be handed back with ``finish(_:isUnused:)`` or by releasing it.
-    /// - Throws: `LoadingError.deadlineExceeded` when the wait could not end before the deadline, or has not;
-    ///   `LoadingError.rateLimited` when the server requests a longer delay than ``RateLimits/pauseLimit``, or when
-    ///   ``RateLimits/waitingLimit`` calls wait already; `LoadingError.cancelled` as soon as the task or the call is cancelled.
+    /// - Throws: `LoadingError.Kind.deadlineExceeded` when the wait could not end before the deadline, or has not;
+    ///   `LoadingError.Kind.rateLimited` when the server requests a longer delay than ``RateLimits/pauseLimit``, or when
+    ///   ``RateLimits/waitingLimit`` calls wait already; `LoadingError.Kind.cancelled` as soon as the task or the call is cancelled.
     public func start(_ request: Request, call: Call) async throws(LoadingError) -> Slot {
         switch try startNow(request, call: call) {
         case .slot(let reservation): return Slot(reservation, of: self)

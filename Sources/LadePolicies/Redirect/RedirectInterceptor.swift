@@ -35,7 +35,7 @@ public struct RedirectInterceptor: Interceptor {
 
     /// Sends the request and follows the redirects of its answers.
     ///
-    /// - Throws: `LoadingError.redirectRefused` with status and headers of the redirect that is not followed.
+    /// - Throws: `LoadingError.Kind.redirectRefused` with status and headers of the redirect that is not followed.
     public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         let response = try await next(request)
         // Most answers are not redirects: they need no trail.

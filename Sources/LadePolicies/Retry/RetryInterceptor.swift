@@ -43,9 +43,9 @@ public struct RetryInterceptor: Interceptor {
 
     /// Sends the request until it succeeds, fails for good, or may not be retried.
     ///
-    /// - Throws: The last attempt's error, with the number of attempts; `LoadingError.rateLimited` when the server
-    ///   requests a longer delay than allowed; `LoadingError.deadlineExceeded` when the delay would end after the
-    ///   deadline; `LoadingError.cancelled` as soon as the task is cancelled.
+    /// - Throws: The last attempt's error, with the number of attempts; `LoadingError.Kind.rateLimited` when the server
+    ///   requests a longer delay than allowed; `LoadingError.Kind.deadlineExceeded` when the delay would end after the
+    ///   deadline; `LoadingError.Kind.cancelled` as soon as the task is cancelled.
     public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         let (request, hasKey, spent) = prepared(request, next.call)
         next.call.noteAttempt()

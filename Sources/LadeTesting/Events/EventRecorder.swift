@@ -72,7 +72,7 @@ public final class EventRecorder: EventSink {
 
     /// Waits until an event that satisfies `predicate` was recorded, and returns the first one.
     ///
-    /// - Throws: `LoadingError.cancelled` when the task is cancelled.
+    /// - Throws: `LoadingError.Kind.cancelled` when the task is cancelled.
     @discardableResult
     public func event(where predicate: @Sendable (Event) -> Bool) async throws(LoadingError) -> Event {
         var seen = 0
@@ -89,7 +89,7 @@ public final class EventRecorder: EventSink {
 
     /// Waits until an event with the given ``line(for:)`` was recorded.
     ///
-    /// - Throws: `LoadingError.cancelled` when the task is cancelled.
+    /// - Throws: `LoadingError.Kind.cancelled` when the task is cancelled.
     public func line(_ text: String) async throws(LoadingError) {
         try await event { Self.line(for: $0) == text }
     }

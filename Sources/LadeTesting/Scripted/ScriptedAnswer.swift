@@ -15,7 +15,7 @@ public import LadeCore
 ///     .status(503, headers: ["Retry-After": "3"]),
 ///     .text("hello").after(.seconds(2)),
 ///     .bytes(data).inPieces(of: 1024, every: .milliseconds(10)).breaking(after: 5000),
-///     .fails(.timedOut(.connect, ErrorContext())),
+///     .fails(LoadingError(.timedOut(.connect))),
 ///     .stalls,
 /// ]
 /// ```

@@ -144,14 +144,14 @@ public final class ScriptedTransport: Sendable {
 
     /// Waits until the request with the given number (from 0) has arrived.
     ///
-    /// - Throws: `LoadingError.cancelled` when the task is cancelled.
+    /// - Throws: `LoadingError.Kind.cancelled` when the task is cancelled.
     public func request(at index: Int) async throws(LoadingError) -> Received {
         try await state.value { index < $0.received.count ? $0.received[index] : nil }
     }
 
     /// Waits until a number of exchanges were cancelled.
     ///
-    /// - Throws: `LoadingError.cancelled` when the task is cancelled.
+    /// - Throws: `LoadingError.Kind.cancelled` when the task is cancelled.
     public func cancellations(atLeast count: Int) async throws(LoadingError) {
         try await state.value { $0.cancellations >= count ? () : nil }
     }

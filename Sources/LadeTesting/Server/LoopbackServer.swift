@@ -213,7 +213,7 @@ public final class LoopbackServer: Sendable {
 
     /// A request to this server.
     ///
-    /// - Throws: `LoadingError.invalidRequest` when the target is not valid in an address.
+    /// - Throws: `LoadingError.Kind.invalidRequest` when the target is not valid in an address.
     public func request(
         _ method: HTTPMethod = .get,
         _ target: String = "/",
@@ -250,7 +250,7 @@ public final class LoopbackServer: Sendable {
 
     /// Waits until the request with the given number (from 0) has arrived with its body.
     ///
-    /// - Throws: `LoadingError.cancelled` when the task is cancelled.
+    /// - Throws: `LoadingError.Kind.cancelled` when the task is cancelled.
     public func request(at index: Int) async throws(LoadingError) -> ServerRequest {
         try await core.watched.value { state in
             index < state.requests.count && state.requests[index].isComplete ? state.requests[index] : nil
@@ -259,28 +259,28 @@ public final class LoopbackServer: Sendable {
 
     /// Waits until the head of the request with the given number (from 0) has arrived.
     ///
-    /// - Throws: `LoadingError.cancelled` when the task is cancelled.
+    /// - Throws: `LoadingError.Kind.cancelled` when the task is cancelled.
     public func head(at index: Int) async throws(LoadingError) -> ServerRequest {
         try await core.watched.value { index < $0.requests.count ? $0.requests[index] : nil }
     }
 
     /// Waits until a number of request heads have arrived.
     ///
-    /// - Throws: `LoadingError.cancelled` when the task is cancelled.
+    /// - Throws: `LoadingError.Kind.cancelled` when the task is cancelled.
     public func requests(atLeast count: Int) async throws(LoadingError) {
         try await core.watched.value { $0.requestCount >= count ? () : nil }
     }
 
     /// Waits until a number of connections were accepted.
     ///
-    /// - Throws: `LoadingError.cancelled` when the task is cancelled.
+    /// - Throws: `LoadingError.Kind.cancelled` when the task is cancelled.
     public func connections(atLeast count: Int) async throws(LoadingError) {
         try await core.watched.value { $0.accepted >= count ? () : nil }
     }
 
     /// Waits until the connection with the given number (from 0) has ended.
     ///
-    /// - Throws: `LoadingError.cancelled` when the task is cancelled.
+    /// - Throws: `LoadingError.Kind.cancelled` when the task is cancelled.
     @discardableResult
     public func connectionClosed(at index: Int) async throws(LoadingError) -> ServerConnection.Ended {
         try await core.watched.value { index < $0.connections.count ? $0.connections[index].ended : nil }
@@ -288,14 +288,14 @@ public final class LoopbackServer: Sendable {
 
     /// Waits until at most this many connections are open.
     ///
-    /// - Throws: `LoadingError.cancelled` when the task is cancelled.
+    /// - Throws: `LoadingError.Kind.cancelled` when the task is cancelled.
     public func open(atMost count: Int) async throws(LoadingError) {
         try await core.watched.value { $0.open.count <= count ? () : nil }
     }
 
     /// Waits until a connection has passed this many bytes to the system.
     ///
-    /// - Throws: `LoadingError.cancelled` when the task is cancelled.
+    /// - Throws: `LoadingError.Kind.cancelled` when the task is cancelled.
     public func sent(atLeast count: Int64, on index: Int = 0) async throws(LoadingError) {
         try await core.watched.value { state in
             index < state.connections.count && state.connections[index].bytesSent >= count ? () : nil

@@ -49,7 +49,7 @@ public final class Signal: Sendable {
 
     /// Suspends the task until the signal ends the wait.
     ///
-    /// - Throws: `LoadingError.cancelled` when the task is cancelled.
+    /// - Throws: `LoadingError.Kind.cancelled` when the task is cancelled.
     public func wait() async throws(LoadingError) {
         state.change { $0.arrivals += 1 }
         try await state.value { $0.pass() ? () : nil }
@@ -57,7 +57,7 @@ public final class Signal: Sendable {
 
     /// Waits until this many waits have begun.
     ///
-    /// - Throws: `LoadingError.cancelled` when the task is cancelled.
+    /// - Throws: `LoadingError.Kind.cancelled` when the task is cancelled.
     public func arrivals(atLeast count: Int) async throws(LoadingError) {
         try await state.value { $0.arrivals >= count ? () : nil }
     }

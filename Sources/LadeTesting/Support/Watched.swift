@@ -67,7 +67,7 @@ package final class Watched<State>: @unchecked Sendable {
 
     /// Suspends the task until the probe returns a value.
     ///
-    /// - Throws: `LoadingError.cancelled` as soon as the task is cancelled.
+    /// - Throws: `LoadingError.Kind.cancelled` as soon as the task is cancelled.
     package func value<Value: Sendable>(
         _ probe: @escaping @Sendable (inout State) -> Value?
     ) async throws(LoadingError) -> Value {

@@ -88,7 +88,7 @@ public final class VirtualTime: TimeSource {
 
     /// Suspends the task until the time is advanced to `deadline`; returns immediately when it has passed.
     ///
-    /// - Throws: `LoadingError.cancelled` as soon as the current task is cancelled.
+    /// - Throws: `LoadingError.Kind.cancelled` as soon as the current task is cancelled.
     public func sleep(until deadline: Instant) async throws(LoadingError) {
         let number = state.change { state in
             state.lastNumber += 1
@@ -147,7 +147,7 @@ public final class VirtualTime: TimeSource {
     /// Waits until a task sleeps, and returns the one that will be resumed first.
     ///
     /// - Returns: The sleeper with the earliest deadline; it continues to sleep.
-    /// - Throws: `LoadingError.cancelled` when the waiting task is cancelled.
+    /// - Throws: `LoadingError.Kind.cancelled` when the waiting task is cancelled.
     public func nextSleeper() async throws(LoadingError) -> Sleeper {
         try await state.value { $0.entries.first?.sleeper }
     }
@@ -155,7 +155,7 @@ public final class VirtualTime: TimeSource {
     /// Waits until a number of tasks sleep.
     ///
     /// - Returns: All sleepers, in order of deadline, then of arrival.
-    /// - Throws: `LoadingError.cancelled` when the waiting task is cancelled.
+    /// - Throws: `LoadingError.Kind.cancelled` when the waiting task is cancelled.
     public func sleepers(atLeast count: Int) async throws(LoadingError) -> [Sleeper] {
         try await state.value { $0.entries.count >= count ? $0.entries.map(\.sleeper) : nil }
     }
@@ -163,7 +163,7 @@ public final class VirtualTime: TimeSource {
     /// Waits until a task sleeps, and advances the time to the earliest deadline.
     ///
     /// - Returns: The sleeper with that deadline; it has been resumed, with all others of the same deadline.
-    /// - Throws: `LoadingError.cancelled` when the waiting task is cancelled.
+    /// - Throws: `LoadingError.Kind.cancelled` when the waiting task is cancelled.
     @discardableResult
     public func advanceToNextSleeper() async throws(LoadingError) -> Sleeper {
         let sleeper = try await nextSleeper()

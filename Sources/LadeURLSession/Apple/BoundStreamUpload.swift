@@ -17,7 +17,7 @@
 
         /// Makes and opens the pipe.
         ///
-        /// - Throws: ``LoadingError/requestBodyFailed(_:_:)`` when the platform cannot create the streams.
+        /// - Throws: ``LoadingError/Kind/requestBodyFailed`` when the platform cannot create the streams.
         init(_ context: ErrorContext) throws(LoadingError) {
             var input: InputStream?
             var output: OutputStream?
@@ -38,7 +38,7 @@
 
         /// Writes a body into the pipe, and closes it.
         ///
-        /// - Throws: ``LoadingError/requestBodyFailed(_:_:)`` for an error of the body. The end of the exchange is not
+        /// - Throws: ``LoadingError/Kind/requestBodyFailed`` for an error of the body. The end of the exchange is not
         ///   such an error: the platform reports it.
         func send(_ body: RequestBody) async throws(LoadingError) {
             guard case .stream(let produce) = body.content else { return }

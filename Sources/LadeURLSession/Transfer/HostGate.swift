@@ -41,7 +41,7 @@ final class HostGate: Sendable {
 
     /// Waits for a slot.
     ///
-    /// - Throws: ``LoadingError/cancelled(_:)`` when the task is cancelled before a slot is free.
+    /// - Throws: ``LoadingError/Kind/cancelled`` when the task is cancelled before a slot is free.
     func enter(_ host: String, context: ErrorContext) async throws(LoadingError) -> Permit {
         let id = state.withLock { state in
             state.lastID += 1

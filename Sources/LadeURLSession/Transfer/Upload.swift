@@ -47,8 +47,8 @@ final class SpooledFile: Sendable {
     ///   - request: For errors.
     ///   - progress: Called for each chunk.
     /// - Returns: The file.
-    /// - Throws: ``LoadingError/requestBodyFailed(_:_:)`` for an error of the body, ``LoadingError/file(_:_:)`` for an
-    ///   error of the disk, ``LoadingError/cancelled(_:)`` when the task is cancelled.
+    /// - Throws: ``LoadingError/Kind/requestBodyFailed`` for an error of the body, ``LoadingError/Kind/file`` for an
+    ///   error of the disk, ``LoadingError/Kind/cancelled`` when the task is cancelled.
     static func make(
         from body: RequestBody,
         of request: Request,

@@ -25,7 +25,7 @@ struct ArrivalsTests {
             try await transport.send(Request(.get, "http://192.0.2.1/"), call: Call())
         }
 
-        guard case .malformedResponse(let fault) = error.kind, fault.rule == .beforeRequest else {
+        guard case .malformedResponse(let fault) = error?.kind, fault.rule == .beforeRequest else {
             Issue.record("\(String(describing: error))")
             return
         }

@@ -24,7 +24,7 @@ struct LostConnectionTests {
             try await transport.send(server.request(method), call: Call())
         }
 
-        guard case .connectionLost(.nothing, isSafeToRepeat: false) = error.kind else {
+        guard case .connectionLost(.nothing, isSafeToRepeat: false) = error?.kind else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -90,7 +90,7 @@ struct LostConnectionTests {
 
         let error = await #expect(throws: LoadingError.self) { try await transport.send(request, call: Call()) }
 
-        guard case .incompleteBody(received: 4, expected: 7) = error.kind else {
+        guard case .incompleteBody(received: 4, expected: 7) = error?.kind else {
             Issue.record("\(String(describing: error))")
             return
         }

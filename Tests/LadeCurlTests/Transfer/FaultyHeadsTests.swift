@@ -41,7 +41,7 @@ struct FaultyHeadsTests {
         let (response, error, _) = try await send([.readRequest, .send(head.text), isReset ? .reset : .close])
 
         #expect(response == nil)
-        guard case .connectionLost(let progress, isSafeToRepeat: false) = error.kind else {
+        guard case .connectionLost(let progress, isSafeToRepeat: false) = error?.kind else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -57,7 +57,7 @@ struct FaultyHeadsTests {
     func noHead(text: String) async throws {
         let (_, error, _) = try await send([.readRequest, .send(text), .close])
 
-        guard case .malformedResponse = error.kind else {
+        guard case .malformedResponse = error?.kind else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -75,7 +75,7 @@ struct FaultyHeadsTests {
     func lineWithoutColon(head: (text: String, line: Int)) async throws {
         let (_, error, _) = try await send([.readRequest, .send(head.text), .close])
 
-        guard case .malformedResponse(let fault) = error.kind else {
+        guard case .malformedResponse(let fault) = error?.kind else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -109,7 +109,7 @@ struct FaultyHeadsTests {
         let head = "HTTP/1.1 200 OK\r\nContent-Encoding: \(value)\r\nContent-Length: 2\r\n\r\n"
         let (_, error, _) = try await send([.readRequest, .send(head + "ok"), .close])
 
-        guard case .malformedResponse(let fault) = error.kind else {
+        guard case .malformedResponse(let fault) = error?.kind else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -140,7 +140,7 @@ struct FaultyHeadsTests {
         let response = try await send(.writer(length: 0) { write in try await write(Data()) })
 
         for error in [excess, swallowed] {
-            guard case .invalidRequest(.contentLength(written: "0", actual: 3)) = error.kind else {
+            guard case .invalidRequest(.contentLength(written: "0", actual: 3)) = error?.kind else {
                 Issue.record("\(String(describing: error))")
                 continue
             }
@@ -172,7 +172,7 @@ struct FaultyHeadsTests {
         do throws(LoadingError) { response = try await transport.send(request, call: Call()) } catch { failure = error }
 
         if hasTrailers {
-            guard case .connectionLost(.nothing, isSafeToRepeat: false) = failure.kind else {
+            guard case .connectionLost(.nothing, isSafeToRepeat: false) = failure?.kind else {
                 Issue.record("\(String(describing: failure)) \(String(describing: response))")
                 return
             }

@@ -129,7 +129,7 @@ struct UploadPipeTests {
         pipe.end(WriterFailure())
 
         #expect(read(pipe) == (.failed, ""))
-        guard case .requestBodyFailed = pipe.failure.kind, pipe.failure.underlyingError is WriterFailure else {
+        guard case .requestBodyFailed = pipe.failure?.kind, pipe.failure?.underlyingError is WriterFailure else {
             return #expect(Bool(false), "it failed with \(String(describing: pipe.failure))")
         }
     }

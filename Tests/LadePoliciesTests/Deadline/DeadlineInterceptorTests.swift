@@ -44,12 +44,12 @@ struct DeadlineInterceptorTests {
     func boundsCallsAndAttempts() async throws {
         transport.onAnyRequest().respond(.stalls)
         let error = await failure(request, chain())
-        guard case .deadlineExceeded(let report)? = error.kind else { throw error ?? LoadingError(.cancelled) }
+        guard case .deadlineExceeded(let report)? = error?.kind else { throw error ?? LoadingError(.cancelled) }
         #expect(time.now == seconds(60))
         #expect(transport.requests.map(\.timeouts.whole) == [.seconds(60)])
         #expect(report.limit == .seconds(60))
         #expect(report.elapsed == .seconds(60))
-        #expect(error.context.url == "https://svc.example.com/thing")
+        #expect(error?.context.url == "https://svc.example.com/thing")
         #expect(
             error?.description
                 == """
@@ -104,20 +104,20 @@ struct DeadlineInterceptorTests {
     func failsAtOnce() async throws {
         transport.onAnyRequest().respond(.status(503, headers: ["Retry-After": "50"]).after(.seconds(12)))
         let error = await failure(request, chain())
-        guard case .deadlineExceeded(let report)? = error.kind else { throw error ?? LoadingError(.cancelled) }
+        guard case .deadlineExceeded(let report)? = error?.kind else { throw error ?? LoadingError(.cancelled) }
         let wait = try #require(report.impossibleWait)
         #expect(wait.stage == .wait(.backoff(attempt: 2)))
         #expect(wait.duration >= .seconds(50) && wait.duration < .seconds(51))
         #expect(time.now == seconds(12))
-        #expect(error.context.status == 503)
-        #expect(error.context.attempts == 1)
+        #expect(error?.context.status == 503)
+        #expect(error?.context.attempts == 1)
     }
 
     @Test("policies PL-03 names the stages that used the time, and their sum is the time that passed")
     func namesStages() async throws {
         transport.onAnyRequest().respond(.status(503, headers: ["Retry-After": "20"]).after(.seconds(10))).then(.stalls)
         let error = await failure(request, chain())
-        guard case .deadlineExceeded(let report)? = error.kind else { throw error ?? LoadingError(.cancelled) }
+        guard case .deadlineExceeded(let report)? = error?.kind else { throw error ?? LoadingError(.cancelled) }
         #expect(report.stages.total == report.elapsed)
         #expect(report.elapsed == .seconds(60))
         #expect(report.stages.entries.map(\.stage) == [.exchange, .wait(.backoff(attempt: 2))])
@@ -184,7 +184,7 @@ struct DeadlineInterceptorTests {
         request.delivery = .streamed
         request.deadline = .seconds(6)
         let error = await failure(request, chain())
-        guard case .deadlineExceeded(let report)? = error.kind else { throw error ?? LoadingError(.cancelled) }
+        guard case .deadlineExceeded(let report)? = error?.kind else { throw error ?? LoadingError(.cancelled) }
         #expect(time.now == seconds(6))
         #expect(report.stages.entries == [.init(stage: .exchange, duration: .seconds(6))])
         #expect(time.sleepers.isEmpty)
@@ -228,10 +228,10 @@ struct DeadlineInterceptorTests {
     func endsWaitsOfTheApp() async throws {
         let error = await failure(request, chain(sleeping: .seconds(3_600)))
 
-        guard case .deadlineExceeded(let report)? = error.kind else { throw error ?? LoadingError(.cancelled) }
+        guard case .deadlineExceeded(let report)? = error?.kind else { throw error ?? LoadingError(.cancelled) }
         #expect(time.now == seconds(60.1) && time.sleepers.isEmpty && transport.requests.isEmpty)
         #expect(report.limit == .seconds(60) && report.setting == "deadlines.buffered")
-        #expect(error.context.url == "https://svc.example.com/thing")
+        #expect(error?.context.url == "https://svc.example.com/thing")
     }
 
     @Test("policies PL-01 the time of the app's interceptor does not prolong the exchange after it")
@@ -239,7 +239,7 @@ struct DeadlineInterceptorTests {
         transport.onAnyRequest().respond(.stalls)
         let error = await failure(request, chain(sleeping: .seconds(30)))
 
-        guard case .deadlineExceeded = error.kind else { throw error ?? LoadingError(.cancelled) }
+        guard case .deadlineExceeded = error?.kind else { throw error ?? LoadingError(.cancelled) }
         #expect(time.now == seconds(60.1) && transport.requests.count == 1)
     }
 
@@ -248,7 +248,7 @@ struct DeadlineInterceptorTests {
         transport.onAnyRequest().respond(.stalls)
         let error = await failure(request, chain(sleeping: .zero))
 
-        guard case .deadlineExceeded(let report)? = error.kind else { throw error ?? LoadingError(.cancelled) }
+        guard case .deadlineExceeded(let report)? = error?.kind else { throw error ?? LoadingError(.cancelled) }
         #expect(time.now == seconds(60) && report.endedExchange && report.stages.longest?.stage == .exchange)
     }
 
@@ -267,7 +267,7 @@ struct DeadlineInterceptorTests {
         transport.onAnyRequest().respond(.text("late"))
         let error = await failure(request, chain(sleeping: .seconds(300), ignoresCancellation: true))
 
-        guard case .deadlineExceeded = error.kind else { throw error ?? LoadingError(.cancelled) }
+        guard case .deadlineExceeded = error?.kind else { throw error ?? LoadingError(.cancelled) }
         #expect(time.now == seconds(300))
     }
 
@@ -320,7 +320,7 @@ struct DeadlineInterceptorTests {
         )
         let error = await failure(request, chain)
 
-        guard case .deadlineExceeded(let report)? = error.kind else { throw error ?? LoadingError(.cancelled) }
+        guard case .deadlineExceeded(let report)? = error?.kind else { throw error ?? LoadingError(.cancelled) }
         #expect(time.now == seconds(60.1) && report.limit == .seconds(60) && transport.requests.isEmpty)
     }
 }

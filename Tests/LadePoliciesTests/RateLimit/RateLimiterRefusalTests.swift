@@ -147,7 +147,7 @@ struct RateLimiterRefusalTests: RateLimiterSuite {
                 return error
             }
         }
-        guard case .deadlineExceeded(let report)? = error.kind else { throw error ?? LoadingError(.cancelled) }
+        guard case .deadlineExceeded(let report)? = error?.kind else { throw error ?? LoadingError(.cancelled) }
         #expect(
             report.stages.entries == [.init(stage: .wait(.rateLimit(key: key.description)), duration: .seconds(15))]
         )

@@ -94,7 +94,7 @@ struct OtherOriginTests {
             return
         }
         let error = await #expect(throws: LoadingError.self) { _ = try await send(request) }
-        guard case .redirectRefused(.bodyToOtherOrigin(url: "https://b.test/to")) = error.kind else {
+        guard case .redirectRefused(.bodyToOtherOrigin(url: "https://b.test/to")) = error?.kind else {
             Issue.record("\(String(describing: error))")
             return
         }

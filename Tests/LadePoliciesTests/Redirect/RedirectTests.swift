@@ -26,7 +26,7 @@ struct RedirectTests {
     }
 
     private func fault(_ error: LoadingError?) -> RedirectFault? {
-        guard case .redirectRefused(let fault) = error.kind else { return nil }
+        guard case .redirectRefused(let fault) = error?.kind else { return nil }
         return fault
     }
 

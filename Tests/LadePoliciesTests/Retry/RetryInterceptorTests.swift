@@ -97,8 +97,8 @@ struct RetryInterceptorTests {
         var request = request
         request.retryLimit = 0
         let error = await failure(request)
-        guard case .timedOut(.idle)? = error.kind else { throw error ?? LoadingError(.cancelled) }
-        #expect(error.context.attempts == 1)
+        guard case .timedOut(.idle)? = error?.kind else { throw error ?? LoadingError(.cancelled) }
+        #expect(error?.context.attempts == 1)
         #expect(transport.requests.count == 1)
     }
 
@@ -217,14 +217,14 @@ struct RetryInterceptorTests {
     func refusesLongPauses() async throws {
         transport.onAnyRequest().respond(.status(503, headers: ["Retry-After": "7200"], "closed for today"))
         let error = await failure(request)
-        guard case .rateLimited(let key, let wait)? = error.kind else {
+        guard case .rateLimited(let key, let wait)? = error?.kind else {
             throw error ?? LoadingError(.cancelled)
         }
         #expect(key == "svc.example.com:443/thing")
         #expect(wait == .seconds(7200))
-        #expect(error.context.status == 503)
-        #expect(error.context.headers["Retry-After"] == "7200")
-        #expect(error.context.body == Data("closed for today".utf8))
+        #expect(error?.context.status == 503)
+        #expect(error?.context.headers["Retry-After"] == "7200")
+        #expect(error?.context.body == Data("closed for today".utf8))
         #expect(time.now == Instant(nanoseconds: 0))
     }
 

@@ -232,7 +232,7 @@ struct DownloadOptionTests {
 
         let error = await failure { () throws(LoadingError) in try await rig.loader.download(rig.request(), to: path) }
 
-        guard case .file = error.kind else {
+        guard case .file = error?.kind else {
             Issue.record("\(String(describing: error))")
             return
         }

@@ -106,7 +106,7 @@ struct DownloadSafetyTests {
             try await rig.loader.download(rig.request(), to: folder.path + "file")
         }
 
-        guard case .file(let fault) = error.kind else {
+        guard case .file(let fault) = error?.kind else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -131,7 +131,7 @@ struct DownloadSafetyTests {
             try await rig.loader.download(rig.request(), into: folder.path, options: options)
         }
 
-        guard case .file(let fault) = error.kind else {
+        guard case .file(let fault) = error?.kind else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -209,7 +209,7 @@ struct DownloadSafetyTests {
             try await rig.loader.download(rig.request(), to: folder.path + "file")
         }
 
-        guard case .incompleteBody = error.kind else {
+        guard case .incompleteBody = error?.kind else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -247,7 +247,7 @@ struct DownloadSafetyTests {
             try await rig.loader.download(rig.request(), to: folder.path + "file", options: options)
         }
 
-        guard case .file(let fault) = error.kind else {
+        guard case .file(let fault) = error?.kind else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -411,7 +411,7 @@ struct DownloadSafetyTests {
         }
         signal.raise()
 
-        guard case .file(let fault) = error.kind else {
+        guard case .file(let fault) = error?.kind else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -450,7 +450,7 @@ struct DownloadSafetyTests {
         #expect(folder.text(".file.lade-part") == "hello")
         let download = try await rig.loader.download(rig.request(), to: folder.path + "file", options: options)
 
-        guard case .malformedResponse(let fault) = errors[1].kind else {
+        guard case .malformedResponse(let fault) = errors[1]?.kind else {
             Issue.record("\(errors)")
             return
         }
@@ -475,7 +475,7 @@ struct DownloadSafetyTests {
         }
 
         #expect(rig.transport.requests.map { $0.headers["Range"] } == [nil, "bytes=5-", "bytes=7-"])
-        guard case .malformedResponse = error.kind else {
+        guard case .malformedResponse = error?.kind else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -540,7 +540,7 @@ struct DownloadSafetyTests {
             try await rig.loader.download(rig.request(), to: folder.path + "file")
         }
 
-        guard case .malformedResponse = error.kind else {
+        guard case .malformedResponse = error?.kind else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -607,7 +607,7 @@ struct DownloadSafetyTests {
                 try await rig.loader.download(rig.request(), to: folder.path + name, options: options)
             }
 
-            guard case .file(let fault) = error.kind else {
+            guard case .file(let fault) = error?.kind else {
                 Issue.record("\(String(describing: error))")
                 return
             }
@@ -618,7 +618,7 @@ struct DownloadSafetyTests {
         let error = await failure { () throws(LoadingError) in
             try await rig.loader.download(rig.request(), to: "")
         }
-        guard case .file(FileFault(path: "", operation: .write, reason: "it names no file")) = error.kind else {
+        guard case .file(FileFault(path: "", operation: .write, reason: "it names no file")) = error?.kind else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -650,7 +650,7 @@ struct DownloadSafetyTests {
                 #expect(error == nil)
                 #expect(folder.text("file") == String(repeating: "hello world, ", count: 40))
             } else {
-                guard case .incompleteBody = error.kind else {
+                guard case .incompleteBody = error?.kind else {
                     Issue.record("\(String(describing: error))")
                     return
                 }

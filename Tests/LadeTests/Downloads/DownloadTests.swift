@@ -233,7 +233,7 @@ struct DownloadTests {
         #expect(whole.length == 11)
         #expect(folder.text("file.txt") == "hello world")
         #expect(rig.transport.requests.map { $0.headers["Range"] } == [nil, "bytes=5-", "bytes=8-", nil, "bytes=5-"])
-        guard case .malformedResponse = error.kind else {
+        guard case .malformedResponse = error?.kind else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -275,7 +275,7 @@ struct DownloadTests {
         }
 
         #expect(good.checkedDigest == field)
-        guard case .decoding = error.kind, let mismatch = error.underlyingError as? DigestMismatch else {
+        guard case .decoding = error?.kind, let mismatch = error?.underlyingError as? DigestMismatch else {
             Issue.record("\(String(describing: error))")
             return
         }

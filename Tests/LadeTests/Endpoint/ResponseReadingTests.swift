@@ -72,7 +72,7 @@ struct ResponseReadingTests {
         for body in ["", "{", "<html>"] {
             let refused = try await response(.text(body))
             let error = #expect(throws: LoadingError.self) { try refused.json }
-            guard case .decoding = error.kind else { throw Unexpected() }
+            guard case .decoding = error?.kind else { throw Unexpected() }
         }
     }
 

@@ -98,7 +98,7 @@ struct DecodedValuesTests {
     @Test("gives the values before a malformed one, and says where that is")
     func malformed() async throws {
         let found = await ids("[{\"id\":1},{\"id\":2},\n{\"id\":tru}]", size: 100)
-        guard case .decoding = found.error.kind, let fault = found.error.underlyingError as? JSONFault else {
+        guard case .decoding = found.error?.kind, let fault = found.error?.underlyingError as? JSONFault else {
             Issue.record("\(String(describing: found.error))")
             return
         }
@@ -118,7 +118,7 @@ struct DecodedValuesTests {
         ]
         for (text, framing, reason, before) in rows {
             let found = await ids(text, framing, limit: 50)
-            guard case .decoding = found.error.kind, let error = found.error.underlyingError else {
+            guard case .decoding = found.error?.kind, let error = found.error?.underlyingError else {
                 Issue.record("\(text): \(String(describing: found.error))")
                 continue
             }
@@ -132,7 +132,7 @@ struct DecodedValuesTests {
         let found = await ids("{\"id\":1}\n{\"id\":12}", .lines, size: 100, limit: limit)
 
         #expect(found.ids == (limit == 9 ? [1, 12] : [1]))
-        guard case .decoding? = found.error.kind, let fault = found.error.underlyingError as? JSONFault else {
+        guard case .decoding? = found.error?.kind, let fault = found.error?.underlyingError as? JSONFault else {
             #expect(limit == 9 && found.error == nil)
             return
         }
@@ -156,7 +156,7 @@ struct DecodedValuesTests {
         }
         let taken = chunks.takenCount
         #expect(try await iterator.next() == nil && chunks.takenCount == taken && chunks.isCancelled)
-        guard case .cancelled = error.kind else {
+        guard case .cancelled = error?.kind else {
             Issue.record("\(String(describing: error))")
             return
         }

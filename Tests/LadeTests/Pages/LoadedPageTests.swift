@@ -51,7 +51,7 @@ struct LoadedPageTests {
         let failure = await #expect(throws: PageFailure.self) { try await source.loader.load(first, of: endpoint) }
 
         #expect(failure?.page == first)
-        guard case .unacceptableStatus(let status) = failure.kind?.cause.loadingError?.kind else {
+        guard case .unacceptableStatus(let status) = failure?.cause.loadingError?.kind else {
             Issue.record("\(String(describing: failure))")
             return
         }

@@ -29,7 +29,7 @@ struct OneTimeBodyTests {
             #expect(try await pages.collected() == [1, 1])
         } else {
             let error = await #expect(throws: PageFailure.self) { _ = try await pages.collected() }
-            guard case .invalidRequest(.bodyNotReplayable) = error.kind?.cause.loadingError?.kind else {
+            guard case .invalidRequest(.bodyNotReplayable) = error?.cause.loadingError?.kind else {
                 Issue.record("\(String(describing: error))")
                 return
             }

@@ -272,7 +272,7 @@ struct PageSequenceTests {
         }
         #expect(items == [0, 1, 2, 3])
         #expect(failure?.page.number == 2)
-        guard let page = failure?.page, case .unacceptableStatus(500) = failure.kind?.cause.loadingError?.kind else {
+        guard let page = failure?.page, case .unacceptableStatus(500) = failure?.cause.loadingError?.kind else {
             Issue.record("\(String(describing: failure))")
             return
         }

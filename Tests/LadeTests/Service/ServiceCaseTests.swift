@@ -93,7 +93,7 @@ struct ServiceCaseTests {
         let error = await failure { () throws(LoadingError) in try await rig.loader.load(nowhere) }
 
         #expect(try await results.next().count == 1)
-        guard case .invalidRequest(.url) = error.kind else {
+        guard case .invalidRequest(.url) = error?.kind else {
             Issue.record("\(String(describing: error))")
             return
         }

@@ -37,7 +37,7 @@ struct ServiceDefectTests {
             await failure { () throws(LoadingError) in try await rig.loader.load(request).body.collect() }
         }
 
-        guard case .timedOut(.whole) = error.kind else {
+        guard case .timedOut(.whole) = error?.kind else {
             Issue.record("\(String(describing: error))")
             return
         }

@@ -73,7 +73,7 @@ struct ServiceLinksTests {
             }
         }
 
-        guard case .deadlineExceeded(let report)? = error.kind else { throw error ?? LoadingError(.cancelled) }
+        guard case .deadlineExceeded(let report)? = error?.kind else { throw error ?? LoadingError(.cancelled) }
         #expect(report.limit == .seconds(60) && time.sleepers.isEmpty)
         #expect(time.now == Instant(nanoseconds: 60_100_000_000))
     }

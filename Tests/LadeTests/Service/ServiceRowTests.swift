@@ -115,12 +115,12 @@ struct ServiceRowTests {
         let (rig, reported, error) = try await failing { $0.decorators = [ClosureDecorator { _ in throw Refused() }] }
 
         #expect(reported == [.failure("call failed: decorationFailed")])
-        guard case .decorationFailed? = error.kind, let cause = error.underlyingError else {
+        guard case .decorationFailed? = error?.kind, let cause = error?.underlyingError else {
             Issue.record("\(String(describing: error))")
             return
         }
         #expect(cause as? Refused == Refused())
-        #expect(error.context.url == "https://svc.example.com/thing")
+        #expect(error?.context.url == "https://svc.example.com/thing")
         #expect(rig.transport.requests.isEmpty)
         #expect(rig.events.story.filter { $0.hasPrefix("call f") }.count == 2)
     }
@@ -140,7 +140,7 @@ struct ServiceRowTests {
         let (rig, reported, error) = try await failing { $0.authorisers = [Failing()] }
 
         #expect(reported == [.failure("call failed: transport")])
-        guard case .transport(code: 1, message: "test")? = error.kind else {
+        guard case .transport(code: 1, message: "test")? = error?.kind else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -261,7 +261,7 @@ struct ServiceRowTests {
         #expect(totals.all.map(\.bytesSent) == [Int64(head.utf8.count)])
         #expect(totals.all.map(\.exchanges) == [1])
         #expect(exchanges.all.map(\.bytesReceived) == totals.all.map(\.bytesReceived))
-        guard case .unacceptableStatus(400)? = totals.all.first?.error.kind else {
+        guard case .unacceptableStatus(400)? = totals.all.first?.error?.kind else {
             Issue.record("\(totals.all)")
             return
         }

@@ -38,7 +38,7 @@ struct WholeChainTests {
 
         let error = await failure { () throws(LoadingError) in try await loader.load(try rig.request()) }
 
-        guard case .unacceptableStatus(401)? = error.kind else { throw error ?? LoadingError(.cancelled) }
+        guard case .unacceptableStatus(401)? = error?.kind else { throw error ?? LoadingError(.cancelled) }
         #expect(rig.transport.received.count == 1)
     }
 
@@ -51,7 +51,7 @@ struct WholeChainTests {
 
         let error = await failure { () throws(LoadingError) in try await rig.loader.load(try rig.request()) }
 
-        guard case .redirectRefused(.loop)? = error.kind else { throw error ?? LoadingError(.cancelled) }
+        guard case .redirectRefused(.loop)? = error?.kind else { throw error ?? LoadingError(.cancelled) }
         #expect(rig.transport.lines == ["GET /thing"])
     }
 

@@ -206,7 +206,7 @@ struct UploadTests {
 
         let error = await #expect(throws: LoadingError.self) { try await post(body) }
 
-        guard case .requestBodyFailed = error.kind, let cause = error?.underlyingError as? LoadingError,
+        guard case .requestBodyFailed = error?.kind, let cause = error?.underlyingError as? LoadingError,
             case .file(let fault) = cause.kind
         else {
             Issue.record("\(String(describing: error))")
