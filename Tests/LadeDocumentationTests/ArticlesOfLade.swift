@@ -42,6 +42,29 @@ private func gettingStarted(draft: Show, showEmptyPage: () -> Void) async throws
     }
 }
 
+private func kinds(of endpoint: Endpoint<Show>, api: API, loader: Loader, showEmptyPage: () -> Void) async {
+    var show: Show?
+    do {
+        show = try await loader.load(endpoint)
+    } catch let error where error.kind == .unacceptableStatus(404) {
+        show = nil
+    } catch {}
+    _ = show
+
+    do {
+        let show: Show = try await loader.load(api.get("shows", id))
+        print(show.title)
+    } catch let error where error.kind == .unacceptableStatus(404) {
+        showEmptyPage()
+    } catch {
+        switch error.kind {
+        case .timedOut(let phase): print("too slow:", phase.rawValue)
+        case .rateLimited(_, let wait): print("again in", wait)
+        default: print(error)
+        }
+    }
+}
+
 private func errors(loader: Loader, work: () async throws -> Void) async throws {
     let api = try API("https://api.example.com").failure(as: Problem.self)
     do {

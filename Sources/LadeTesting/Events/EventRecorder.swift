@@ -119,13 +119,13 @@ public final class EventRecorder: EventSink {
         }
     }
 
-    /// The name of the error's case, with the phase of a time-out and the status of a refusal.
+    /// The name of the error's kind, with the phase of a time-out and the status of a refusal.
     static func label(of error: LoadingError) -> String {
         switch error.kind {
         case .cancelled: "cancelled"
         case .timedOut(let phase): "timedOut(\(phase.rawValue))"
         case .unacceptableStatus(let status): "unacceptableStatus(\(status))"
-        default: Mirror(reflecting: error).children.first?.label ?? String(describing: error)
+        default: Mirror(reflecting: error.kind).children.first?.label ?? String(describing: error.kind)
         }
     }
 }

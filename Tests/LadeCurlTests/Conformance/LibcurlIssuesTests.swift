@@ -10,7 +10,7 @@ import Testing
 @Suite(
     "Issues of libcurl",
     .serialized,
-    .timeLimit(.minutes(2)),
+    .timeLimit(.minutes(5)),
     .enabled(if: ConformancePeers.fromEnvironment().contains("hostileH2"))
 )
 struct LibcurlIssuesTests {

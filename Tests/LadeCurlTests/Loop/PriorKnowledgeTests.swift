@@ -6,7 +6,7 @@ import Testing
 @testable import LadeCurl
 
 /// HTTP/2 in clear with prior knowledge.
-@Suite("HTTP/2 with prior knowledge", .timeLimit(.minutes(1)))
+@Suite("HTTP/2 with prior knowledge", .timeLimit(.minutes(5)))
 struct PriorKnowledgeTests {
     /// Answers each request with 200 and `ok`, over HTTP/2 without TLS.
     private static func serve(_ connection: ServerConnection) throws {

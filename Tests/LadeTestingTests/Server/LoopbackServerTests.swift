@@ -30,7 +30,8 @@ struct LoopbackServerTests {
             return client.receiveAll()
         }
 
-        #expect(responses == ["FOOBAR", nil, "FOOBAR"])
+        // Closed before the request arrives, the connection ends without a byte; after it, by a reset.
+        #expect(responses.map { $0 ?? "" } == ["FOOBAR", "", "FOOBAR"])
         #expect(try await server.connectionClosed(at: 1) == .resetByServer)
         #expect(server.connections.count == 3)
     }

@@ -222,7 +222,7 @@ struct ProcessorCaseTests {
             ("text/plain; charset=iso-8859-1", [0xE4], "ä"), ("text/plain", [0xC3, 0xA4], "ä"),
             ("text/plain", [0xE4], "ä"),
             ("text/plain; charset=\"UTF-8\"", [0xC3, 0xA4], "ä"), ("text/plain; charset=ISO-8859-1", [0xE4], "ä"),
-            ("text/plain; charset=us-ascii", [0xE4], nil),
+            ("text/plain; charset=us-ascii", [0xE4], "ä"),
             ("text/plain; charset=klingon", [0x41], nil),
         ] as [(String, [UInt8], String?)]
     )

@@ -104,7 +104,7 @@ struct SmallPartsTests {
         let all = try await results.next()
 
         guard case .failure(let error) = all[0], case .unacceptableStatus(503) = error.kind,
-            case .failure(let error) = all[1], case .cancelled = error.kind
+            case .failure(let last) = all[1], last.kind == .cancelled
         else {
             Issue.record("\(all)")
             return
