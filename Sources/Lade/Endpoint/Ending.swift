@@ -18,7 +18,7 @@ struct Ending<Output: Sendable>: Sendable {
 
     /// The result of an answer, after its status is checked.
     ///
-    /// - Throws: ``LoadingError/Kind/unacceptableStatus`` when the status does not count as success.
+    /// - Throws: ``LoadingError/Kind/unacceptableStatus(_:)`` when the status does not count as success.
     @inline(never)
     func output(of response: Response, acceptable: StatusSet) throws(LoadingError) -> Output {
         // An answer that was not received over HTTP has no status to check.

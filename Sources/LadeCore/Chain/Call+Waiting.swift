@@ -4,7 +4,7 @@ extension Call {
     /// - Parameters:
     ///   - instant: When the wait ends; the method returns immediately when the instant has passed.
     ///   - reason: What the wait is for.
-    /// - Throws: ``LoadingError/Kind/deadlineExceeded`` immediately when the call's deadline comes first;
+    /// - Throws: ``LoadingError/Kind/deadlineExceeded(_:)`` immediately when the call's deadline comes first;
     ///   ``LoadingError/Kind/cancelled`` as soon as the task or the call's scope is cancelled.
     public func wait(until instant: Instant, for reason: WaitReason) async throws(LoadingError) {
         let now = time.now
@@ -48,7 +48,7 @@ extension Call {
     /// operation that ignores this delays the end of the call until it returns, and its result counts.
     ///
     /// - Returns: The result of the operation, also if it comes after the deadline.
-    /// - Throws: What the operation throws; ``LoadingError/Kind/deadlineExceeded`` if it was cancelled because of the
+    /// - Throws: What the operation throws; ``LoadingError/Kind/deadlineExceeded(_:)`` if it was cancelled because of the
     ///   deadline.
     package func untilDeadline<Value: Sendable>(
         _ operation: @escaping @Sendable (Call) async throws(LoadingError) -> Value

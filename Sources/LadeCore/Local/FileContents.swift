@@ -21,7 +21,7 @@ package enum FileContents {
     ///   - limit: The largest number of bytes.
     ///   - kind: The contents, for the error of a file that is larger: “a certificate”.
     /// - Returns: The bytes.
-    /// - Throws: ``LoadingError/Kind/file`` with the reason.
+    /// - Throws: ``LoadingError/Kind/file(_:)`` with the reason.
     package static func read(_ path: String, limit: Int, kind: String) throws(LoadingError) -> Data {
         // Opening a named pipe would wait for a writer; for a regular file the flag has no effect.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)

@@ -29,7 +29,7 @@ package final class FileSource: ResponseBodySource {
 
     /// Opens a regular file.
     ///
-    /// - Throws: ``LoadingError/Kind/file`` when it cannot be opened for reading.
+    /// - Throws: ``LoadingError/Kind/file(_:)`` when it cannot be opened for reading.
     package init(path: String, offset: Int64 = 0, context: ErrorContext) throws(LoadingError) {
         self.path = path
         self.context = context

@@ -15,7 +15,7 @@ public struct LocalTransport: Transport {
     ///   - request: GET or HEAD of the address.
     ///   - call: The call that the request belongs to.
     /// - Returns: A complete body for `buffered` delivery, pieces of the file for `streamed`.
-    /// - Throws: ``LoadingError/Kind/file`` for a file that cannot be read, ``LoadingError/Kind/invalidRequest`` for
+    /// - Throws: ``LoadingError/Kind/file(_:)`` for a file that cannot be read, ``LoadingError/Kind/invalidRequest(_:)`` for
     ///   another scheme, another method or a malformed `data:` address.
     public func send(_ request: Request, call: Call) async throws(LoadingError) -> Response {
         try request.validate()

@@ -5,7 +5,7 @@ public struct HTTPMethod: Sendable, Hashable {
 
     /// Makes a method from any token, known or not.
     ///
-    /// - Throws: ``LoadingError/Kind/invalidRequest`` when the text is empty or has a character no token may have.
+    /// - Throws: ``LoadingError/Kind/invalidRequest(_:)`` when the text is empty or has a character no token may have.
     public init(_ token: String) throws(LoadingError) {
         guard !token.isEmpty, token.utf8.allSatisfy(\.isTokenCharacter) else {
             throw LoadingError(.invalidRequest(.method(token.escapedForDisplay(limit: 64))))

@@ -62,7 +62,7 @@ public struct Request: Sendable {
 
     /// Makes a request from the text of an address.
     ///
-    /// - Throws: ``LoadingError/Kind/invalidRequest`` when the text is not an absolute URL, lacks a host that its
+    /// - Throws: ``LoadingError/Kind/invalidRequest(_:)`` when the text is not an absolute URL, lacks a host that its
     ///   scheme needs, has a host without a normal form or a port out of range, or contains a user name. Credentials
     ///   belong in an authoriser, which knows the origins that they may be sent to.
     public init(
@@ -89,7 +89,7 @@ public struct Request: Sendable {
 
     /// Makes a GET request from the text of an address.
     ///
-    /// - Throws: ``LoadingError/Kind/invalidRequest`` in the same cases as the other initialisers that take a text.
+    /// - Throws: ``LoadingError/Kind/invalidRequest(_:)`` in the same cases as the other initialisers that take a text.
     public init(_ address: String, headers: Headers = Headers()) throws(LoadingError) {
         try self.init(.get, address, headers: headers)
     }
@@ -98,7 +98,7 @@ public struct Request: Sendable {
     ///
     /// Transports and loaders call it. Call it yourself to find a mistake where it is made.
     ///
-    /// - Throws: ``LoadingError/Kind/invalidRequest`` naming the part at fault.
+    /// - Throws: ``LoadingError/Kind/invalidRequest(_:)`` naming the part at fault.
     public func validate() throws(LoadingError) {
         if let fault = headers.fault { throw LoadingError(.invalidRequest(.header(fault)), ErrorContext(self)) }
         guard let scheme = parts.scheme else { throw urlFault("it has no scheme") }

@@ -71,7 +71,7 @@ public struct RequestBody: Sendable {
     ///   - contentType: The content type to send; nil for none.
     /// - Returns: The body, with its length as it is now. The length of a file with content but without a size, as under
     ///   `/proc`, is not known.
-    /// - Throws: ``LoadingError/Kind/file`` when the file cannot be examined or the offset is beyond its end.
+    /// - Throws: ``LoadingError/Kind/file(_:)`` when the file cannot be examined or the offset is beyond its end.
     public static func file(
         _ path: String,
         offset: Int64 = 0,
@@ -112,7 +112,7 @@ public struct RequestBody: Sendable {
 
     /// A body from a file, streamed from the disk each time it is sent; see ``file(_:offset:contentType:)-(String,_,_)``.
     ///
-    /// - Throws: ``LoadingError/Kind/file`` also for a URL that names no file.
+    /// - Throws: ``LoadingError/Kind/file(_:)`` also for a URL that names no file.
     public static func file(
         _ file: URL,
         offset: Int64 = 0,
@@ -168,7 +168,7 @@ extension RequestBody {
 
     /// Runs a writer that was declared empty, for a transport that would not ask for its bytes.
     ///
-    /// - Throws: ``LoadingError/Kind/invalidRequest`` when it writes a byte, ``LoadingError/Kind/requestBodyFailed``
+    /// - Throws: ``LoadingError/Kind/invalidRequest(_:)`` when it writes a byte, ``LoadingError/Kind/requestBodyFailed``
     ///   when it fails.
     package func writeNothing(for request: Request) async throws(LoadingError) {
         guard case .stream(let write) = content else { return }

@@ -19,7 +19,7 @@ extension ResponseBody {
     /// not. The body is read as the lines are, so that the server is held back meanwhile.
     ///
     /// - Parameter limit: The most bytes of one line; 1 MiB by default. A longer one throws
-    ///   ``LoadingError/Kind/bodyTooLarge``.
+    ///   ``LoadingError/Kind/bodyTooLarge(limit:announced:)``.
     /// - Returns: The lines; of a stream they can be read once.
     public func lines(limit: Int = 1 << 20) -> LineSequence { LineSequence(self, limit: limit) }
 }
@@ -55,7 +55,7 @@ public struct LineSequence: AsyncSequence, Sendable {
 
         /// The next line, or nil after the last.
         ///
-        /// - Throws: What broke the body; ``LoadingError/Kind/bodyTooLarge`` for a line over the limit;
+        /// - Throws: What broke the body; ``LoadingError/Kind/bodyTooLarge(limit:announced:)`` for a line over the limit;
         ///   ``LoadingError/Kind/cancelled`` when the task is cancelled, also where more lines have arrived.
         public mutating func next(
             isolation actor: isolated (any Actor)?
@@ -100,7 +100,7 @@ struct LineSplitter: Sendable {
 
     /// The next whole line; at the end of the bytes also what has no end of its own.
     ///
-    /// - Throws: ``LoadingError/Kind/bodyTooLarge`` when it is longer than the limit.
+    /// - Throws: ``LoadingError/Kind/bodyTooLarge(limit:announced:)`` when it is longer than the limit.
     mutating func next(isAtEnd: Bool) throws(LoadingError) -> String? {
         if followsReturn, start < bytes.count {
             if bytes[start] == 0x0A { start += 1 }

@@ -58,7 +58,7 @@ public final class ResponseBody: AsyncSequence, Sendable {
     ///
     /// - Parameter limit: The most bytes to accept.
     /// - Returns: All bytes.
-    /// - Throws: ``LoadingError/Kind/bodyTooLarge`` above the limit, immediately and without draining
+    /// - Throws: ``LoadingError/Kind/bodyTooLarge(limit:announced:)`` above the limit, immediately and without draining
     ///   the connection; otherwise the error of the stream. Cancelling the task throws ``LoadingError/Kind/cancelled``.
     public func collect(limit: Int = Request.defaultBufferLimit) async throws(LoadingError) -> Data {
         if let completeBytes {
@@ -101,7 +101,7 @@ public final class ResponseBody: AsyncSequence, Sendable {
 
     /// Starts an iteration.
     ///
-    /// A second iteration over a stream throws ``LoadingError/Kind/invalidRequest``.
+    /// A second iteration over a stream throws ``LoadingError/Kind/invalidRequest(_:)``.
     public func makeAsyncIterator() -> Iterator {
         guard let source else { return Iterator(remaining: completeBytes) }
         let wasTaken = isTaken.exchange(true, ordering: .acquiringAndReleasing)

@@ -36,7 +36,7 @@ struct ServerSentEventParser: Sendable {
 
     /// Takes a line; returns the event that it ends.
     ///
-    /// - Throws: ``LoadingError/Kind/bodyTooLarge`` when the event is larger than the limit.
+    /// - Throws: ``LoadingError/Kind/bodyTooLarge(limit:announced:)`` when the event is larger than the limit.
     mutating func take(_ line: String) throws(LoadingError) -> ServerSentEvent? {
         var line = line[...]
         if isFirst, line.unicodeScalars.first == "\u{FEFF}" { line.unicodeScalars.removeFirst() }
@@ -83,7 +83,7 @@ extension ResponseBody {
     /// `Loader.events(from:)` of the module `Lade` reconnects when the answer ends.
     ///
     /// - Parameter limit: The most bytes of one line and characters of one event; 1 MiB by default. A larger one throws
-    ///   ``LoadingError/Kind/bodyTooLarge``.
+    ///   ``LoadingError/Kind/bodyTooLarge(limit:announced:)``.
     /// - Returns: The events; an event that the end of the body cuts off is dropped.
     public func serverSentEvents(limit: Int = 1 << 20) -> ServerSentEventSequence {
         ServerSentEventSequence(self, limit: limit)
@@ -133,7 +133,7 @@ public struct ServerSentEventSequence: AsyncSequence, Sendable {
 
         /// The next event, or nil after the last.
         ///
-        /// - Throws: What broke the body; ``LoadingError/Kind/bodyTooLarge`` above the limit;
+        /// - Throws: What broke the body; ``LoadingError/Kind/bodyTooLarge(limit:announced:)`` above the limit;
         ///   ``LoadingError/Kind/cancelled`` when the task is cancelled, also where more events have arrived.
         public mutating func next(
             isolation actor: isolated (any Actor)?

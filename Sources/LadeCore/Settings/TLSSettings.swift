@@ -105,7 +105,7 @@ public struct PinSet: Sendable, Hashable {
     ///     key.
     ///   - pattern: A host name, or `*.` and a name for every host one label below it. An exact name takes precedence.
     ///     Case, percent escapes and a dot at the end make no difference.
-    /// - Throws: ``LoadingError/Kind/invalidSetting`` when a pin is not such a hash, or the pattern not a
+    /// - Throws: ``LoadingError/Kind/invalidSetting(name:reason:)`` when a pin is not such a hash, or the pattern not a
     ///   host.
     public mutating func pin(_ pins: [String], for pattern: String) throws(LoadingError) {
         guard let key = Self.key(pattern) else {

@@ -7,7 +7,7 @@
 extension URL {
     /// The path of the file that the URL names.
     ///
-    /// - Throws: ``LoadingError/Kind/file`` for a URL of another scheme.
+    /// - Throws: ``LoadingError/Kind/file(_:)`` for a URL of another scheme.
     package func localPath(for operation: FileFault.Operation) throws(LoadingError) -> String {
         guard isFileURL else {
             let fault = FileFault(path: redacted(), operation: operation, reason: "it is not a file URL")

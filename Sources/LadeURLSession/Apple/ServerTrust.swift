@@ -21,7 +21,7 @@
 
         /// Reads the authorities.
         ///
-        /// - Throws: ``LoadingError/Kind/invalidSetting`` when one cannot be read.
+        /// - Throws: ``LoadingError/Kind/invalidSetting(name:reason:)`` when one cannot be read.
         init(_ settings: TLSSettings) throws(LoadingError) {
             self.settings = settings
             var anchors: [SecCertificate] = []

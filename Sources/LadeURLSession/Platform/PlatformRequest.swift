@@ -19,7 +19,7 @@ struct PlatformRequest: Sendable {
 
     /// Translates a request.
     ///
-    /// - Throws: ``LoadingError/Kind/invalidRequest`` for features that the platform does not support or would ignore.
+    /// - Throws: ``LoadingError/Kind/invalidRequest(_:)`` for features that the platform does not support or would ignore.
     init(_ request: Request) throws(LoadingError) {
         let body = request.body?.length == 0 && request.method.isBodyless ? nil : request.body
         func refuse(_ feature: String) -> LoadingError {

@@ -50,7 +50,7 @@ final class SessionDriver: NSObject, Sendable {
 
     /// Makes the driver and its shared session.
     ///
-    /// - Throws: ``LoadingError/Kind/invalidSetting`` for authorities that cannot be read.
+    /// - Throws: ``LoadingError/Kind/invalidSetting(name:reason:)`` for authorities that cannot be read.
     init(_ configuration: URLSessionConfiguration, settings: TransportSettings) throws(LoadingError) {
         self.configuration = configuration
         callbacks = OperationQueue()

@@ -8,7 +8,7 @@ import LadeCore
 extension TransportSettings {
     /// Refuses settings that the platform would ignore.
     ///
-    /// - Throws: ``LoadingError/Kind/invalidSetting`` for the first of them.
+    /// - Throws: ``LoadingError/Kind/invalidSetting(name:reason:)`` for the first of them.
     func checkSupport(environment: EnvironmentProxy) throws(LoadingError) {
         let standard = TransportSettings()
         var refusals: [(isUsed: Bool, name: String, reason: String)] = [

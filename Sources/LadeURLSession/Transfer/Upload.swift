@@ -47,7 +47,7 @@ final class SpooledFile: Sendable {
     ///   - request: For errors.
     ///   - progress: Called for each chunk.
     /// - Returns: The file.
-    /// - Throws: ``LoadingError/Kind/requestBodyFailed`` for an error of the body, ``LoadingError/Kind/file`` for an
+    /// - Throws: ``LoadingError/Kind/requestBodyFailed`` for an error of the body, ``LoadingError/Kind/file(_:)`` for an
     ///   error of the disk, ``LoadingError/Kind/cancelled`` when the task is cancelled.
     static func make(
         from body: RequestBody,
