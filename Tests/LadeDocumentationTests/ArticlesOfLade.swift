@@ -42,7 +42,7 @@ private func gettingStarted(draft: Show, showEmptyPage: () -> Void) async throws
     }
 }
 
-private func kinds(of endpoint: Endpoint<Show>, api: API, loader: Loader, showEmptyPage: () -> Void) async {
+private func kinds(of endpoint: Endpoint<Show>, loader: Loader) async {
     var show: Show?
     do {
         show = try await loader.load(endpoint)
@@ -50,18 +50,14 @@ private func kinds(of endpoint: Endpoint<Show>, api: API, loader: Loader, showEm
         show = nil
     } catch {}
     _ = show
+}
 
-    do {
-        let show: Show = try await loader.load(api.get("shows", id))
-        print(show.title)
-    } catch let error where error.kind == .unacceptableStatus(404) {
-        showEmptyPage()
-    } catch {
-        switch error.kind {
-        case .timedOut(let phase): print("too slow:", phase.rawValue)
-        case .rateLimited(_, let wait): print("again in", wait)
-        default: print(error)
-        }
+private func kinds(of error: LoadingError, showEmptyPage: () -> Void) {
+    switch error.kind {
+    case .unacceptableStatus(404): showEmptyPage()
+    case .timedOut(let phase): print("too slow:", phase.rawValue)
+    case .rateLimited(_, let wait): print("again in", wait)
+    default: print(error)
     }
 }
 

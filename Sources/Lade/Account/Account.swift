@@ -78,7 +78,7 @@ public final class Account: Sendable {
 
     /// Whether its calls are answered only from stored answers, and never by a server; false by default.
     ///
-    /// Calls in progress are not affected. A call without a stored answer fails with `LoadingError.Kind.notStored`.
+    /// Calls in progress are not affected. A call without a stored response fails with `LoadingError.Kind.notStored`.
     public var isOffline: Bool {
         get { offline.load(ordering: .acquiring) }
         set { offline.store(newValue, ordering: .releasing) }

@@ -142,7 +142,7 @@ extension Loader {
 extension Loader {
     /// Takes what another request costs from the retry budget of the service.
     ///
-    /// - Throws: `LoadingError.Kind.unacceptableStatus` with the answer that the request would replace, when the budget is
+    /// - Throws: `LoadingError.Kind.unacceptableStatus` with the response that the request would replace, when the budget is
     ///   empty.
     fileprivate func withdraw(forRepeating request: Request, after response: Response) throws(LoadingError) {
         let service = account.service

@@ -41,7 +41,7 @@ package struct ResumableLoad {
     private var withdrawn = 0
     private var body = ResponseBody()
     private var iterator: ResponseBody.Iterator
-    /// Reports the end of the body once, however many answers it takes.
+    /// Reports the end of the body once, however many responses it takes.
     private var report: BodyReport?
     /// The version that the bytes belong to; nil when unknown.
     private var point: ResumePoint?
@@ -223,7 +223,7 @@ package struct ResumableLoad {
 
     /// Begins to read a body from its first byte.
     ///
-    /// - Throws: `LoadingError.Kind.unacceptableStatus` for an answer that certainly is not the whole body.
+    /// - Throws: `LoadingError.Kind.unacceptableStatus` for a response that certainly is not the whole body.
     private mutating func start(_ response: Response) throws(LoadingError) {
         let isOwn = request.headers.contains("Range")
         let meaning = BodyMeaning(of: response, to: isOwn ? .ownRange : .whole)

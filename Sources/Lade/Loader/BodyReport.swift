@@ -35,7 +35,7 @@ final class BodyReport: Sendable {
         state.withLock { $0.attempts = max($0.attempts, attempt) }
     }
 
-    /// Notes that the call has ended with an answer.
+    /// Notes that the call has ended with a response.
     func arm() {
         change { $0.isArmed = true }
     }

@@ -70,7 +70,7 @@ final class LoaderCore: Sendable {
     ///   - request: The request, which must be valid.
     ///   - call: The call.
     ///   - ending: Makes the result from the answer.
-    ///   - report: What reports the end of the body of which the answer's is a part; nil when it is a body of its own.
+    ///   - report: What reports the end of the whole body, of which this response has a part; nil for a body of its own.
     ///   - end: Called once at the end; returns false when the call was cancelled meanwhile, and its result is
     ///     discarded.
     /// - Returns: The result, which is also recorded as an event.
@@ -143,7 +143,7 @@ final class LoaderCore: Sendable {
         var start: Instant?
         /// Reports the end of a streamed body.
         var report: BodyReport?
-        /// Whether the answer's body is a part of one that is reported elsewhere.
+        /// Whether the response's body is a part of one that is reported elsewhere.
         var isPart = false
         /// The length of a buffered body.
         var bytes = 0

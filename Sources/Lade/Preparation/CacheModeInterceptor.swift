@@ -10,7 +10,7 @@ public struct CacheModeInterceptor: Interceptor {
 
     /// Adds the field for the mode (RFC 9111 §5.2.1), unless the request has its own `Cache-Control`.
     ///
-    /// - Throws: `LoadingError.Kind.notStored` for a request that accepts only a stored answer.
+    /// - Throws: `LoadingError.Kind.notStored` for a request that accepts only a stored response.
     public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         let directive: String
         switch request.cacheMode {

@@ -73,9 +73,9 @@ public struct LoadingError: Error, Sendable {
         ///
         /// `isSafeToRepeat` says whether the server certainly did not process the request.
         case connectionLost(AnswerProgress, isSafeToRepeat: Bool)
-        /// The server violated the protocol; no part of the answer can be trusted.
+        /// The server violated the protocol; no part of the response can be trusted.
         case malformedResponse(MalformedResponse)
-        /// The header section of the answer is larger than allowed.
+        /// The header section of the response is larger than allowed.
         case headTooLarge(HeadLimit)
         /// The body ended before it was complete.
         case incompleteBody(received: Int64, expected: Int64?)
@@ -107,7 +107,7 @@ public struct LoadingError: Error, Sendable {
         case redirectRefused(RedirectFault)
         /// No credentials could be had, or the server refuses them; the fault says which. Renew them, or sign in again.
         case authorisationFailed(AuthorisationFault)
-        /// Only a stored answer was requested, and there is none.
+        /// Only a stored response was requested, and there is none.
         case notStored
         /// The status is not among those that count as success.
         case unacceptableStatus(Status)

@@ -19,7 +19,7 @@ public struct BodyRecord: Sendable {
     public var bytes: Int64
     /// The time from the start of the call to the end of the body.
     public var duration: Duration
-    /// How many attempts the call made; 0 for an answer that needed none, such as one from the cache.
+    /// How many attempts the call made; 0 for a response that needed none, such as one from the cache.
     public var attempts: Int
 
     /// Makes a record.

@@ -58,9 +58,9 @@ public enum Event: Sendable {
     case requestReplayed(authoriser: String)
     /// What a paging rule found on a page names no next page, and another rule was tried; see `PageRule` of `Lade`.
     case pageRuleSkipped(rule: String, reason: String)
-    /// The call ended with an answer; for a streamed one, when its head arrived. ``bodyFinished(_:)`` follows.
+    /// The call ended with a response; for a streamed one, when its head arrived. ``bodyFinished(_:)`` follows.
     case callFinished(status: Status)
-    /// The body of a call ended: the last event of each call that ended with an answer, buffered or streamed.
+    /// The body of a call ended: the last event of each call that ended with a response, buffered or streamed.
     case bodyFinished(BodyRecord)
     /// The call ended with an error, and has no body.
     case callFailed(LoadingError)

@@ -4,7 +4,7 @@
     package import Foundation
 #endif
 
-/// The heads of all responses to one call, as they were received: interim responses, answers of a proxy to CONNECT,
+/// The heads of all responses to one call, as they were received: interim responses, responses of a proxy to CONNECT,
 /// redirects, challenges and failed attempts among them.
 ///
 /// A request carries its record to the transport, and redirected and repeated requests carry the same one. Transports

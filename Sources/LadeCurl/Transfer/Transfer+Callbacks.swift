@@ -17,7 +17,7 @@ extension Transfer {
         loop.receivedPieces += 1
         if let heads, head == nil {
             heads.append(line)
-            // The head of a proxy's answer to CONNECT, which libcurl checks; it is delivered for the record alone.
+            // The head of a proxy's response to CONNECT, which libcurl checks; it is delivered for the record alone.
             if sendings == 0 { return true }
         }
         let finding: HeadVetting.Finding

@@ -232,7 +232,7 @@ final class Transfer: @unchecked Sendable {
 
     /// Whether the transfer uses a connection alone or shares it.
     ///
-    /// A streamed answer has a connection of its own.
+    /// A streamed response has a connection of its own.
     var kind: Admission<Transfer>.Kind { isStreamed || isUsedOnce ? .exclusive : .shared }
 
     /// Whether the connection carries this exchange alone: libcurl 7.88 cannot send a second request over HTTP/2 in clear

@@ -171,7 +171,10 @@ struct CurlDifferentialTests {
         "-F 'a\"b=x'", "-F 'a=x;type=text/csv;x=y'", "-F 'a=ü'", "-F a=", "-F 'a=@a.txt ; type=x/y'", "-F 'a= @x'",
     ]
 
-    @Test("finding CF-12 CF-24 CF-25 CF-28 a translated line sends what curl sends", arguments: requestLines)
+    @Test(
+        "finding CF-12 finding CF-24 finding CF-25 finding CF-28 a translated line sends what curl sends",
+        arguments: requestLines
+    )
     func sends(line: String) async throws {
         let (ours, _, talk) = try await Self.run(line, byCurl: false)
         let (theirs, _, _) = try await Self.run(line, byCurl: true)
@@ -220,7 +223,10 @@ struct CurlDifferentialTests {
         "curl -o 'a #9' http://H/x",
     ]
 
-    @Test("finding CF-8 CF-9 CF-10 CF-11 CF-22 CF-28 a translated line writes what curl writes", arguments: fileLines)
+    @Test(
+        "finding CF-8 finding CF-9 finding CF-10 finding CF-11 finding CF-22 finding CF-28 a translated line writes what curl writes",
+        arguments: fileLines
+    )
     func writes(line: String) async throws {
         let (ours, _, talk) = try await Self.run(line, byCurl: false)
         let (theirs, _, _) = try await Self.run(line, byCurl: true)
