@@ -99,6 +99,8 @@ public final class CurlTransport: Transport {
 
     /// True: an exchange ends when the scope of its call ends.
     public var observesScope: Bool { true }
+    /// True: the body of a buffered response is complete when it is returned.
+    public var collectsBodies: Bool { true }
 
     /// Cancels every exchange, closes all connections and returns when the thread has ended.
     public func shutDown() async {

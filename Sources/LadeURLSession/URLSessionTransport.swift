@@ -96,6 +96,8 @@ public final class URLSessionTransport: Transport {
 
     /// True: an exchange ends with its call's scope.
     public var observesScope: Bool { true }
+    /// True: the body of a buffered response is complete when it is returned.
+    public var collectsBodies: Bool { true }
 
     /// Cancels every exchange, and returns when the platform has invalidated its sessions.
     ///

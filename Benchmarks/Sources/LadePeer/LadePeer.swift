@@ -29,7 +29,7 @@ enum LadePeer {
         switch mode {
         case "loader", "policies", "intercepted":
             var settings = Service.Settings()
-            if mode == "loader" { settings.adjustChain = { $0.removeAll { !($0 is BufferingInterceptor) } } }
+            if mode == "loader" { settings.adjustChain = { $0.removeAll() } }
             if mode == "intercepted" {
                 settings.attemptInterceptors = [ClosureInterceptor { request, next in try await next(request) }]
             }

@@ -2,15 +2,15 @@
 ///
 /// The library's own transports collect bodies themselves, which saves a thread switch. This interceptor does it for
 /// other transports.
-public struct BufferingInterceptor: Interceptor {
+package struct BufferingInterceptor: Interceptor {
     /// Makes the interceptor.
-    public init() {}
+    package init() {}
 
     /// True: cancelling the scope ends a call here as cancelling its task does.
-    public var observesScope: Bool { true }
+    package var observesScope: Bool { true }
 
     /// Passes the request on and collects the body of the response, up to the request's limit.
-    public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+    package func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         var response = try await next(request)
         guard case .buffered(let limit) = request.delivery, response.body.bytes == nil else { return response }
         let body = response.body

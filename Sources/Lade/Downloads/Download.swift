@@ -26,8 +26,11 @@ public struct Download: Sendable {
         package var onPiece: (@Sendable (_ received: Int64, _ total: Int64?) -> Void)?
         /// The statuses whose bodies become files; 200 and 206 by default, whatever the service accepts.
         ///
+        /// They are the acceptable statuses of the call, so they are not retried.
         /// A part that was not requested never becomes a file, nor the answer to a range that does not exist (416).
         public var acceptableStatuses: StatusSet = [200, 206]
+        /// Whether the body of any status becomes the file; the status is retried all the same.
+        package var storesEveryStatus = false
         /// What stands in the file before the body; nil for nothing.
         package var prologue: (@Sendable (Response) -> Data)?
         /// Whether an existing file counts as the beginning of the body, and is completed.

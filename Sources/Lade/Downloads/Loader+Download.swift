@@ -102,6 +102,9 @@ extension Loader {
         _ progress: (@Sendable (TransferProgress) -> Void)?
     ) async throws(LoadingError) -> Download {
         if target.isNameFixed { try target.checkName(target.name, options) }
+        var request = request
+        // A part was requested where an earlier download is resumed.
+        request.acceptableStatuses = options.acceptableStatuses.union(206)
         if options.mayOverwrite, target.isNameFixed, target.isSpecial(target.name) {
             // Its folder, as that of the devices, is no place for a part.
             var run = DownloadRun(request: request, address: "", target: target, options: options, part: nil)
@@ -289,7 +292,7 @@ private struct DownloadRun {
             case .whole, .requested: true
             default: false
             }
-        guard options.acceptableStatuses.contains(response.status), isFile else {
+        guard isFile, options.storesEveryStatus || options.acceptableStatuses.contains(response.status) else {
             if let refused = options.refused, meaning != .otherUnit { refused(response, await load.message()) }
             throw LoadingError(.unacceptableStatus(response.status), ErrorContext(response))
         }

@@ -10,20 +10,13 @@ struct Ending<Output: Sendable>: Sendable {
     let make: @Sendable (Response) throws(LoadingError) -> Output
     /// Adds the description in the body to the error of an answer with an unacceptable status.
     let inspect: @Sendable (Response, inout ErrorContext) -> Void
-    /// The statuses that ``make`` receives, in place of those of the request or the service; nil for theirs.
-    ///
-    /// A form of call that checks the status by itself accepts more statuses here, and not in the request: an answer
-    /// that the request accepts is not retried.
-    var acceptable: StatusSet?
 
     /// The result of an answer, after its status is checked.
     ///
     /// - Throws: ``LoadingError/Kind/unacceptableStatus(_:)`` when the status does not count as success.
     @inline(never)
-    func output(of response: Response, acceptable: StatusSet) throws(LoadingError) -> Output {
-        // An answer that was not received over HTTP has no status to check.
-        let isHTTP = response.version != nil || response.request.isHTTP
-        guard !isHTTP || acceptable.contains(response.status.code) else {
+    func output(of response: Response, isSuccess: Bool) throws(LoadingError) -> Output {
+        guard isSuccess else {
             var context = ErrorContext(response)
             inspect(response, &context)
             throw LoadingError(.unacceptableStatus(response.status), context)
@@ -35,12 +28,6 @@ struct Ending<Output: Sendable>: Sendable {
 extension Ending<Response> {
     /// Returns the answer unchanged.
     static var response: Ending { Ending(make: { response throws(LoadingError) in response }, inspect: { _, _ in }) }
-    /// Returns the answer unchanged, whatever its status.
-    static var anyResponse: Ending {
-        var ending = Ending.response
-        ending.acceptable = StatusSet(0..<1_000)
-        return ending
-    }
 }
 
 extension Endpoint {
@@ -85,6 +72,11 @@ extension Endpoint {
 }
 
 extension Response {
+    /// Whether the call succeeded: its status is acceptable, or has no meaning because the response was not received over HTTP.
+    package func isSuccess(_ acceptable: StatusSet) -> Bool {
+        acceptable.contains(status.code) || version == nil && !request.isHTTP
+    }
+
     /// The answer with the body that the service's processors return.
     fileprivate func processed(by processors: [any ResponseProcessor<Data, Data>]) throws(LoadingError) -> Response {
         guard !processors.isEmpty, var bytes = body.bytes else { return self }

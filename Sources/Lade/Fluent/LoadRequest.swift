@@ -247,13 +247,14 @@ public final class LoadRequest: Sendable {
             return report(finish(ended), ended)
         }
         var (sent, statuses) = state.withLock { ($0.request, $0.statuses) }
-        // A status that the caller accepts is not retried.
-        if let statuses { sent.acceptableStatuses = statuses }
+        let acceptable = statuses ?? sent.acceptableStatuses ?? defaultStatuses
+        sent.acceptableStatuses = acceptable
         if sent.delivery == .streamed { sent.delivery = .buffered(limit: Request.defaultBufferLimit) }
-        // The status is checked here, so that handlers receive the answer whatever its status.
-        let handle = loader.core.start(sent, .anyResponse, on: executor, evenWhenReleased: true) { [self] result in
+        // The status is checked here, so that handlers receive the response whatever its status.
+        sent.deliversEveryStatus = true
+        let handle = loader.core.start(sent, .response, on: executor, evenWhenReleased: true) { [self] result in
             switch result {
-            case .success(let response): end(checked(response))
+            case .success(let response): end(checked(response, acceptable))
             case .failure(let error): end(Ended(error: error))
             }
         }
@@ -264,11 +265,10 @@ public final class LoadRequest: Sendable {
         if isCancelled { handle.cancel() }
     }
 
-    private func checked(_ response: Response) -> Ended {
-        let (request, statuses, validators) = state.withLock { ($0.request, $0.statuses, $0.validators) }
-        let acceptable = statuses ?? request.acceptableStatuses ?? defaultStatuses
+    private func checked(_ response: Response, _ acceptable: StatusSet) -> Ended {
+        let validators = state.withLock(\.validators)
         do {
-            _ = try Ending.response.output(of: response, acceptable: acceptable)
+            _ = try Ending.response.output(of: response, isSuccess: response.isSuccess(acceptable))
             for validator in validators { try validator(response) }
             return Ended(response: response)
         } catch {

@@ -132,7 +132,7 @@ extension LoaderCore {
     ) -> LoadHandle {
         var call = makeCall()
         let handle = LoadHandle(id: call.id, request: request)
-        call.countAttempts(in: handle.counter)
+        call.begin(nil, counting: handle.counter, accepting: acceptableStatuses(for: request))
         handle.slot = group.join(handle)
         let isOpen = handle.slot != nil
         // Owned by the handle, and by the group until its end.

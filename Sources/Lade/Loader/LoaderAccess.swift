@@ -21,16 +21,13 @@ package struct LoaderAccess: Sendable {
     /// Loads the answer to an endpoint's request, whatever its status, without running processors.
     @concurrent
     package func answer<Value>(to endpoint: Endpoint<Value>) async throws(LoadingError) -> Response {
-        try await core.perform(endpoint.prepared, .anyResponse)
+        var request = endpoint.prepared
+        request.deliversEveryStatus = true
+        return try await core.perform(request, .response)
     }
 
     /// Makes the value from an answer: runs the processors of the service, then those of the endpoint.
     package func value<Value>(of endpoint: Endpoint<Value>, from response: Response) throws(LoadingError) -> Value {
         try endpoint.ending(after: core.account.service.settings.processors).make(response).value
     }
-}
-
-extension Response {
-    /// Whether the status is meaningful: an answer that was not received over HTTP has none of its own.
-    package var hasStatus: Bool { version != nil || request.isHTTP }
 }

@@ -20,10 +20,9 @@ final class LoaderCore: Sendable {
         template = Locked((0, Call()))
     }
 
-    private var service: Service { account.service }
-
     /// Makes the next call.
     func makeCall() -> Call {
+        let service = account.service
         let id = service.nextCallID()
         let current = service.observers.version
         let known = template.withLock { $0.version == current ? Call(id: id, like: $0.call) : nil }
@@ -60,8 +59,14 @@ final class LoaderCore: Sendable {
             call.record(.callFailed(LoadingError(.cancelled, ErrorContext(request))))
             throw LoadingError(.cancelled, ErrorContext(request))
         }
-        call.scope = scope
+        call.begin(scope, counting: scope, accepting: acceptableStatuses(for: request))
         return (call, scope, slot)
+    }
+
+    /// The one place that decides what counts as the success of a call: the request says so, which endpoints and other forms
+    /// have completed, or else the service.
+    func acceptableStatuses(for request: Request) -> StatusSet {
+        request.acceptableStatuses ?? account.service.settings.acceptableStatuses
     }
 
     /// Runs a call in the current task, from the first event to the last; that of a streamed body comes later.
@@ -89,7 +94,7 @@ final class LoaderCore: Sendable {
             result = .failure(error)
         }
         if !end() { result = .failure(LoadingError(.cancelled, ErrorContext(request)).counted(call.attemptsMade)) }
-        recordEnd(of: call, result, course)
+        if call.isObserved { recordEnd(of: call, result, course) }
         return result
     }
 
@@ -178,16 +183,17 @@ final class LoaderCore: Sendable {
                 account.isOffline
                 ? try await stored(request, call) : try await account.chain.send(request, call: call)
             course.status = response.status
-            let acceptable = ending.acceptable ?? request.acceptableStatuses ?? service.settings.acceptableStatuses
+            let acceptable = call.acceptableStatuses ?? acceptableStatuses(for: request)
+            let isSuccess = response.isSuccess(acceptable) || request.deliversEveryStatus
             if let bytes = response.body.bytes {
                 course.bytes = bytes.count
-                return try ending.output(of: response, acceptable: acceptable)
+                return try ending.output(of: response, isSuccess: isSuccess)
             }
             if course.start != nil, !course.isPart { course.report = BodyReport(call, since: course.start) }
             let report = course.isPart ? nil : course.report
-            return try await ending.output(of: tracked(response, acceptable, report), acceptable: acceptable)
+            return try await ending.output(of: tracked(response, isSuccess, report), isSuccess: isSuccess)
         } catch {
-            throw error.counted(call.attemptsMade)
+            throw error.completed(with: request, attempts: call.attemptsMade)
         }
     }
 
@@ -200,9 +206,9 @@ final class LoaderCore: Sendable {
 
     /// A streamed answer whose body ends with the loader.
     @inline(never)
-    private func tracked(_ response: Response, _ acceptable: StatusSet, _ report: BodyReport?) async -> Response {
+    private func tracked(_ response: Response, _ isSuccess: Bool, _ report: BodyReport?) async -> Response {
         var response = TrackedBody.track(response, in: group, report)
-        if !acceptable.contains(response.status.code) { response.body = await Self.beginning(of: response.body) }
+        if !isSuccess { response.body = await Self.beginning(of: response.body) }
         return response
     }
 

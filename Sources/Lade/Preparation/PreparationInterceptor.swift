@@ -1,10 +1,12 @@
-/// Adds what every request of the service has: user agent, languages, and the identity of its trace.
-public struct PreparationInterceptor: Interceptor {
+/// Makes of an app's request what its service sends: user agent, languages and the identity of the trace; then the changes of the
+/// decorators; then the field for the cache mode. It runs once per call.
+package struct PreparationInterceptor: Interceptor {
     private static let agentName = "User-Agent"
     private static let languageName = "Accept-Language"
 
     private let languages: PreferredLanguages
     private let isTraced: Bool
+    private let decorators: [any RequestDecorator]
     // Made and validated once; an invalid text becomes a fault of each request that it is added to.
     private let agent: Headers
     /// Both fields, when they are the same for every request.
@@ -16,9 +18,16 @@ public struct PreparationInterceptor: Interceptor {
     ///   - userAgent: The `User-Agent` of requests without their own; nil for none.
     ///   - languages: The `Accept-Language` of requests without their own.
     ///   - isTraced: Whether the exchanges of a call belong to one trace.
-    public init(userAgent: UserAgent?, languages: PreferredLanguages, isTraced: Bool = false) {
+    ///   - decorators: The decorators of service and account, in order; those of the endpoint follow.
+    package init(
+        userAgent: UserAgent?,
+        languages: PreferredLanguages,
+        isTraced: Bool = false,
+        decorators: [any RequestDecorator] = []
+    ) {
         self.languages = languages
         self.isTraced = isTraced
+        self.decorators = decorators
         let text = userAgent?.text ?? ""
         let agent = text.isEmpty ? Headers() : Headers([(Self.agentName, text)])
         self.agent = agent
@@ -30,23 +39,66 @@ public struct PreparationInterceptor: Interceptor {
     }
 
     /// True: cancelling the scope ends a call here as cancelling its task does.
-    public var observesScope: Bool { true }
+    package var observesScope: Bool { true }
 
-    /// Adds the fields that the request lacks.
-    public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
-        guard request.isHTTP else { return try await next(request) }
+    /// Passes the prepared request on.
+    ///
+    /// - Throws: The error of a decorator; one that is not a `LoadingError` becomes `LoadingError.Kind.decorationFailed`.
+    ///   `LoadingError.Kind.notStored` for a request that accepts only a stored response, because nothing is stored yet.
+    package func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         var prepared = request
-        add(to: &prepared.headers)
-        if isTraced { prepared[TraceID.self] = TraceID(next.call.random) }
+        if request.isHTTP {
+            addFields(to: &prepared.headers)
+            if isTraced { prepared[TraceID.self] = TraceID(next.call.random) }
+        }
+        if request.hasTags || !decorators.isEmpty { prepared = try await decorated(prepared, next.call) }
+        prepared.headers.joinCookies()
+        if prepared.cacheMode != .standard { try prepared.addCacheDirective() }
         return try await next(prepared)
     }
 
-    private func add(to headers: inout Headers) {
+    private func addFields(to headers: inout Headers) {
         let hasLanguage = headers.contains(Self.languageName)
         if !headers.contains(Self.agentName) {
             if !hasLanguage, let both { return headers.add(contentsOf: both) }
             headers.add(contentsOf: agent)
         }
         if !hasLanguage, let value = languages.headerValue { headers.add(Self.languageName, value) }
+    }
+
+    private func decorated(_ request: Request, _ call: Call) async throws(LoadingError) -> Request {
+        var acting = decorators + request[EndpointDecorators.self]
+        // A server chose this address, and it has another origin than the app's.
+        if request[LeadsToOtherOrigin.self] { acting.removeAll(where: \.addsCredentials) }
+        guard !acting.isEmpty else { return request }
+        let decorated = try await call.inTask { [acting] (_) async throws(LoadingError) in
+            var decorated = request
+            for decorator in acting {
+                do {
+                    decorated = try await decorator.decorate(decorated)
+                } catch {
+                    throw LoadingError.wrapping(error, request, as: .decorationFailed)
+                }
+            }
+            return decorated
+        }
+        try decorated.validate()
+        return decorated
+    }
+}
+
+extension Request {
+    /// Adds the field for the cache mode (RFC 9111 §5.2.1), unless the request has its own `Cache-Control`.
+    fileprivate mutating func addCacheDirective() throws(LoadingError) {
+        let directive: String
+        switch cacheMode {
+        case .standard: return
+        case .storedOnly: throw LoadingError(.notStored, ErrorContext(self))
+        case .bypass: directive = "no-store"
+        case .revalidate: directive = "no-cache"
+        case .preferStored: directive = "max-stale"
+        }
+        guard isHTTP, !headers.contains("Cache-Control") else { return }
+        headers.add("Cache-Control", directive)
     }
 }

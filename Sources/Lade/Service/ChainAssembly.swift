@@ -4,7 +4,7 @@ import LadePolicies
 ///
 /// An interceptor is added here, in its slot; the numbers are those of the table in `Documentation/Architecture.md`.
 /// What all accounts share (limits, budgets, host lists, the cache) is made once, in ``init(_:)``; what belongs to one
-/// account is made in ``interceptors(for:)``.
+/// account is made in ``chain(for:jar:transport:)``.
 struct ChainAssembly: Sendable {
     /// The limiter of the service.
     let limiter: RateLimiter
@@ -16,51 +16,53 @@ struct ChainAssembly: Sendable {
         limiter = settings.rateLimiter ?? RateLimiter(unlimitedIn: settings.time, random: settings.random)
     }
 
-    /// The interceptors of an account's chain, outermost first.
-    func interceptors(for account: Account.Settings, jar: CookieJar?) -> [any Interceptor] {
-        let budget = settings.retryBudget
-        var interceptors: [any Interceptor] = []
-        // 1 Once per call: the app's interceptors, then the fields that every request gets, then decorators.
-        interceptors += settings.callInterceptors
-        interceptors.append(
+    /// The chain of an account, outermost first.
+    func chain(for account: Account.Settings, jar: CookieJar?, transport: any Transport) -> Chain {
+        let (budget, keyRule) = (settings.retryBudget, limiter.keyRule)
+        var layout = Chain.Layout()
+        // 1 Once per call: the app's interceptors, then what every request gets.
+        for interceptor in settings.callInterceptors { layout.append(interceptor, in: .call) }
+        layout.append(
             PreparationInterceptor(
                 userAgent: settings.userAgent,
                 languages: settings.languages,
-                isTraced: settings.tracing != nil
-            )
+                isTraced: settings.tracing != nil,
+                decorators: settings.decorators + account.decorators
+            ),
+            in: .preparation
         )
-        interceptors.append(DecorationInterceptor(settings.decorators + account.decorators))
         // 2 Deadline.
-        interceptors.append(DeadlineInterceptor(settings.deadlines))
+        layout.append(DeadlineInterceptor(settings.deadlines), in: .deadline)
         // 3 Redirect.
-        interceptors.append(RedirectInterceptor(policy: settings.redirects, budget: budget, keyRule: limiter.keyRule))
+        layout.append(RedirectInterceptor(policy: settings.redirects, budget: budget, keyRule: keyRule), in: .redirect)
         // 4 Cache; until there is one, nothing is stored.
-        interceptors.append(CacheModeInterceptor())
         // 5 Retry.
-        interceptors.append(
-            RetryInterceptor(settings.retries, budget: budget, keyRule: limiter.keyRule, random: settings.random)
+        layout.append(
+            RetryInterceptor(settings.retries, budget: budget, keyRule: keyRule, random: settings.random),
+            in: .retry
         )
         // 6 Hosts.
-        interceptors.append(HostsInterceptor(directory: settings.hosts))
+        layout.append(HostsInterceptor(directory: settings.hosts), in: .hosts)
         // 7 Authorisation.
         if !account.authorisers.isEmpty {
-            interceptors.append(
-                AuthorisationInterceptor(authorisers: account.authorisers, budget: budget, keyRule: limiter.keyRule)
+            layout.append(
+                AuthorisationInterceptor(authorisers: account.authorisers, budget: budget, keyRule: keyRule),
+                in: .authorisation
             )
         }
         // 8 Rate limit, the last wait.
-        interceptors.append(RateLimitInterceptor(limiter))
+        layout.append(RateLimitInterceptor(limiter), in: .rateLimit)
         // 9 Cookies, below everything that sends requests again or waits, so that each exchange has the newest. Then
         // the exchange, which gets the remaining time.
-        if let jar { interceptors.append(CookieInterceptor(jar: jar)) }
-        interceptors.append(ExchangeDeadlineInterceptor(settings.deadlines))
+        if let jar { layout.append(CookieInterceptor(jar: jar), in: .cookies) }
+        layout.append(ExchangeDeadlineInterceptor(settings.deadlines), in: .exchangeDeadline)
         // 10 Once per exchange: the app's interceptors, then the trace context.
-        interceptors += settings.attemptInterceptors
-        if let tracing = settings.tracing { interceptors.append(TraceInterceptor(tracing)) }
-        // 11 Buffering.
-        interceptors.append(BufferingInterceptor())
-        settings.adjustChain(&interceptors)
-        return interceptors
+        for interceptor in settings.attemptInterceptors { layout.append(interceptor, in: .attempt) }
+        if let tracing = settings.tracing { layout.append(TraceInterceptor(tracing), in: .trace) }
+        // 11 Buffering, where the transport does not collect bodies itself.
+        if !transport.collectsBodies { layout.append(BufferingInterceptor(), in: .buffering) }
+        settings.adjustChain(&layout)
+        return Chain(layout.interceptors, transport: transport)
     }
 }
 

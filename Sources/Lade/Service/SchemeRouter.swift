@@ -5,7 +5,7 @@
 #endif
 
 /// Sends requests of some schemes to specific transports, and all others to a default one.
-public struct SchemeRouter: Transport {
+package struct SchemeRouter: Transport {
     private let transports: [String: any Transport]
     private let otherwise: any Transport
 
@@ -14,17 +14,19 @@ public struct SchemeRouter: Transport {
     /// - Parameters:
     ///   - transports: The transports by scheme; case does not matter.
     ///   - otherwise: The transport for every other request.
-    public init(_ transports: [String: any Transport], otherwise: any Transport) {
+    package init(_ transports: [String: any Transport], otherwise: any Transport) {
         self.transports = Dictionary(transports.map { ($0.lowercased(), $1) }) { first, _ in first }
         self.otherwise = otherwise
     }
 
     /// True: a request to a transport that observes only its task runs in a child task, which is cancelled with the
     /// call's scope and 100 ms after its deadline; others do not.
-    public var observesScope: Bool { true }
+    package var observesScope: Bool { true }
+    /// Whether all transports collect bodies.
+    package var collectsBodies: Bool { otherwise.collectsBodies && transports.values.allSatisfy(\.collectsBodies) }
 
     /// Sends the request with the transport for its scheme.
-    public func send(_ request: Request, call: Call) async throws(LoadingError) -> Response {
+    package func send(_ request: Request, call: Call) async throws(LoadingError) -> Response {
         let transport = request.url.scheme.flatMap { transports[$0.lowercased()] } ?? otherwise
         guard !transport.observesScope else { return try await transport.send(request, call: call) }
         return try await sendInTask(request, call, transport)

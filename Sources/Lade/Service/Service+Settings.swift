@@ -47,7 +47,7 @@ extension Service {
         /// The app's interceptors that run for each exchange, outermost first.
         public var attemptInterceptors: [any Interceptor] = []
         /// Changes the chain of each account after it is built; leaves it unchanged by default.
-        public var adjustChain: @Sendable (inout [any Interceptor]) -> Void = { _ in }
+        public var adjustChain: @Sendable (inout Chain.Layout) -> Void = { _ in }
 
         /// The observers that are notified of every call.
         public var observers: [any EventSink] = []

@@ -55,7 +55,7 @@ public final class Service: Sendable {
             ? transport : SchemeRouter(settings.transportsByScheme, otherwise: transport)
         let settings = Account.Settings()
         let jar = settings.cookies.makeJar()
-        let chain = Chain(assembly.interceptors(for: settings, jar: jar), transport: self.transport)
+        let chain = assembly.chain(for: settings, jar: jar, transport: self.transport)
         anonymousAccount = (settings, jar, chain)
     }
 
@@ -78,7 +78,7 @@ public final class Service: Sendable {
         var settings = settings
         if settings.identifier.isEmpty, settings.hasCredentials { settings.identifier = makeIdentity() }
         let jar = settings.cookies.makeJar()
-        let chain = Chain(assembly.interceptors(for: settings, jar: jar), transport: transport)
+        let chain = assembly.chain(for: settings, jar: jar, transport: transport)
         return Account(service: self, settings: settings, jar: jar, chain: chain)
     }
 

@@ -1,30 +1,30 @@
 /// The identification of exchanges in the traces of servers (W3C Trace Context).
-public struct Tracing: Sendable {
+package struct Tracing: Sendable {
     /// The sampled flag, which says that the traces are recorded; true by default.
-    public var isSampled = true
+    package var isSampled = true
     /// The value of `tracestate`; nil for none.
-    public var state: String?
+    package var state: String?
 
     /// Makes the default settings.
-    public init() {}
+    package init() {}
 }
 
 /// Gives each exchange a `traceparent`: one trace per call, one parent per exchange.
 ///
 /// A request with its own `traceparent` keeps it.
-public struct TraceInterceptor: Interceptor {
+package struct TraceInterceptor: Interceptor {
     private let tracing: Tracing
 
     /// Makes the interceptor.
-    public init(_ tracing: Tracing) {
+    package init(_ tracing: Tracing) {
         self.tracing = tracing
     }
 
     /// True: cancelling the scope ends a call here as cancelling its task does.
-    public var observesScope: Bool { true }
+    package var observesScope: Bool { true }
 
     /// Adds the fields.
-    public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+    package func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         guard request.isHTTP, !request.headers.contains("traceparent") else { return try await next(request) }
         var traced = request
         let trace = (request[TraceID.self] ?? TraceID(next.call.random)).text

@@ -16,6 +16,7 @@ struct Explanation: Sendable {
     func run() async throws(CommandError) -> ExitCode {
         var call = try await PreparedCall(settings, context)
         call.request.delivery = .streamed
+        call.request.deliversEveryStatus = true
         return try await Witness.observing(settings.output, settings.policy, context) {
             (witness) async throws(CommandError) in
             try await run(call, witness)

@@ -114,6 +114,8 @@ struct Fetch: Sendable {
             } else { nil }
         var call = try await PreparedCall(settings, context)
         call.request.delivery = .streamed
+        // The command decides whether a status is a success after it has shown the body.
+        call.request.deliversEveryStatus = true
         if output.includesHead || output.headPath != nil || call.request.method == .head {
             call.request.headRecord = HeadRecord()
         }
@@ -291,7 +293,8 @@ struct Fetch: Sendable {
         options.lengthLimit = output.maximumSize.map(Int64.init)
         // The body of an error response is not written to the file, unless every status counts as success.
         let takesEveryBody = output.ignoresStatus || settings.followsCurl
-        options.acceptableStatuses = .codes(100..<(takesEveryBody ? output.failsWithoutBody ? 400 : 1_000 : 300))
+        options.acceptableStatuses = .codes(100..<(takesEveryBody && output.failsWithoutBody ? 400 : 300))
+        options.storesEveryStatus = takesEveryBody && !output.failsWithoutBody
         if output.includesHead || request.method == .head { options.prologue = \.receivedHeads }
         if let line { options.onPiece = { received, total in line.withLock { $0.show(received, of: total) } } }
         return options

@@ -140,12 +140,7 @@ extension CommandContext {
         settings.time = time
         settings.userAgent = nil
         settings.languages = .none
-        // The command decides whether a status is a success after it has shown the body. The request must not decide: a
-        // status that it accepts is never retried.
-        if work == .call {
-            settings.acceptableStatuses = .all
-            settings.attemptInterceptors = [HeadTimeout(idle: request.timeouts.idle)]
-        }
+        if work == .call { settings.attemptInterceptors = [HeadTimeout(idle: request.timeouts.idle)] }
         if let rate = call.bodyRate { settings.attemptInterceptors.append(BodyThrottle(bytesPerSecond: rate)) }
         settings.attemptInterceptors += witness.interceptors(connection)
         try policy.apply(to: &settings, for: work)

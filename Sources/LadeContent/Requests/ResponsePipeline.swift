@@ -32,8 +32,11 @@ struct ResponsePipeline<Value: Sendable>: Sendable {
         self.access = access
         self.parse = parse
         request = endpoint.request
-        acceptable = endpoint.request.acceptableStatuses ?? endpoint.acceptableStatuses ?? .codes(0..<400)
-        answer = { () async throws(LoadingError) in try await access.answer(to: endpoint) }
+        let acceptable = endpoint.request.acceptableStatuses ?? endpoint.acceptableStatuses ?? .codes(0..<400)
+        self.acceptable = acceptable
+        answer = { () async throws(LoadingError) in
+            try await access.answer(to: endpoint.acceptingStatuses(acceptable))
+        }
     }
 
     /// Sends the request once; nil when nothing must be delivered.
@@ -53,7 +56,7 @@ struct ResponsePipeline<Value: Sendable>: Sendable {
 
     private func outcome(of response: Response, _ options: RequestOptions) -> RequestOutcome<Value> {
         let url = ErrorContext(response.request).url
-        guard !response.hasStatus || acceptable.contains(response.status.code) else {
+        guard response.isSuccess(acceptable) else {
             let isError = !options.contains(.httpErrorsDisabled)
             return RequestOutcome(
                 request: request,

@@ -22,19 +22,22 @@ public struct Call: Sendable {
     public var attempt = 1
     /// When the whole call must have ended; nil means no deadline.
     public var deadline: Instant? {
-        get { course.deadline }
-        set { course = Course(newValue, course.ledger, course.scope, course.redaction, course.counter) }
+        get { course.facts.deadline }
+        set { change { $0.deadline = newValue } }
     }
     /// Where the call's time went; nil when it is not recorded.
     public var ledger: StageLedger? {
-        get { course.ledger }
-        set { course = Course(course.deadline, newValue, course.scope, course.redaction, course.counter) }
+        get { course.facts.ledger }
+        set { change { $0.ledger = newValue } }
     }
     /// What cancels the call apart from its task; nil when only the task's cancellation does.
     public var scope: CallScope? {
-        get { course.scope }
-        set { course = Course(course.deadline, course.ledger, newValue, course.redaction, newValue ?? course.counter) }
+        get { course.facts.scope }
+        set { change { ($0.scope, $0.counter) = (newValue, newValue ?? $0.counter) } }
     }
+    /// The statuses that count as success, as they were decided when the call began; nil for a call without a loader, whose
+    /// request decides.
+    public var acceptableStatuses: StatusSet? { course.facts.acceptableStatuses }
 
     /// Makes a call.
     ///
@@ -64,19 +67,19 @@ public struct Call: Sendable {
 
     /// Sets the deadline and the ledger together.
     package mutating func set(deadline: Instant?, ledger: StageLedger?) {
-        course = Course(deadline, ledger, course.scope, course.redaction, course.counter)
+        change { ($0.deadline, $0.ledger) = (deadline, ledger) }
     }
 
-    /// Counts the attempts of a call that has no scope.
-    package mutating func countAttempts(in counter: CallScope) {
-        course = Course(course.deadline, course.ledger, course.scope, course.redaction, counter)
+    /// Sets what ends the call from outside, what counts its attempts, and which statuses are its success.
+    package mutating func begin(_ scope: CallScope?, counting counter: CallScope, accepting statuses: StatusSet) {
+        change { ($0.scope, $0.counter, $0.acceptableStatuses) = (scope, counter, statuses) }
     }
 
     /// Notes that the current attempt begins; errors of the call say how many there were.
-    package func noteAttempt() { course.counter?.noteAttempt(attempt) }
+    package func noteAttempt() { course.facts.counter?.noteAttempt(attempt) }
 
     /// How many attempts were made; 0 when none was, or when they are not counted.
-    package var attemptsMade: Int { course.counter?.attempts ?? 0 }
+    package var attemptsMade: Int { course.facts.counter?.attempts ?? 0 }
 
     /// The account that the call is made for.
     public var account: String { context.account }
@@ -90,7 +93,7 @@ public struct Call: Sendable {
     /// The event is not built when there is no sink.
     public func record(_ event: @autoclosure () -> Event) {
         guard !context.events.isEmpty else { return }
-        let event = event().redacted(course.redaction ?? .standard)
+        let event = event().redacted(course.facts.redaction ?? .standard)
         for sink in context.events { sink.record(event, of: self) }
     }
 
@@ -100,36 +103,34 @@ public struct Call: Sendable {
     /// The call as a request's exchange sees it: events do not show parts of the request that a server repeats.
     @usableFromInline
     func carrying(_ request: Request) -> Call {
-        guard isObserved else { return self }
         var call = self
-        call.course = Course(course.deadline, course.ledger, course.scope, Redaction(request), course.counter)
+        call.change { $0.redaction = Redaction(request) }
         return call
     }
 
-    /// The deadline, ledger and scope of a call, and the values that its events must not show.
-    private final class Course: Sendable {
-        static let none = Course(nil, nil, nil, nil, nil)
+    private mutating func change(_ body: (inout Facts) -> Void) {
+        var facts = course.facts
+        body(&facts)
+        course = Course(facts)
+    }
 
-        let deadline: Instant?
-        let ledger: StageLedger?
-        let scope: CallScope?
-        let redaction: Redaction?
+    /// What interceptors set on the way down, and the values that the call's events must not show.
+    private struct Facts: Sendable {
+        var deadline: Instant?
+        var ledger: StageLedger?
+        var scope: CallScope?
+        var redaction: Redaction?
         /// Counts the attempts: the scope, which stays here when a child task has none.
-        let counter: CallScope?
+        var counter: CallScope?
+        var acceptableStatuses: StatusSet?
+    }
 
-        init(
-            _ deadline: Instant?,
-            _ ledger: StageLedger?,
-            _ scope: CallScope?,
-            _ redaction: Redaction?,
-            _ counter: CallScope?
-        ) {
-            self.deadline = deadline
-            self.ledger = ledger
-            self.scope = scope
-            self.redaction = redaction
-            self.counter = counter
-        }
+    private final class Course: Sendable {
+        static let none = Course(Facts())
+
+        let facts: Facts
+
+        init(_ facts: Facts) { self.facts = facts }
     }
 
     private final class Context: Sendable {

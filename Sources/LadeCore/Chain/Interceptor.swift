@@ -53,7 +53,7 @@ public struct Next: Sendable {
     @inlinable
     public func callAsFunction(_ request: Request) async throws(LoadingError) -> Response {
         guard index < parts.interceptors.count else {
-            return try await parts.transport.send(request, call: call.carrying(request))
+            return try await parts.transport.send(request, call: call.isObserved ? call.carrying(request) : call)
         }
         let below = Next(parts: parts, index: index + 1, call: call)
         return try await parts.interceptors[index].intercept(request, next: below)

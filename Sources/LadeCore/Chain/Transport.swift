@@ -19,9 +19,16 @@ public protocol Transport: Sendable {
     /// If a transport returns false, its calls run in a child task, which costs some microseconds and is cancelled 100 ms
     /// after the deadline of a call.
     var observesScope: Bool { get }
+
+    /// Whether the body of a `buffered` response is complete when ``send(_:call:)`` returns; false by default.
+    ///
+    /// If a transport returns false, the chain collects such bodies above it, which costs a change of threads for each.
+    var collectsBodies: Bool { get }
 }
 
 extension Transport {
     /// False: the transport observes only its task.
     public var observesScope: Bool { false }
+    /// False: the chain collects bodies.
+    public var collectsBodies: Bool { false }
 }

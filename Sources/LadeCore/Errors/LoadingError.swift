@@ -144,6 +144,17 @@ extension LoadingError {
         }
     }
 
+    /// The error with its request and the number of attempts, where it lacks them: what fails below the top of the chain need
+    /// not know either.
+    package func completed(with request: Request, attempts: Int = 0) -> LoadingError {
+        let isCounted = context.attempts > 0 || attempts <= 0
+        guard context.method == nil || !isCounted else { return self }
+        var completed = self
+        if !isCounted { completed.context.attempts = attempts }
+        if context.method == nil { completed.context.describe(request) }
+        return completed
+    }
+
     /// The error with the number of attempts, unless it has one.
     package func counted(_ attempts: Int) -> LoadingError {
         guard context.attempts == 0, attempts > 0 else { return self }
@@ -168,10 +179,17 @@ public struct ErrorContext: Sendable {
     /// Makes a context for a request: its method and its address without secrets.
     public init(_ request: Request) {
         storage = Storage()
-        storage.method = request.method
-        // Without the body, which may be large.
-        storage.asked = (request.url, request.headers, request.secretQueryNames, request.secretValues)
-        storage.timeouts = request.timeouts
+        describe(request)
+    }
+
+    /// Sets what is known of the request.
+    mutating func describe(_ request: Request) {
+        change { storage in
+            storage.method = request.method
+            // Without the body, which may be large.
+            storage.asked = (request.url, request.headers, request.secretQueryNames, request.secretValues)
+            storage.timeouts = request.timeouts
+        }
     }
 
     /// The method of the request.
@@ -313,21 +331,4 @@ extension ErrorContext: CustomStringConvertible, CustomReflectable {
 
     /// A mirror of what ``description`` shows.
     public var customMirror: Mirror { Mirror(self, children: ["request": description]) }
-}
-
-extension LoadingError {
-    /// The error with a context of the request, unless it has one.
-    package func filled(with request: Request) -> LoadingError {
-        guard context.method == nil else { return self }
-        var context = ErrorContext(request)
-        let old = self.context
-        context.status = old.status
-        context.headers = old.headers
-        context.body = old.body
-        context.attempts = old.attempts
-        context.detail = old.detail
-        var copy = self
-        copy.context = context
-        return copy
-    }
 }

@@ -31,6 +31,8 @@ public struct LocalTransport: Transport {
 
     /// True: it waits for nothing.
     public var observesScope: Bool { true }
+    /// True: it collects bodies.
+    public var collectsBodies: Bool { true }
 
     private func data(_ request: Request) throws(LoadingError) -> Response {
         // scheme ":" [mediatype] [";base64"] "," data; the fragment is not part of the data.

@@ -162,7 +162,7 @@ public struct Request: Sendable {
     }
 
     /// Whether the address has an HTTP scheme, checked without making a string of the scheme.
-    package var isHTTP: Bool { AddressParts.isHTTP(url.absoluteString) }
+    package var isHTTP: Bool { parts.scheme == .http || parts.scheme == .https }
 
     private func urlFault(_ reason: String) -> LoadingError {
         LoadingError(
@@ -316,9 +316,19 @@ extension Request {
     }
 
     /// Which status codes count as success; nil leaves it to the endpoint and the service.
+    ///
+    /// It is decided once, when the call begins. A response with such a status is never retried.
     public var acceptableStatuses: StatusSet? {
         get { options.acceptableStatuses }
         set { change { $0.acceptableStatuses = newValue } }
+    }
+
+    /// Whether a response is returned whatever its status is, instead of being thrown as an error; false by default.
+    ///
+    /// The status is retried all the same unless it is acceptable, so this is not the same as accepting every status.
+    public var deliversEveryStatus: Bool {
+        get { options.deliversEveryStatus }
+        set { change { $0.deliversEveryStatus = newValue } }
     }
 
     /// The part of the app that makes the request, for observers and logs; never sent.
@@ -357,6 +367,9 @@ extension Request {
         set { change { $0.tags[ObjectIdentifier(tag)] = newValue } }
     }
 
+    /// Whether the request has any tag; most have none, so their values need not be looked up.
+    package var hasTags: Bool { !options.tags.isEmpty }
+
     private mutating func change(_ body: (Options) -> Void) {
         if !isKnownUniquelyReferenced(&options) { options = Options(copying: options) }
         body(options)
@@ -375,6 +388,7 @@ extension Request {
         @exclusivity(unchecked) var redirectLimit: Int?
         @exclusivity(unchecked) var retryLimit: Int?
         @exclusivity(unchecked) var acceptableStatuses: StatusSet?
+        @exclusivity(unchecked) var deliversEveryStatus = false
         @exclusivity(unchecked) var sourceIdentifier: String?
         @exclusivity(unchecked) var secretQueryNames: Set<String> = []
         @exclusivity(unchecked) var secretValues: [Secret] = []
@@ -392,6 +406,7 @@ extension Request {
             redirectLimit = other.redirectLimit
             retryLimit = other.retryLimit
             acceptableStatuses = other.acceptableStatuses
+            deliversEveryStatus = other.deliversEveryStatus
             sourceIdentifier = other.sourceIdentifier
             secretQueryNames = other.secretQueryNames
             secretValues = other.secretValues

@@ -30,15 +30,6 @@ package struct AddressParts: Sendable {
         address.withUTF8 { scan($0) }
     }
 
-    /// Whether an address has one of HTTP's schemes.
-    package static func isHTTP(_ address: String) -> Bool {
-        var address = address
-        return address.withUTF8 { bytes in
-            guard bytes.count > 5 else { return false }
-            return bytes[4] == 0x3A ? scheme(bytes, 4) != .other : bytes[5] == 0x3A && scheme(bytes, 5) != .other
-        }
-    }
-
     private mutating func scan(_ bytes: UnsafeBufferPointer<UInt8>) {
         guard let colon = bytes.firstIndex(of: 0x3A), colon > 0 else { return }
         scheme = Self.scheme(bytes, colon)

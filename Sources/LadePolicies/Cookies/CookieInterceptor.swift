@@ -27,13 +27,13 @@ public struct CookieInterceptor: Interceptor {
     /// is written within a second, and the call does not wait for it. A file that cannot be written does not fail a
     /// call: the jar keeps its cookies, and the next change or ``CookieJar/save()`` tries again.
     public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
-        guard !request.leavesCookiesAlone else { return try await next(request) }
+        guard !request.hasTags || !request.leavesCookiesAlone else { return try await next(request) }
         var sent = request
         jar.add(to: &sent, at: next.call.time.date)
         do throws(LoadingError) {
             let response = try await next(sent)
             // An answer from the cache set its cookies when it came from the network.
-            if response.source != .cache, response.headers.contains("Set-Cookie") {
+            if response.headers.contains("Set-Cookie"), response.source != .cache {
                 store(response.headers, of: sent, next.call)
             }
             return response

@@ -35,8 +35,7 @@ public struct DeadlineInterceptor: Interceptor {
             }
             return try await next(request)
         } catch {
-            // A wait has no access to the request.
-            var error = error.filled(with: request)
+            var error = error
             if case .timedOut = error.kind { error.context.elapsed = now.duration(to: next.call.time.now) }
             throw error
         }

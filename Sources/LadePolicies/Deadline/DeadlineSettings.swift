@@ -32,7 +32,7 @@ public struct DeadlineSettings: Sendable, Hashable {
     ///
     /// A limit in the request overrides the service's. The default never shortens an explicit time-out of the exchanges.
     func limit(for request: Request) -> (duration: Duration, setting: String)? {
-        if let limit = request.deadline { return (limit, "request.deadline") }
+        if request.hasTags, let limit = request.deadline { return (limit, "request.deadline") }
         switch request.delivery {
         case .streamed: return streamed.map { ($0, "deadlines.streamed") }
         case .buffered:

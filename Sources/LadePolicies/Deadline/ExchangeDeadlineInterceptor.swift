@@ -31,7 +31,7 @@ public struct ExchangeDeadlineInterceptor: Interceptor {
         do throws(LoadingError) {
             return finished(try await next(bounded), request, next.call, start, bound)
         } catch {
-            throw failed(error, request, next.call, start, bound)
+            throw failed(error, next.call, start, bound)
         }
     }
 
@@ -67,7 +67,9 @@ public struct ExchangeDeadlineInterceptor: Interceptor {
         if response.request.timeouts != request.timeouts { response.request.timeouts = request.timeouts }
         if response.body.bytes == nil, call.ledger != nil {
             response.body = response.body.wrapped { source in
-                DeadlineBody(source, request: request, call: call, start: start, bound: bound)
+                ObservedBody(source, translate: { bound.translated($0, call) }) { _ in
+                    call.ledger?.add(start.duration(to: call.time.now), to: .exchange)
+                }
             }
         } else {
             call.ledger?.add(start.duration(to: call.time.now), to: .exchange)
@@ -78,13 +80,12 @@ public struct ExchangeDeadlineInterceptor: Interceptor {
     @inline(never)
     private func failed(
         _ error: LoadingError,
-        _ request: Request,
         _ call: Call,
         _ start: Instant,
         _ bound: ExchangeBound
     ) -> LoadingError {
         call.ledger?.add(start.duration(to: call.time.now), to: .exchange)
-        return bound.translated(error, request, call)
+        return bound.translated(error, call)
     }
 
     /// The seconds with three digits after the point.
@@ -98,7 +99,7 @@ public struct ExchangeDeadlineInterceptor: Interceptor {
 extension ExchangeBound {
     /// Converts the transport's time-out to the error of the limit that ended the exchange: the call's deadline, or the limit of
     /// the exchange.
-    func translated(_ error: LoadingError, _ request: Request, _ call: Call) -> LoadingError {
+    func translated(_ error: LoadingError, _ call: Call) -> LoadingError {
         guard case .timedOut(.whole) = error.kind else { return error }
         var error = error
         guard isDeadline else {
@@ -108,52 +109,6 @@ extension ExchangeBound {
         var report = call.deadlineReport(at: call.time.now)
         report.endedExchange = true
         error.kind = .deadlineExceeded(report)
-        return error.filled(with: request)
-    }
-}
-
-/// A streamed body whose end is recorded and whose time-out is reported as the deadline's.
-private final class DeadlineBody: ResponseBodySource {
-    private let source: any ResponseBodySource
-    private let request: Request
-    private let call: Call
-    private let start: Instant
-    private let bound: ExchangeBound
-    // Guarded by its lock: whether the time has been recorded.
-    private let isBooked = Locked(false)
-
-    init(_ source: any ResponseBodySource, request: Request, call: Call, start: Instant, bound: ExchangeBound) {
-        self.source = source
-        self.request = request
-        self.call = call
-        self.start = start
-        self.bound = bound
-    }
-
-    func next() async throws(LoadingError) -> Data? {
-        do throws(LoadingError) {
-            let chunk = try await source.next()
-            if chunk == nil { book() }
-            return chunk
-        } catch {
-            book()
-            throw bound.translated(error, request, call)
-        }
-    }
-
-    func cancel() {
-        book()
-        source.cancel()
-    }
-
-    var trailers: Headers { source.trailers }
-    var metrics: Metrics { source.metrics }
-
-    private func book() {
-        let isFirst = isBooked.withLock { isBooked in
-            defer { isBooked = true }
-            return !isBooked
-        }
-        if isFirst { call.ledger?.add(start.duration(to: call.time.now), to: .exchange) }
+        return error
     }
 }

@@ -4,7 +4,6 @@
     import Foundation
 #endif
 public import LadeCore
-import Synchronization
 
 /// Waits for a slot of the ``RateLimiter`` before each exchange, and reports the limits that servers announce to it.
 ///
@@ -29,14 +28,10 @@ public struct RateLimitInterceptor: Interceptor {
     public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         let slot: RateLimiter.Reservation
         // Most calls need not wait: no function that could is called for them.
-        switch try entry(request, next.call) {
+        switch try limiter.startNow(request, call: next.call) {
         case .slot(let free): slot = free
         case .waiting(let id, let key, let reason):
-            do throws(LoadingError) {
-                slot = try await limiter.wait(id, key, reason, next.call)
-            } catch {
-                throw error.filled(with: request)
-            }
+            slot = try await limiter.wait(id, key, reason, next.call)
         }
         do throws(LoadingError) {
             return finished(try await next(request), slot, request, next.call)
@@ -48,25 +43,19 @@ public struct RateLimitInterceptor: Interceptor {
     // Separate functions: an interceptor waits for everything below it, and every waiting call keeps its frame.
 
     @inline(never)
-    private func entry(_ request: Request, _ call: Call) throws(LoadingError) -> RateLimiter.Entry {
-        do throws(LoadingError) {
-            return try limiter.startNow(request, call: call)
-        } catch {
-            throw error.filled(with: request)
-        }
-    }
-
-    @inline(never)
     private func finished(_ response: Response, _ slot: RateLimiter.Reservation, _ request: Request, _ call: Call)
         -> Response
     {
         limiter.observe(response.status, response.headers, of: request, call: call, isRunning: slot.key != nil)
-        guard slot.key != nil, response.body.bytes == nil else {
+        guard slot.key != nil else { return response }
+        guard response.body.bytes == nil else {
             limiter.finish(slot)
             return response
         }
         var response = response
-        response.body = response.body.wrapped { SlotBody($0, slot: slot, limiter: limiter) }
+        response.body = response.body.wrapped { source in
+            ObservedBody(source) { [limiter] _ in limiter.finish(slot) }
+        }
         return response
     }
 
@@ -84,45 +73,5 @@ public struct RateLimitInterceptor: Interceptor {
         // An exchange that sent nothing, and whose request goes to another address, has taken nothing from the service.
         limiter.finish(slot, isUnused: request.hasOtherAddresses && FailureKind(error).isUnsent)
         return error
-    }
-}
-
-/// A streamed body that returns its slot when it ends.
-private final class SlotBody: ResponseBodySource {
-    private let source: any ResponseBodySource
-    private let slot: RateLimiter.Reservation
-    private let limiter: RateLimiter
-    private let isFinished = Atomic(false)
-
-    init(_ source: any ResponseBodySource, slot: RateLimiter.Reservation, limiter: RateLimiter) {
-        self.source = source
-        self.slot = slot
-        self.limiter = limiter
-    }
-
-    deinit { finish() }
-
-    func next() async throws(LoadingError) -> Data? {
-        do throws(LoadingError) {
-            let chunk = try await source.next()
-            if chunk == nil { finish() }
-            return chunk
-        } catch {
-            finish()
-            throw error
-        }
-    }
-
-    func cancel() {
-        source.cancel()
-        finish()
-    }
-
-    var trailers: Headers { source.trailers }
-    var metrics: Metrics { source.metrics }
-
-    private func finish() {
-        guard !isFinished.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        limiter.finish(slot)
     }
 }

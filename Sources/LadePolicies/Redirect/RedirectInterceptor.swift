@@ -39,7 +39,7 @@ public struct RedirectInterceptor: Interceptor {
     public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         let response = try await next(request)
         // Most answers are not redirects: they need no trail.
-        guard response.status.statusClass == .redirection else { return response }
+        guard 300..<400 ~= response.status.code else { return response }
         return try await followed(request, response, next)
     }
 

@@ -50,10 +50,16 @@ public struct RetryInterceptor: Interceptor {
         let (request, hasKey, spent) = prepared(request, next.call)
         next.call.noteAttempt()
         next.call.record(.attemptStarted(next.call.attempt))
-        let first = await Self.outcome(of: request, next)
-        if case .success(let response) = first, response.status.code < 400 {
-            budget?.refund(for: keyRule(request), 0)
-            return counted(response, next.call.attempt)
+        let first: Result<Response, LoadingError>
+        do throws(LoadingError) {
+            let response = try await next(request)
+            if RetryPolicy.settles(response.status, nil) {
+                budget?.refund(for: keyRule(request), 0)
+                return next.call.attempt > 1 ? counted(response, next.call.attempt) : response
+            }
+            first = .success(response)
+        } catch {
+            first = .failure(error)
         }
         // A separate function, so that calls that succeed at the first attempt do not carry the state of retries.
         return try await repeated(request, after: first, hasKey, spent, next)
@@ -73,11 +79,12 @@ public struct RetryInterceptor: Interceptor {
         var withdrawn = 0
         while true {
             let call = next.call
-            if case .success(let response) = outcome, response.status.code < 400 {
+            if case .success(let response) = outcome, RetryPolicy.settles(response.status, nil) {
                 budget?.refund(for: keyRule(request), withdrawn)
                 return counted(response, call.attempt)
             }
             var attempt = RetryPolicy.Attempt(request, Self.ending(outcome, call))
+            attempt.acceptableStatuses = call.acceptableStatuses ?? request.acceptableStatuses
             attempt.number = call.attempt
             attempt.hasIdempotencyKey = hasKey
             attempt.isBodySpent = spent?.isTouched ?? false
@@ -112,7 +119,7 @@ public struct RetryInterceptor: Interceptor {
             } catch {
                 // The attempt is not made: it has cost the service nothing.
                 if cost > 0 { budget?.refund(for: keyRule(request), cost) }
-                throw Self.described(error, request, outcome, attempt.number)
+                throw Self.described(error, outcome, attempt.number)
             }
             next.call.noteAttempt()
             next.call.record(.attemptStarted(next.call.attempt))
@@ -125,7 +132,7 @@ public struct RetryInterceptor: Interceptor {
     private func prepared(_ request: Request, _ call: Call) -> (Request, hasKey: Bool, TouchMark?) {
         var prepared = request
         var hasKey = request.headers.contains(policy.idempotencyField)
-        if !hasKey, let key = request.idempotencyKey {
+        if !hasKey, request.hasTags, let key = request.idempotencyKey {
             switch key {
             case .generated: prepared.headers[policy.idempotencyField] = keys.key(for: call)
             case .value(let value): prepared.headers[policy.idempotencyField] = value
@@ -190,17 +197,17 @@ public struct RetryInterceptor: Interceptor {
         case .accept, .giveUp, .retry:
             switch outcome {
             case .success(let response): return counted(response, attempt.number)
-            case .failure(let error): throw Self.described(error, attempt.request, outcome, attempt.number)
+            case .failure(let error): throw Self.described(error, outcome, attempt.number)
             }
         case .refusePause(let pause):
             let key = keyRule(attempt.request).description
             let error = LoadingError(.rateLimited(key: key, wait: pause))
-            throw Self.described(error, attempt.request, outcome, attempt.number)
+            throw Self.described(error, outcome, attempt.number)
         case .exceedDeadline(let wait):
             let stage = StageTimes.Stage.wait(.backoff(attempt: attempt.number + 1))
             let report = call.deadlineReport(at: call.time.now, impossible: .init(stage: stage, duration: wait))
             let error = LoadingError(.deadlineExceeded(report))
-            throw Self.described(error, attempt.request, outcome, attempt.number)
+            throw Self.described(error, outcome, attempt.number)
         }
     }
 
@@ -211,14 +218,13 @@ public struct RetryInterceptor: Interceptor {
         return response
     }
 
-    /// The error with the request, the number of attempts, and the last answer.
+    /// The error with the number of attempts, and the last response.
     private static func described(
         _ error: LoadingError,
-        _ request: Request,
         _ outcome: Result<Response, LoadingError>,
         _ attempts: Int
     ) -> LoadingError {
-        var error = error.filled(with: request)
+        var error = error
         error.context.attempts = attempts
         if error.context.status == nil {
             switch outcome {

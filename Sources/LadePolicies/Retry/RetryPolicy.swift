@@ -76,6 +76,8 @@ public struct RetryPolicy: Sendable, Hashable {
         public var request: Request
         /// How it ended.
         public var outcome: Outcome
+        /// The statuses that count as the success of the call; those of the request unless they were decided for the call.
+        public var acceptableStatuses: StatusSet?
         /// Its number, from 1.
         public var number = 1
         /// Whether the request carries an idempotency key.
@@ -91,7 +93,13 @@ public struct RetryPolicy: Sendable, Hashable {
         public init(_ request: Request, _ outcome: Outcome) {
             self.request = request
             self.outcome = outcome
+            acceptableStatuses = request.acceptableStatuses
         }
+    }
+
+    /// Whether a response with this status ends the call: it is no error, or the call accepts it.
+    static func settles(_ status: Status, _ acceptable: StatusSet?) -> Bool {
+        status.code < 400 || acceptable?.contains(status.code) ?? false
     }
 
     /// Decides about one attempt.
@@ -104,8 +112,7 @@ public struct RetryPolicy: Sendable, Hashable {
         switch attempt.outcome {
         case .answer(let status, let asked):
             pause = asked
-            guard status.code >= 400 else { return RetryDecision(action: .accept, rule: .acceptedStatus(status)) }
-            if let accepted = attempt.request.acceptableStatuses, accepted.contains(status.code) {
+            guard !Self.settles(status, attempt.acceptableStatuses) else {
                 return RetryDecision(action: .accept, rule: .acceptedStatus(status))
             }
             isFinal = !(statuses.contains(status) || (statusesWithPause.contains(status) && asked != nil))

@@ -81,7 +81,7 @@ final class ScriptedBody: ResponseBodySource {
             case .stall:
                 try await untilCancelled(limit.map(sleepToLimit).map { [$0] } ?? [])
             case .fail(let error):
-                throw end(error.filled(with: request))
+                throw end(error.completed(with: request))
             case nil:
                 finish()
                 return nil

@@ -13,6 +13,8 @@ extension ScriptedTransport: Transport {
 
     /// True, as with the library's own transports.
     public var observesScope: Bool { true }
+    /// True: the body of a buffered response is complete when it is returned.
+    public var collectsBodies: Bool { true }
 
     private func answer(_ request: Request, _ call: Call) async throws(LoadingError) -> Response {
         try request.validate()
@@ -72,12 +74,12 @@ extension ScriptedTransport: Transport {
             do throws(LoadingError) {
                 answer = try await make(request, call)
             } catch {
-                throw Ending(error: error.filled(with: request))
+                throw Ending(error: error.completed(with: request))
             }
         }
         switch answer.outcome {
         case .failure(let error):
-            throw Ending(error: error.filled(with: request))
+            throw Ending(error: error.completed(with: request))
         case .response(let status):
             return try await respond(answer, status, request, call, start, begun)
         case .stall, .computed:
@@ -145,7 +147,7 @@ extension ScriptedTransport: Transport {
         do throws(LoadingError) {
             return try await body.collect(limit: limit)
         } catch {
-            throw error.filled(with: request)
+            throw error.completed(with: request)
         }
     }
 

@@ -21,7 +21,8 @@ struct EveryFormTests {
     }
 
     /// Makes the call and waits for its end.
-    private func make(_ form: Form, _ request: Request) async throws {
+    private func make(_ form: Form, _ request: Request, by rig: Rig? = nil) async throws {
+        let rig = rig ?? self.rig
         let ended = Signal()
         switch form {
         case .load: _ = try? await rig.loader.load(request)
@@ -70,5 +71,72 @@ struct EveryFormTests {
 
         #expect(status == 503)
         #expect(rig.transport.received.count == 1)
+    }
+
+    @Test(
+        "finding LF-12 a status that the service accepts is not retried in any form, and still holds the service",
+        arguments: Form.allCases.filter { $0 != .fluentCallersStatuses },
+        [429, 503] as [Status]
+    )
+    func keepsStatusesOfTheService(form: Form, status: Status) async throws {
+        let rig = Rig {
+            $0.acceptableStatuses = [.successful, 429, 503]
+            $0.retries.backoff = .none
+        }
+        rig.transport.onAnyRequest().respond(.status(status, headers: ["Retry-After": "600"]))
+        let request = try rig.request()
+
+        try await make(form, request, by: rig)
+
+        #expect(rig.transport.received.count == 1)
+        #expect(rig.service.rateLimiter.estimatedWait(for: request.url) == .seconds(600))
+    }
+
+    @Test("finding LF-12 an accepted status is a response, and no error of a rate limit", arguments: [true, false])
+    func acceptedIsNoRateLimit(isBySetting: Bool) async throws {
+        let rig = Rig { if isBySetting { $0.acceptableStatuses = .all } }
+        rig.transport.onAnyRequest().respond(.status(429, headers: ["Retry-After": "600"]))
+        var request = try rig.request()
+        if !isBySetting { request.acceptableStatuses = [200, 429] }
+
+        let response = try await rig.loader.load(request)
+
+        #expect(response.status == 429)
+        #expect(rig.transport.received.count == 1)
+    }
+
+    @Test("finding LF-12 the request decides before the service, for retries as for the result")
+    func requestBeforeService() async throws {
+        let rig = Rig {
+            $0.acceptableStatuses = .all
+            $0.retries.limit = 1
+            $0.retries.backoff = .none
+        }
+        rig.transport.onAnyRequest().respond(.status(503))
+        var request = try rig.request()
+        request.acceptableStatuses = .successful
+
+        let error = await failure { () throws(LoadingError) in try await rig.loader.load(request) }
+
+        #expect(error?.kind == .unacceptableStatus(503))
+        #expect(rig.transport.received.count == 2)
+    }
+
+    @Test("delivers every status after the retries of those that are not acceptable", arguments: [true, false])
+    func deliversEveryStatus(isStreamed: Bool) async throws {
+        let rig = Rig {
+            $0.retries.limit = 2
+            $0.retries.backoff = .none
+        }
+        rig.transport.onAnyRequest().respond(.status(503, "busy"))
+        var request = try rig.request()
+        request.deliversEveryStatus = true
+        if isStreamed { request.delivery = .streamed }
+
+        let response = try await rig.loader.load(request)
+
+        #expect(response.status == 503)
+        #expect(try await response.body.collect() == Data("busy".utf8))
+        #expect(rig.transport.received.count == 3)
     }
 }

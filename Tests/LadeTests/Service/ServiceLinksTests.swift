@@ -82,16 +82,46 @@ struct ServiceLinksTests {
     func chain() {
         let service = Service(transport: ScriptedTransport())
         let names = [
-            "Preparation", "Decoration", "Deadline", "Redirect", "CacheMode", "Retry", "Hosts", "RateLimit", "Cookie",
-            "ExchangeDeadline", "Buffering",
+            "Preparation", "Deadline", "Redirect", "Retry", "Hosts", "RateLimit", "Cookie", "ExchangeDeadline",
         ]
         let links = names.map { $0 + "Interceptor" } + ["ScriptedTransport"]
         #expect(service.chain.description == links.joined(separator: " → "))
 
         var settings = Service.Settings()
-        settings.adjustChain = { links in links.removeAll { $0 is DecorationInterceptor } }
-        let changed = Service(settings, transport: ScriptedTransport())
-        #expect(!changed.chain.description.contains("DecorationInterceptor"))
+        settings.adjustChain = { layout in
+            layout.remove(.redirect)
+            layout.insert(Repeating(times: 1), above: .retry)
+            layout.insert(ScopeProbe(seen: Locked([])), below: .cookies)
+            layout.replace(.hosts, with: ClosureInterceptor { request, next in try await next(request) })
+            // Nothing stands there, as there are no authorisers.
+            layout.insert(Repeating(times: 2), above: .authorisation)
+        }
+        let changed = Service(settings, transport: ScriptedTransport()).chain
+        let others = [
+            "PreparationInterceptor", "DeadlineInterceptor", "Repeating", "RetryInterceptor", "ClosureInterceptor",
+            "Repeating", "RateLimitInterceptor", "CookieInterceptor", "ScopeProbe", "ExchangeDeadlineInterceptor",
+        ]
+        #expect(changed.interceptors.map { "\(type(of: $0))" } == others)
+        settings.adjustChain = { $0.removeAll() }
+        #expect(Service(settings, transport: ScriptedTransport()).chain.interceptors.isEmpty)
+    }
+
+    @Test("collects bodies above a transport that does not, and in no other chain", arguments: [true, false])
+    func buffering(isForeign: Bool) async throws {
+        let foreign = ClosureTransport { request, _ in
+            let gate = Signal()
+            gate.raise()
+            let body = ResponseBody(streaming: ReadyPieces(["he", "llo"], then: gate))
+            return Response(status: 200, body: body, request: request)
+        }
+        let scripted = ScriptedTransport()
+        scripted.onAnyRequest().respond(.text("hello"))
+        let service = Service(transport: isForeign ? foreign : scripted)
+
+        let response = try await service.anonymous.makeLoader().load(Request("https://svc.example.com/a"))
+
+        #expect(response.body.bytes == Data("hello".utf8))
+        #expect(service.chain.interceptors.contains { $0 is BufferingInterceptor } == isForeign)
     }
 
     @Test("policies PL-62 gives the exchanges of a call one trace and each a parent of its own")

@@ -122,7 +122,7 @@ enum Sabotage: CaseIterable, Sendable {
     func apply(to settings: inout Service.Settings) {
         switch self {
         case .noRateLimits:
-            settings.adjustChain = { $0.removeAll { $0 is RateLimitInterceptor } }
+            settings.adjustChain = { $0.remove(.rateLimit) }
         case .noConcurrencyCaps:
             // Removing a limit cannot be refused.
             for key in ModelServers.caps.keys { try? settings.rateLimiter?.setConcurrency(nil, for: key) }
@@ -132,22 +132,17 @@ enum Sabotage: CaseIterable, Sendable {
             settings.attemptInterceptors.append(Rekeying())
         case .repeatsForEver:
             settings.retryBudget = nil
-            settings.adjustChain = { links in
-                guard let index = links.firstIndex(where: { $0 is RetryInterceptor }) else { return }
+            settings.adjustChain = { layout in
                 var policy = RetryPolicy()
                 policy.limit = 20
                 policy.backoff = .fullJitter(base: .milliseconds(1), maximum: .milliseconds(2))
-                links[index] = RetryInterceptor(policy, budget: nil)
+                layout.replace(.retry, with: RetryInterceptor(policy, budget: nil))
             }
         case .showsSecrets:
             settings.attemptInterceptors.append(Reporting())
         case .hidesTime:
-            settings.attemptInterceptors.insert(Dawdling(), at: 0)
-            settings.adjustChain = { links in
-                // Above the interceptor that records exchanges, where no wait is known.
-                guard let index = links.firstIndex(where: { $0 is Dawdling }) else { return }
-                links.insert(links.remove(at: index), at: links.firstIndex { $0 is RetryInterceptor } ?? 0)
-            }
+            // Above the interceptor that records exchanges, where no wait is known.
+            settings.adjustChain = { $0.insert(Dawdling(), above: .retry) }
         }
     }
 

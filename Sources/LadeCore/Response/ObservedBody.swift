@@ -1,0 +1,79 @@
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+import Synchronization
+
+/// A streamed body that reads another one for whoever waits for its end: to return a slot, to record a time, to leave a group.
+///
+/// The end is reported once, also when the body is released unread; before the reader receives it.
+package final class ObservedBody: ResponseBodySource {
+    /// How a body ended.
+    package enum End: Sendable {
+        /// It was read to its end.
+        case whole
+        /// Reading it threw this error, as the source threw it.
+        case failed(LoadingError)
+        /// Its reader cancelled it.
+        case cancelled
+        /// It was released before its end.
+        case abandoned
+    }
+
+    private let source: any ResponseBodySource
+    private let onChunk: (@Sendable (_ length: Int) -> Void)?
+    private let translate: (@Sendable (LoadingError) -> LoadingError)?
+    private let onEnd: @Sendable (End) -> Void
+    private let hasEnded = Atomic(false)
+
+    /// Makes a body.
+    ///
+    /// - Parameters:
+    ///   - source: What is read.
+    ///   - onChunk: Called with the length of each chunk.
+    ///   - translate: Makes the error that the reader receives, after `onEnd`.
+    ///   - onEnd: Called once.
+    package init(
+        _ source: any ResponseBodySource,
+        onChunk: (@Sendable (_ length: Int) -> Void)? = nil,
+        translate: (@Sendable (LoadingError) -> LoadingError)? = nil,
+        onEnd: @escaping @Sendable (End) -> Void
+    ) {
+        self.source = source
+        self.onChunk = onChunk
+        self.translate = translate
+        self.onEnd = onEnd
+    }
+
+    deinit { end(.abandoned) }
+
+    package func next() async throws(LoadingError) -> Data? {
+        do throws(LoadingError) {
+            let chunk = try await source.next()
+            if let chunk { onChunk?(chunk.count) } else { end(.whole) }
+            return chunk
+        } catch {
+            end(.failed(error))
+            throw translate?(error) ?? error
+        }
+    }
+
+    package func cancel() {
+        source.cancel()
+        end(.cancelled)
+    }
+
+    package func abandon() {
+        source.abandon()
+        end(.abandoned)
+    }
+
+    package var trailers: Headers { source.trailers }
+    package var metrics: Metrics { source.metrics }
+
+    private func end(_ end: End) {
+        guard !hasEnded.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        onEnd(end)
+    }
+}
