@@ -25,23 +25,30 @@ enum TrackedBody {
     static func track(_ response: Response, in group: WorkGroup, _ report: BodyReport? = nil) -> Response {
         let (request, attempts) = (response.request, response.attempts)
         var copy = response
-        copy.body = response.body.wrapped { source in
-            let slot = group.join(Member(source, request))
-            if slot == nil { source.cancel() }
-            let translate: @Sendable (LoadingError) -> LoadingError = { error in
-                named(error, group, request, attempts)
-            }
-            return ObservedBody(source, onChunk: report.map { report in { report.count($0) } }, translate: translate) {
-                group.leave(slot)
-                switch $0 {
-                case .whole: report?.end(.whole)
-                case .failed(let error): report?.end(translate(error))
-                case .cancelled: report?.end(.cancelled)
-                case .abandoned: report?.end(.abandoned)
-                }
+        copy.body = response.body.wrapped { observed($0, request, attempts, in: group, report) }
+        return copy
+    }
+
+    private static func observed(
+        _ source: any ResponseBodySource,
+        _ request: Request,
+        _ attempts: Int,
+        in group: WorkGroup,
+        _ report: BodyReport?
+    ) -> ObservedBody {
+        let slot = group.join(Member(source, request))
+        if slot == nil { source.cancel() }
+        let translate: @Sendable (LoadingError) -> LoadingError = { named($0, group, request, attempts) }
+        let onChunk: (@Sendable (Int) -> Void)? = report.map { report in { report.count($0) } }
+        return ObservedBody(source, onChunk: onChunk, translate: translate) { end in
+            group.leave(slot)
+            switch end {
+            case .whole: report?.end(.whole)
+            case .failed(let error): report?.end(translate(error))
+            case .cancelled: report?.end(.cancelled)
+            case .abandoned: report?.end(.abandoned)
             }
         }
-        return copy
     }
 
     /// A body whose loader was released throws an error that says so, because its reader has cancelled nothing.
