@@ -212,7 +212,7 @@ private func fromDataLoader(delegate: Playlists) throws {
     var settings = try Service.Settings.dataLoader()
     settings.userAgent = .product("Player", version: "1.0")
     settings.hosts.setAddresses(["spotify.com", "backup.spotify.com", "192.168.0.1"], for: "spotify.com")
-    try settings.rateLimiter?.setRate(1, for: try Request("https://www.spotify.com/thing/thing").url)
+    try settings.rateLimiter?.setRate(1, for: ServiceKey(Request("https://www.spotify.com/thing/thing")))
     let service = try Service(settings)
 
     let authoriser = BearerAuthoriser(scope: try CredentialScope("https://myauth.com")) { _, _ in

@@ -27,7 +27,7 @@ struct ComingFromSPTDataLoaderTests {
         var settings = try Service.Settings.dataLoader()
         settings.userAgent = .product("Player", version: "1.0")
         settings.hosts.setAddresses([HostAddress("127.0.0.1", port: port)], for: "spotify.localhost")
-        try settings.rateLimiter?.setRate(1_000, for: try Request(thing).url)
+        try settings.rateLimiter?.setRate(1_000, for: ServiceKey(Request(thing)))
         return try Service(settings)
     }
 

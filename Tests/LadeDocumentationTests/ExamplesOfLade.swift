@@ -105,8 +105,9 @@ private func service(request: Request, searchURL: URL) async throws {
         observation.end()
         print(story.timeline)
     }
-    try service.rateLimiter.setRate(1, for: searchURL)
-    service.rateLimiter.closeGate(of: searchURL, for: .seconds(30))
+    let search = service.rateLimiter.key(of: searchURL)
+    try service.rateLimiter.setRate(1, for: search)
+    service.rateLimiter.closeGate(of: search, for: .seconds(30))
 }
 
 private func settings(request: Request) throws {

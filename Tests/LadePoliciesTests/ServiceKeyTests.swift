@@ -44,7 +44,7 @@ struct ServiceKeyTests {
 
         for path in ["a", "b", "c", "d"] {
             let request = try Request("https://svc.test/\(path)")
-            try await time.runAutomatically { limiter.finish(try await limiter.start(request, call: Call(time: time))) }
+            try await time.runAutomatically { try await limiter.start(request, call: Call(time: time))?.finish() }
         }
 
         #expect(time.now == Instant(nanoseconds: 600_000_000))

@@ -114,30 +114,5 @@ extension API {
 
 extension StringProtocol {
     /// A component of a path with the octets percent-encoded that a path does not allow (RFC 3986 §3.3).
-    fileprivate var pathEncoded: String {
-        let allowed = Set("!$&'()*+,;=:@-._~".utf8)
-        var result = ""
-        var rest = utf8[...]
-        while let byte = rest.popFirst() {
-            let isEscape =
-                byte == UInt8(ascii: "%") && rest.prefix(2).count == 2 && rest.prefix(2).allSatisfy(\.isHexDigit)
-            if isEscape || byte.isLetterOrDigit || allowed.contains(byte) {
-                result.unicodeScalars.append(Unicode.Scalar(byte))
-            } else {
-                let digits = String(byte, radix: 16, uppercase: true)
-                result += byte < 16 ? "%0" + digits : "%" + digits
-            }
-        }
-        return result
-    }
-}
-
-extension UInt8 {
-    fileprivate var isLetterOrDigit: Bool {
-        (0x30...0x39).contains(self) || (0x41...0x5A).contains(self) || (0x61...0x7A).contains(self)
-    }
-
-    fileprivate var isHexDigit: Bool {
-        (0x30...0x39).contains(self) || (0x41...0x46).contains(self) || (0x61...0x66).contains(self)
-    }
+    fileprivate var pathEncoded: String { utf8.percentEncoded(keeping: "!$&'()*+,;=:@", keepsTriples: true) }
 }

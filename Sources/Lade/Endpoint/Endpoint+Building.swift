@@ -154,19 +154,7 @@ extension URL {
 extension StringProtocol {
     /// The text as a name or value of a query: every character that is not unreserved is percent-encoded (RFC 3986
     /// §2.3).
-    var queryEncoded: String {
-        utf8.reduce(into: "") { result, byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-                UInt8(ascii: "~"):
-                result.unicodeScalars.append(Unicode.Scalar(byte))
-            default:
-                let digits = String(byte, radix: 16, uppercase: true)
-                result += byte < 16 ? "%0" + digits : "%" + digits
-            }
-        }
-    }
+    var queryEncoded: String { utf8.percentEncoded() }
 
     /// The decoded name of a query item: forms encode a space as `+`.
     var removingPlusAndPercentCoding: String {

@@ -134,19 +134,7 @@ extension URL {
 }
 
 extension Substring {
-    fileprivate var tokenEncoded: String {
-        let kept = Set("-._~!$'()*+,;:@/?=%".utf8)
-        return utf8.reduce(into: "") { result, byte in
-            let isPlain =
-                (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
-            if isPlain || kept.contains(byte) {
-                result.unicodeScalars.append(Unicode.Scalar(byte))
-            } else {
-                let digits = String(byte, radix: 16, uppercase: true)
-                result += byte < 16 ? "%0" + digits : "%" + digits
-            }
-        }
-    }
+    fileprivate var tokenEncoded: String { utf8.percentEncoded(keeping: "!$'()*+,;:@/?=%") }
 }
 
 extension StreamToken.Fault: LocalizedError {

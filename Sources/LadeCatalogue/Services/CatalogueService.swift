@@ -96,23 +96,8 @@ extension CatalogueService: CustomStringConvertible {
 
 extension StringProtocol {
     /// The text as one path component, with separators, query delimiters and non-ASCII characters encoded.
-    var pathComponentEncoded: String { encoded(keeping: ":@,;=+$!*'()&") }
+    var pathComponentEncoded: String { utf8.percentEncoded(keeping: ":@,;=+$!*'()&") }
 
     /// The text as the value of a query item.
-    var queryItemEncoded: String { encoded(keeping: ":@,/?") }
-
-    private func encoded(keeping others: String) -> String {
-        let kept = Set(others.utf8)
-        return utf8.reduce(into: "") { result, byte in
-            let isUnreserved =
-                (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
-                || "-._~".utf8.contains(byte)
-            if isUnreserved || kept.contains(byte) {
-                result.unicodeScalars.append(Unicode.Scalar(byte))
-            } else {
-                let digits = String(byte, radix: 16, uppercase: true)
-                result += byte < 16 ? "%0" + digits : "%" + digits
-            }
-        }
-    }
+    var queryItemEncoded: String { utf8.percentEncoded(keeping: ":@,/?") }
 }

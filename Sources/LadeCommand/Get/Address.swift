@@ -124,17 +124,5 @@ struct Address: Equatable {
     private static func encoded(_ text: String) -> String { encoded(text.utf8) }
 
     /// Percent-encodes everything but unreserved characters (RFC 3986 §2.3).
-    static func encoded(_ bytes: some Sequence<UInt8>) -> String {
-        var result = ""
-        for byte in bytes {
-            switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E:
-                result.unicodeScalars.append(Unicode.Scalar(byte))
-            default:
-                let digits = String(byte, radix: 16, uppercase: true)
-                result += "%" + (digits.count < 2 ? "0" : "") + digits
-            }
-        }
-        return result
-    }
+    static func encoded(_ bytes: some Collection<UInt8>) -> String { bytes.percentEncoded() }
 }

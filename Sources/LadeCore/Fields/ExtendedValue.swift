@@ -18,16 +18,7 @@ enum ExtendedValue {
 
     /// The text as an extended value in UTF-8 without a language.
     static func encode(_ text: String) -> String {
-        let digits = Array("0123456789ABCDEF".utf8)
-        var bytes = Array("UTF-8''".utf8)
-        for byte in text.utf8 {
-            if isAttributeByte(byte) {
-                bytes.append(byte)
-            } else {
-                bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
+        "UTF-8''" + String(decoding: Array(text.utf8).percentEncoded(where: isAttributeByte), as: UTF8.self)
     }
 
     /// `attr-char`: a token byte other than `*`, `'` and `%` (RFC 8187 §3.2.1).

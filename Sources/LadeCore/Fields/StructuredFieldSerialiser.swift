@@ -106,17 +106,10 @@ struct StructuredFieldSerialiser {
 
     /// §4.1.11.
     private mutating func write(displayString string: String) {
-        let digits = Array("0123456789abcdef".utf8)
-        var bytes = Array("%\"".utf8)
-        for byte in string.utf8 {
-            if (0x20...0x7E).contains(byte), byte != UInt8(ascii: "%"), byte != UInt8(ascii: "\"") {
-                bytes.append(byte)
-            } else {
-                bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-            }
+        let encoded = Array(string.utf8).percentEncoded(isLowercase: true) { byte in
+            (0x20...0x7E).contains(byte) && byte != UInt8(ascii: "%") && byte != UInt8(ascii: "\"")
         }
-        bytes.append(UInt8(ascii: "\""))
-        text += String(decoding: bytes, as: UTF8.self)
+        text += "%\"" + String(decoding: encoded, as: UTF8.self) + "\""
     }
 
     private static func notWritable(_ what: String) -> FieldError {

@@ -210,7 +210,7 @@ package struct Redaction: Sendable {
     private static func forms(of value: String) -> [[UInt8]] {
         let bytes = Array(value.utf8)
         let isEscapedInJSON: (UInt8) -> Bool = { $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") }
-        var forms = [bytes, value.percentDecodedBytes, percentEncoded(value)]
+        var forms = [bytes, value.percentDecodedBytes, Array(value.utf8).percentEncoded(where: \.isUnreserved)]
         forms.append(bytes.flatMap { isEscapedInJSON($0) ? [UInt8(ascii: "\\"), $0] : [$0] })
         forms.append(bytes.flatMap { $0 == UInt8(ascii: "/") ? [UInt8(ascii: "\\"), $0] : [$0] })
         forms.append(bytes.flatMap { [hexadecimal[Int($0 >> 4)], hexadecimal[Int($0 & 15)]] })
@@ -239,14 +239,6 @@ package struct Redaction: Sendable {
 
     private static let hexadecimal = Array("0123456789abcdef".utf8)
 
-    private static func percentEncoded(_ text: String) -> [UInt8] {
-        let digits = Array("0123456789ABCDEF".utf8)
-        return text.utf8.flatMap { byte -> [UInt8] in
-            let isUnreserved =
-                byte.isLetter || byte.isDigit || byte == 0x2D || byte == 0x2E || byte == 0x5F || byte == 0x7E
-            return isUnreserved ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-        }
-    }
 }
 
 // MARK: - The secrets of a request

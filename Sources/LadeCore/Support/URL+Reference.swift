@@ -163,21 +163,9 @@ private struct AddressReference {
 
     /// The octets, with those encoded that the component must not contain.
     private static func encoded(_ octets: ArraySlice<UInt8>, allowing extra: StaticString = "") -> [UInt8] {
-        var result: [UInt8] = []
-        result.reserveCapacity(octets.count)
-        for (index, octet) in zip(octets.indices, octets) {
-            let isTriple =
-                index + 2 < octets.endIndex && octets[index + 1].hexadecimalValue != nil
-                && octets[index + 2].hexadecimalValue != nil
-            let isAllowed = octet == UInt8(ascii: "%") ? isTriple : octet.isAddressOctet || extra.contains(octet)
-            guard !isAllowed else {
-                result.append(octet)
-                continue
-            }
-            let digits: StaticString = "0123456789ABCDEF"
-            result += [UInt8(ascii: "%"), digits.utf8Start[Int(octet >> 4)], digits.utf8Start[Int(octet & 15)]]
+        octets.percentEncoded(keepsTriples: true) {
+            $0 != UInt8(ascii: "%") && ($0.isAddressOctet || extra.contains($0))
         }
-        return result
     }
 }
 

@@ -74,14 +74,5 @@ public struct APIKeyAuthoriser: Authoriser {
 
 extension String {
     /// The text with everything but letters, digits and `-._~` percent-encoded: safe in queries, forms and Basic.
-    var formEncoded: String {
-        var result: [UInt8] = []
-        for byte in utf8 {
-            switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: result.append(byte)
-            default: result += [UInt8(ascii: "%")] + [byte].hexadecimalText.uppercased().utf8
-            }
-        }
-        return String(decoding: result, as: UTF8.self)
-    }
+    var formEncoded: String { utf8.percentEncoded() }
 }

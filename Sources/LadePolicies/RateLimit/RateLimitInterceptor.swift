@@ -26,7 +26,7 @@ public struct RateLimitInterceptor: Interceptor {
     ///
     /// - Throws: The errors of ``RateLimiter/start(_:call:)`` and of the interceptors below.
     public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
-        let slot: RateLimiter.Reservation
+        let slot: RateLimiter.Slot?
         // Most calls need not wait: no function that could is called for them.
         switch try limiter.startNow(request, call: next.call) {
         case .slot(let free): slot = free
@@ -43,18 +43,18 @@ public struct RateLimitInterceptor: Interceptor {
     // Separate functions: an interceptor waits for everything below it, and every waiting call keeps its frame.
 
     @inline(never)
-    private func finished(_ response: Response, _ slot: RateLimiter.Reservation, _ request: Request, _ call: Call)
+    private func finished(_ response: Response, _ slot: RateLimiter.Slot?, _ request: Request, _ call: Call)
         -> Response
     {
-        limiter.observe(response.status, response.headers, of: request, call: call, isRunning: slot.key != nil)
-        guard slot.key != nil else { return response }
+        limiter.observe(response.status, response.headers, of: request, call: call, isRunning: slot != nil)
+        guard let slot else { return response }
         guard response.body.bytes == nil else {
-            limiter.finish(slot)
+            slot.finish()
             return response
         }
         var response = response
         response.body = response.body.wrapped { source in
-            ObservedBody(source) { [limiter] _ in limiter.finish(slot) }
+            ObservedBody(source) { _ in slot.finish() }
         }
         return response
     }
@@ -62,16 +62,16 @@ public struct RateLimitInterceptor: Interceptor {
     @inline(never)
     private func failed(
         _ error: LoadingError,
-        _ slot: RateLimiter.Reservation,
+        _ slot: RateLimiter.Slot?,
         _ request: Request,
         _ call: Call
     ) -> LoadingError {
         // The head may have arrived before the body failed.
         if let status = error.context.status {
-            limiter.observe(status, error.context.headers, of: request, call: call, isRunning: slot.key != nil)
+            limiter.observe(status, error.context.headers, of: request, call: call, isRunning: slot != nil)
         }
         // An exchange that sent nothing, and whose request goes to another address, has taken nothing from the service.
-        limiter.finish(slot, isUnused: request.hasOtherAddresses && FailureKind(error).isUnsent)
+        slot?.finish(isUnused: request.hasOtherAddresses && FailureKind(error).isUnsent)
         return error
     }
 }

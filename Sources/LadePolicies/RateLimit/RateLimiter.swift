@@ -4,45 +4,49 @@
     public import Foundation
 #endif
 public import LadeCore
+import Synchronization
 
 /// Limits how often services are called, by the program's settings and the delays and rates that servers request.
 ///
 /// The limits may be changed at any time:
 ///
 /// ```swift
-/// try service.rateLimiter.setRate(1, for: searchURL)
-/// service.rateLimiter.closeGate(of: searchURL, for: .seconds(30))
+/// let search = service.rateLimiter.key(of: searchURL)
+/// try service.rateLimiter.setRate(1, for: search)
+/// service.rateLimiter.closeGate(of: search, for: .seconds(30))
 /// ```
 ///
 /// A call reserves a slot before its exchange starts, in order of arrival within its priority. Later calls do not take
 /// a reserved slot away. A waiting call holds no thread; a cancelled one returns its queue position or slot. A *gate*
 /// is a delay during which no call to a service starts. A server requests it with `Retry-After`, or the program closes
-/// it with ``closeGate(of:for:)-(ServiceKey,_)``; it ends only when its time has passed.
+/// it with ``closeGate(of:for:)``; it ends only when its time has passed.
 ///
 /// Services are distinguished by ``ServiceKey``.
 public final class RateLimiter: Sendable {
-    /// Leave to carry out one exchange, handed back once: by ``finish(_:isUnused:)``, or when it is released.
-    public struct Slot: ~Copyable, Sendable {
-        fileprivate let reservation: Reservation
-        fileprivate let limiter: RateLimiter
-        fileprivate var isUnused = false
-
-        fileprivate init(_ reservation: Reservation, of limiter: RateLimiter) {
-            self.reservation = reservation
-            self.limiter = limiter
-        }
-
-        deinit { limiter.finish(reservation, isUnused: isUnused) }
-    }
-
-    /// What a slot is for.
-    struct Reservation: Sendable {
-        /// The service it is for; nil when nothing limits it.
-        let key: ServiceKey?
+    /// Leave to carry out one exchange; returned once, by ``finish(isUnused:)`` or when it is released.
+    public final class Slot: Sendable {
+        /// The service that it is for.
+        let key: ServiceKey
         /// The account of the call.
         let account: String
         /// The number of the start among those of the service.
-        var start: UInt64 = 0
+        let start: UInt64
+        private let limiter: RateLimiter
+        private let isFinished = Atomic(false)
+
+        fileprivate init(_ key: ServiceKey, _ account: String, start: UInt64, of limiter: RateLimiter) {
+            (self.key, self.account, self.start, self.limiter) = (key, account, start, limiter)
+        }
+
+        deinit { finish() }
+
+        /// Returns the slot; only the first call has an effect.
+        ///
+        /// - Parameter isUnused: Whether nothing was sent, so that the next call may start in its place.
+        public func finish(isUnused: Bool = false) {
+            guard !isFinished.exchange(true, ordering: .acquiringAndReleasing) else { return }
+            limiter.finish(self, isUnused: isUnused)
+        }
     }
 
     private let time: any TimeSource
@@ -80,6 +84,13 @@ public final class RateLimiter: Sendable {
         state = Locked(RateLimiterState(limits, seed: random.next()))
     }
 
+    /// The service that an address belongs to, for the functions below.
+    ///
+    /// ```swift
+    /// try limiter.setRate(2, for: limiter.key(of: searchURL))
+    /// ```
+    public func key(of url: URL) -> ServiceKey { keyRule(Request(url)) }
+
     // MARK: - Rates
 
     /// Sets the rate of a service, effective immediately for waiting calls too.
@@ -96,21 +107,11 @@ public final class RateLimiter: Sendable {
         wake(state.withLock { $0.setRate(rate, of: key, now: now) })
     }
 
-    /// Sets the rate of the service that an address belongs to; see ``setRate(_:burst:for:)-(_,_,ServiceKey)``.
-    ///
-    /// - Throws: `LoadingError.Kind.invalidSetting` for a negative rate or a burst below one.
-    public func setRate(_ perSecond: Double, burst: Int = 1, for url: URL) throws(LoadingError) {
-        try setRate(perSecond, burst: burst, for: key(of: url))
-    }
-
     /// Removes the specific rate of a service, which then has the default.
     public func removeRate(for key: ServiceKey) {
         let now = time.now
         wake(state.withLock { $0.setRate(nil, of: key, now: now) })
     }
-
-    /// Takes the rate of its own from the service that an address belongs to, which then has the default.
-    public func removeRate(for url: URL) { removeRate(for: key(of: url)) }
 
     /// Sets the rate of services that have none of their own; nil for no limit.
     ///
@@ -124,9 +125,6 @@ public final class RateLimiter: Sendable {
     /// The rate of a service, specific or default; nil for no limit.
     public func rate(for key: ServiceKey) -> Rate? { state.withLock { $0.rate(of: key) } }
 
-    /// The rate of the service that an address belongs to, specific or default; nil for no limit.
-    public func rate(for url: URL) -> Rate? { rate(for: key(of: url)) }
-
     // MARK: - Gates, caps, priorities
 
     /// Closes the gate of a service: no call to it starts for a while.
@@ -135,9 +133,6 @@ public final class RateLimiter: Sendable {
     public func closeGate(of key: ServiceKey, for pause: Duration) {
         _ = close(key, nil, for: pause)
     }
-
-    /// Closes the gate of the service that an address belongs to; see ``closeGate(of:for:)-(ServiceKey,_)``.
-    public func closeGate(of url: URL, for pause: Duration) { closeGate(of: key(of: url), for: pause) }
 
     /// Forgets the quota that a service has announced; the calls that wait for it start.
     ///
@@ -151,9 +146,6 @@ public final class RateLimiter: Sendable {
         wake(state.withLock { $0.clearQuota(key, account, now: now) })
     }
 
-    /// Forgets the quota that the service of an address has announced; see ``clearQuota(of:account:)-(ServiceKey,_)``.
-    public func clearQuota(of url: URL, account: String? = nil) { clearQuota(of: key(of: url), account: account) }
-
     /// Sets how many exchanges with a service may run at a time; nil for the default.
     ///
     /// - Throws: `LoadingError.Kind.invalidSetting` for a number below one.
@@ -161,13 +153,6 @@ public final class RateLimiter: Sendable {
         try Self.validate(count)
         let now = time.now
         wake(state.withLock { $0.setConcurrency(count, of: key, now: now) })
-    }
-
-    /// Sets how many exchanges with the service that an address belongs to may run at a time; nil for the default.
-    ///
-    /// - Throws: `LoadingError.Kind.invalidSetting` for a number below one.
-    public func setConcurrency(_ count: Int?, for url: URL) throws(LoadingError) {
-        try setConcurrency(count, for: key(of: url))
     }
 
     /// Sets how many exchanges may run at a time in all; nil for no limit.
@@ -200,11 +185,6 @@ public final class RateLimiter: Sendable {
         return state.withLock { $0.wait(of: key, account, now: now) }
     }
 
-    /// How long a call to an address would wait; see ``estimatedWait(for:account:)-(ServiceKey,_)``.
-    public func estimatedWait(for url: URL, account: String = "") -> Duration? {
-        estimatedWait(for: key(of: url), account: account)
-    }
-
     /// How many calls wait.
     public var waitingCount: Int { state.withLock(\.waitingCount) }
 
@@ -218,22 +198,21 @@ public final class RateLimiter: Sendable {
     /// - Parameters:
     ///   - request: What is to be sent.
     ///   - call: The call it belongs to; its deadline bounds the wait.
-    /// - Returns: The slot, to be handed back with ``finish(_:isUnused:)`` or by releasing it.
+    /// - Returns: The slot, to be returned when the exchange has ended; nil when nothing limits the request.
     /// - Throws: `LoadingError.Kind.deadlineExceeded` when the wait could not end before the deadline, or has not;
     ///   `LoadingError.Kind.rateLimited` when the server requests a longer delay than ``RateLimits/pauseLimit``, or when
     ///   ``RateLimits/waitingLimit`` calls wait already; `LoadingError.Kind.cancelled` as soon as the task or the call is cancelled.
-    public func start(_ request: Request, call: Call) async throws(LoadingError) -> Slot {
+    public func start(_ request: Request, call: Call) async throws(LoadingError) -> Slot? {
         switch try startNow(request, call: call) {
-        case .slot(let reservation): return Slot(reservation, of: self)
-        case .waiting(let id, let key, let reason):
-            return Slot(try await wait(id, key, reason, call), of: self)
+        case .slot(let slot): return slot
+        case .waiting(let id, let key, let reason): return try await wait(id, key, reason, call)
         }
     }
 
     /// The result of requesting a slot without waiting.
     enum Entry {
-        /// It may go.
-        case slot(Reservation)
+        /// It may go; nil when nothing limits it.
+        case slot(Slot?)
         /// It is in the queue, under this number; ``wait(_:_:_:_:)`` is to follow.
         case waiting(UInt64, ServiceKey, WaitReason)
     }
@@ -241,7 +220,7 @@ public final class RateLimiter: Sendable {
     /// Reserves a free slot, or a queue position.
     @inline(never)
     func startNow(_ request: Request, call: Call) throws(LoadingError) -> Entry {
-        guard !state.withLock({ $0.isUnlimited }) else { return .slot(Reservation(key: nil, account: "")) }
+        guard !state.withLock({ $0.isUnlimited }) else { return .slot(nil) }
         let key = keyRule(request)
         let now = time.now
         let deadline = call.deadline.map { now.advanced(by: call.time.now.duration(to: $0)) }
@@ -252,7 +231,7 @@ public final class RateLimiter: Sendable {
         wake(wakes)
         switch arrival {
         case .started(let number):
-            return .slot(Reservation(key: number == nil ? nil : key, account: call.account, start: number ?? 0))
+            return .slot(number.map { Slot(key, call.account, start: $0, of: self) })
         case .waiting(let id, let reason): return .waiting(id, key, reason)
         case .refused(let reason, let wait): throw Self.impossible(wait, reason, call)
         case .paused(let wait): throw LoadingError(.rateLimited(key: key.description, wait: wait))
@@ -263,21 +242,9 @@ public final class RateLimiter: Sendable {
         }
     }
 
-    /// Returns a slot.
-    ///
-    /// - Parameters:
-    ///   - slot: The slot.
-    ///   - isUnused: Whether nothing was sent, so that the next call may start in its place.
-    public func finish(_ slot: consuming Slot, isUnused: Bool = false) {
-        // Its release hands it back.
-        slot.isUnused = isUnused
-    }
-
-    /// Hands back what a slot is for.
-    func finish(_ reservation: Reservation, isUnused: Bool = false) {
-        guard let key = reservation.key else { return }
+    private func finish(_ slot: Slot, isUnused: Bool) {
         let now = time.now
-        wake(state.withLock { $0.finish(reservation, key, isUnused: isUnused, now: now) })
+        wake(state.withLock { $0.finish(slot.start, of: slot.account, slot.key, isUnused: isUnused, now: now) })
     }
 
     /// Reads the limits that a server announces with an answer.
@@ -324,7 +291,7 @@ public final class RateLimiter: Sendable {
         _ key: ServiceKey,
         _ reason: WaitReason,
         _ call: Call
-    ) async throws(LoadingError) -> Reservation {
+    ) async throws(LoadingError) -> Slot {
         let start = call.beginWait(reason)
         let registration = call.scope?.add { [self] in cancel(id) }
         if registration == nil, call.scope != nil { cancel(id) }
@@ -332,20 +299,16 @@ public final class RateLimiter: Sendable {
         if case .lead = news { news = await lead(id, key) }
         if let registration { call.scope?.remove(registration) }
         call.endWait(reason, from: start)
-        return try reservation(of: key, news, call)
+        return try slot(of: key, news, call)
     }
 
     @inline(never)
-    private func reservation(
-        of key: ServiceKey,
-        _ news: RateWake,
-        _ call: Call
-    ) throws(LoadingError) -> Reservation {
+    private func slot(of key: ServiceKey, _ news: RateWake, _ call: Call) throws(LoadingError) -> Slot {
         switch news {
         case .granted(let number):
-            let reservation = Reservation(key: key, account: call.account, start: number)
-            guard call.isCancelled else { return reservation }
-            finish(reservation, isUnused: true)
+            let slot = Slot(key, call.account, start: number, of: self)
+            guard call.isCancelled else { return slot }
+            slot.finish(isUnused: true)
             throw LoadingError(.cancelled)
         case .refused(let reason, let wait): throw Self.impossible(wait, reason, call)
         case .paused(let wait): throw LoadingError(.rateLimited(key: key.description, wait: wait))
@@ -416,8 +379,6 @@ public final class RateLimiter: Sendable {
     private func wake(_ wakes: RateLimiterState.Wakes) {
         for (continuation, news) in wakes { continuation.resume(returning: news) }
     }
-
-    private func key(of url: URL) -> ServiceKey { keyRule(Request(url)) }
 
     private static func impossible(_ wait: Duration, _ reason: WaitReason, _ call: Call) -> LoadingError {
         let entry = StageTimes.Entry(stage: .wait(reason), duration: wait)

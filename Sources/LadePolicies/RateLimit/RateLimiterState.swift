@@ -164,10 +164,12 @@ struct RateLimiterState {
         return wakes
     }
 
-    mutating func finish(_ slot: RateLimiter.Reservation, _ key: ServiceKey, isUnused: Bool, now: Instant) -> Wakes {
+    /// Frees the slot of a start, by its number among those of the service.
+    mutating func finish(_ start: UInt64, of account: String, _ key: ServiceKey, isUnused: Bool, now: Instant) -> Wakes
+    {
         inFlight = max(0, inFlight - 1)
-        let lane = lane(of: slot.account)
-        change(key) { isUnused ? $0.giveBack(slot.start, lane, now: now) : $0.finish(lane) }
+        let lane = lane(of: account)
+        change(key) { isUnused ? $0.giveBack(start, lane, now: now) : $0.finish(lane) }
         var wakes: Wakes = []
         let hasWaiters = hasWaiters(key)
         guard totalConcurrency != nil else {

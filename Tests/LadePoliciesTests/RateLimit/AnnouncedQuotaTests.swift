@@ -34,7 +34,7 @@ struct AnnouncedQuotaTests {
         let (call, request, time) = (call(account), request, time)
         return try await time.runAutomatically {
             let start = time.now
-            limiter.finish(try await limiter.start(request, call: call))
+            try await limiter.start(request, call: call)?.finish()
             return start.duration(to: time.now)
         }
     }
@@ -72,7 +72,7 @@ struct AnnouncedQuotaTests {
         let (request, time) = (request, time)
         limiter.observe(200, fields, of: request, call: call())
         let waiting = Task { [call = call()] in
-            limiter.finish(try await limiter.start(request, call: call))
+            try await limiter.start(request, call: call)?.finish()
             return time.now
         }
         _ = try await time.nextSleeper()
@@ -142,7 +142,7 @@ struct AnnouncedQuotaTests {
                         guard let slot = try? await limiter.start(request, call: call) else { return }
                         let second = time.now.nanoseconds / 1_000_000_000
                         order.withLock { $0.append("\(account) \(second)") }
-                        limiter.finish(slot)
+                        slot.finish()
                     }
                 }
             }
@@ -184,16 +184,16 @@ struct AnnouncedQuotaTests {
     func passesUnusedSlots() async throws {
         let limiter = try limiter(RateLimits(default: .perSecond(1)))
         let (request, time) = (request, time)
-        limiter.finish(try await limiter.start(request, call: call()))
+        try await limiter.start(request, call: call())?.finish()
         // The event that ends its wait also cancels its task: after the grant and before it is used.
         let scope = CallScope()
         let cancelling = Cancelling(scope)
         var cancelled = Call(id: .init(2), time: time, events: [cancelling])
         cancelled.scope = scope
-        let first = Task { [cancelled] in limiter.finish(try await limiter.start(request, call: cancelled)) }
+        let first = Task { [cancelled] in try await limiter.start(request, call: cancelled)?.finish() }
         _ = try await time.nextSleeper()
         let second = Task { [call = call("", 3)] in
-            limiter.finish(try await limiter.start(request, call: call))
+            try await limiter.start(request, call: call)?.finish()
             return time.now
         }
         while limiter.waitingCount < 2 { await Task.yield() }

@@ -26,7 +26,7 @@ struct RateLimiterCrowdTests: RateLimiterSuite {
         limiter.closeGate(of: ServiceKey("api.example.com:443/gate"), for: .seconds(3600))
         for number in 0..<10_000 {
             let slot = try await limiter.start(Request("https://api.example.com/\(number)"), call: Call(time: time))
-            limiter.finish(slot)
+            slot?.finish()
             time.advance(by: .milliseconds(100))
         }
         #expect(limiter.keyCount <= 101)
@@ -51,7 +51,7 @@ struct RateLimiterCrowdTests: RateLimiterSuite {
                         guard let request = try? Request("http://h\(number % 1_000)/") else { return }
                         guard let slot = try? await limiter.start(request, call: Call(time: time)) else { return }
                         starts.withLock { $0[number % 1_000].append(time.now) }
-                        limiter.finish(slot)
+                        slot.finish()
                     }
                 }
             }
@@ -103,7 +103,7 @@ struct RateLimiterCrowdTests: RateLimiterSuite {
                                 guard let slot = try? await limiter.start(request, call: call) else { return }
                                 starts.withLock { $0[number % 5, default: []].append(time.now) }
                                 try? await time.sleep(for: .seconds(work))
-                                limiter.finish(slot)
+                                slot.finish()
                             }
                             if mayCancel { race.addTask { try? await time.sleep(for: .seconds(patience)) } }
                             if number % 10 == 0 { limiter.setPriority(.high, of: .init(UInt64(number))) }
@@ -138,7 +138,7 @@ struct RateLimiterCrowdTests: RateLimiterSuite {
             Task {
                 let slot = try? await limiter.start(Request(url), call: Call(id: .init(UInt64(number + 1))))
                 guard let slot else { return false }
-                limiter.finish(slot)
+                slot.finish()
                 return true
             }
         }
@@ -161,7 +161,7 @@ struct RateLimiterCrowdTests: RateLimiterSuite {
                 for _ in 0...1_000 {
                     group.addTask {
                         if let slot = try? await limiter.start(Request(url), call: Call(time: late)) {
-                            limiter.finish(slot)
+                            slot.finish()
                         }
                     }
                 }

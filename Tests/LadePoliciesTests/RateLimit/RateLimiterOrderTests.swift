@@ -34,7 +34,7 @@ struct RateLimiterOrderTests: RateLimiterSuite {
                     group.addTask {
                         let slot = try? await limiter.start(Request(url), call: Call(id: .init(number), time: time))
                         let start = time.now
-                        if let slot { limiter.finish(slot) }
+                        slot?.finish()
                         return (number, start)
                     }
                 }
@@ -66,7 +66,7 @@ struct RateLimiterOrderTests: RateLimiterSuite {
                 while limiter.waitingCount < number - 1 { await Task.yield() }
                 let slot = try await limiter.start(Request(url), call: Call(time: time))
                 begun.withLock { $0[number] = time.now }
-                limiter.finish(slot)
+                slot?.finish()
             }
         }
         while limiter.waitingCount < 3 { await Task.yield() }
@@ -106,7 +106,7 @@ struct RateLimiterOrderTests: RateLimiterSuite {
                             running.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
                             try? await time.sleep(for: .seconds(1))
                             running.withLock { $0.now -= 1 }
-                            limiter.finish(slot)
+                            slot?.finish()
                         }
                     }
                 }
@@ -132,7 +132,7 @@ struct RateLimiterOrderTests: RateLimiterSuite {
                         guard let slot = try? await limiter.start(request, call: Call(time: time)) else { return }
                         order.withLock { $0.append(number) }
                         try? await time.sleep(for: .seconds(1))
-                        limiter.finish(slot)
+                        slot.finish()
                     }
                 }
             }

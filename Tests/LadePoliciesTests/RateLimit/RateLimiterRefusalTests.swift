@@ -25,11 +25,11 @@ struct RateLimiterRefusalTests: RateLimiterSuite {
         let limiter = try limiter(limits)
         let call = Call(time: time)
         let waiting = (1...2).map { _ in
-            Task { [url] in limiter.finish(try await limiter.start(Request(url), call: call)) }
+            Task { [url] in try await limiter.start(Request(url), call: call)?.finish() }
         }
         while limiter.waitingCount < 2 { await Task.yield() }
         do throws(LoadingError) {
-            limiter.finish(try await limiter.start(Request(url), call: call))
+            try await limiter.start(Request(url), call: call)?.finish()
             Issue.record("It waited")
         } catch {
             guard case .rateLimited(let service, _) = error.kind else { throw error }
@@ -38,7 +38,7 @@ struct RateLimiterRefusalTests: RateLimiterSuite {
         }
         // Another service has a queue of its own.
         try limiter.setRate(1_000, for: ServiceKey("other.example.com:443/"))
-        limiter.finish(try await limiter.start(Request("https://other.example.com/"), call: call))
+        try await limiter.start(Request("https://other.example.com/"), call: call)?.finish()
         for task in waiting { task.cancel() }
     }
 
@@ -73,32 +73,31 @@ struct RateLimiterRefusalTests: RateLimiterSuite {
         try limiter.setTotalConcurrency(1)
         let first = try await limiter.start(Request(url), call: Call(time: time))
         let second = Task { [url, time] () async throws in
-            limiter.finish(try await limiter.start(Request(url), call: Call(time: time)))
+            try await limiter.start(Request(url), call: Call(time: time))?.finish()
         }
         while limiter.waitingCount < 1 { await Task.yield() }
 
         try limiter.setTotalConcurrency(2)
 
         try await second.value
-        limiter.finish(first)
+        first?.finish()
         #expect(throws: LoadingError.self) { try limiter.setTotalConcurrency(0) }
     }
 
     @Test("a slot that is released without being finished is handed back")
     func handsBackReleasedSlots() async throws {
         let limiter = try limiter(RateLimits())
-        try limiter.setConcurrency(1, for: url)
+        try limiter.setConcurrency(1, for: limiter.key(of: url))
         for _ in 1...3 {
             _ = try await limiter.start(Request(url), call: Call(time: time))
         }
         #expect(limiter.waitingCount == 0)
-        limiter.closeGate(of: url, for: .seconds(10))
-        #expect(limiter.estimatedWait(for: url) == limiter.estimatedWait(for: key))
-        #expect(try #require(limiter.estimatedWait(for: url)) >= .seconds(10))
-        try limiter.setRate(3, for: url)
-        limiter.removeRate(for: url)
-        limiter.clearQuota(of: url)
-        #expect(limiter.rate(for: url) == nil)
+        limiter.closeGate(of: limiter.key(of: url), for: .seconds(10))
+        #expect(try #require(limiter.estimatedWait(for: limiter.key(of: url))) >= .seconds(10))
+        try limiter.setRate(3, for: limiter.key(of: url))
+        limiter.removeRate(for: limiter.key(of: url))
+        limiter.clearQuota(of: limiter.key(of: url))
+        #expect(limiter.rate(for: limiter.key(of: url)) == nil)
     }
 
     @Test(

@@ -42,7 +42,7 @@ extension RateLimiterSuite {
                             return (number, .init(nanoseconds: -1))
                         }
                         let start = time.now
-                        limiter.finish(slot)
+                        slot.finish()
                         return (number, start)
                     }
                 }

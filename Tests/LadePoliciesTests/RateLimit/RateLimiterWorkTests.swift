@@ -53,8 +53,10 @@ struct RateLimiterWorkTests {
         }
         for moment in Int64(1)...20 {
             note("start", work(&state) { _ = $0.fire(key(0), due: second(moment), now: second(moment)) })
-            let slot = RateLimiter.Reservation(key: key(0), account: "account 1")
-            note("end", work(&state) { _ = $0.finish(slot, key(0), isUnused: false, now: second(moment)) })
+            note(
+                "end",
+                work(&state) { _ = $0.finish(0, of: "account 1", key(0), isUnused: false, now: second(moment)) }
+            )
         }
         // The first delay visits every call once; an answer that makes it a little longer does not.
         _ = state.close(key(0), nil, for: .seconds(10), now: second(21))
@@ -78,8 +80,8 @@ struct RateLimiterWorkTests {
         var worst = 0
 
         for number in 0..<100 {
-            let slot = RateLimiter.Reservation(key: key(number), account: "")
-            worst = max(worst, work(&state) { _ = $0.finish(slot, key(number), isUnused: false, now: second(1)) })
+            let steps = work(&state) { _ = $0.finish(0, of: "", key(number), isUnused: false, now: second(1)) }
+            worst = max(worst, steps)
         }
 
         #expect(state.waitingCount == count - 101)
@@ -135,13 +137,13 @@ struct RateLimiterWorkTests {
         let time = NotingTime()
         let limiter = try RateLimiter(RateLimits(default: .perSecond(1)), time: time)
         let request = try Request("https://svc.example.com/")
-        limiter.finish(try await limiter.start(request, call: Call(time: time)))
+        try await limiter.start(request, call: Call(time: time))?.finish()
 
         let background = Task(priority: .background) {
-            limiter.finish(try await limiter.start(request, call: Call(time: time)))
+            try await limiter.start(request, call: Call(time: time))?.finish()
         }
         _ = try await time.base.sleepers(atLeast: 1)
-        let user = Task(priority: .high) { limiter.finish(try await limiter.start(request, call: Call(time: time))) }
+        let user = Task(priority: .high) { try await limiter.start(request, call: Call(time: time))?.finish() }
         _ = try await time.base.sleepers(atLeast: 2)
 
         let priorities = time.priorities.withLock { $0 }
