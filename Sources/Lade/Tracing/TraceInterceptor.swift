@@ -1,12 +1,12 @@
 /// The identification of exchanges in the traces of servers (W3C Trace Context).
-package struct Tracing: Sendable {
+public struct Tracing: Sendable {
     /// The sampled flag, which says that the traces are recorded; true by default.
-    package var isSampled = true
+    public var isSampled = true
     /// The value of `tracestate`; nil for none.
-    package var state: String?
+    public var state: String?
 
     /// Makes the default settings.
-    package init() {}
+    public init() {}
 }
 
 /// Gives each exchange a `traceparent`: one trace per call, one parent per exchange.
