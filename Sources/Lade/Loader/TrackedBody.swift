@@ -39,8 +39,8 @@ enum TrackedBody {
         let slot = group.join(Member(source, request))
         if slot == nil { source.cancel() }
         let translate: @Sendable (LoadingError) -> LoadingError = { named($0, group, request, attempts) }
-        let onChunk: (@Sendable (Int) -> Void)? = report.map { report in { report.count($0) } }
-        return ObservedBody(source, onChunk: onChunk, translate: translate) { end in
+        let count: @Sendable (Int) -> Void = { report?.count($0) }
+        return ObservedBody(source, onChunk: count, translate: translate) { (end: ObservedBody.End) in
             group.leave(slot)
             switch end {
             case .whole: report?.end(.whole)
