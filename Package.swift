@@ -87,8 +87,8 @@ let package = Package(
             name: "LadeImages",
             dependencies: ["Lade", .target(name: "CImageCodecs", condition: .when(platforms: [.linux]))]
         ),
-        // A separate product: virtual time, scripted transport, loopback server.
-        .target(name: "LadeTesting", dependencies: ["LadeCore"]),
+        // A separate product: virtual time, scripted transport and client, loopback server.
+        .target(name: "LadeTesting", dependencies: ["Lade", "LadeCore"]),
         // The conformance suite for transports; programs that only need doubles do without it.
         .target(name: "LadeConformance", dependencies: ["LadeCore", "LadeTesting"]),
         // The local catalogue, for `lade serve`, tests and examples.
@@ -116,7 +116,7 @@ let package = Package(
             name: "LadeURLSessionTests",
             dependencies: ["CHangingResolver", "LadeConformance", "LadeURLSession", "LadeTesting"]
         ),
-        .testTarget(name: "LadeTestingTests", dependencies: ["LadeTesting"]),
+        .testTarget(name: "LadeTestingTests", dependencies: ["Lade", "LadeTesting"]),
         .testTarget(
             name: "LadeCatalogueServerTests",
             dependencies: ["LadeCatalogue", "LadeCatalogueServer", "LadeContent", "LadeTesting"] + curl

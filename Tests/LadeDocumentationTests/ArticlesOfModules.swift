@@ -184,6 +184,21 @@ struct SessionAuthoriser: Authoriser {
     }
 }
 
+private struct ShowsStore {
+    let client: any LoadingClient
+
+    func titles() async throws -> [String] {
+        try await client.load(Endpoint("https://api.example.com/shows").decoding([String].self))
+    }
+}
+
+private func testingWithClient() async throws {
+    let client = ScriptedClient()
+    client.transport.on(.get, "/shows").respond(.json(#"["Tagesschau"]"#))
+    let store = ShowsStore(client: client)
+    _ = try await store.titles()
+}
+
 private func testing() async throws {
     let transport = ScriptedTransport()
     transport.on(.get, "/shows").respond(.status(503)).then(.json(#"["Tagesschau"]"#))
