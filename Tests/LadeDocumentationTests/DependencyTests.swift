@@ -1,4 +1,5 @@
 import Foundation
+import Lade
 import Testing
 
 @Suite("Adding the package", .timeLimit(.minutes(5)))
@@ -8,18 +9,27 @@ struct DependencyTests {
         return try String(contentsOf: root.appending(path: path), encoding: .utf8)
     }
 
+    /// The headings of the versions, newest first, with the section of changes that belong to none yet.
+    private static func versions() throws -> [String] {
+        try text("CHANGELOG.md").split(separator: "\n").filter { $0.hasPrefix("## ") }.map { String($0.dropFirst(3)) }
+    }
+
     @Test(
         "finding UF-10 a dependency is on the branch until a version is released",
         arguments: ["README.md", "Sources/Lade/Lade.docc/GettingStarted.md"]
     )
     func branch(document: String) throws {
-        let released = try Self.text("CHANGELOG.md").split(separator: "\n").contains { line in
-            line.hasPrefix("## ") && line.dropFirst(3).first?.isNumber == true
-        }
+        let released = try Self.versions().contains { $0.first?.isNumber == true && !$0.hasSuffix("not released yet") }
         let lines = try Self.text(document).split(separator: "\n").filter { $0.contains("add-dependency") }
 
         #expect(lines.count == 1)
         #expect(lines.allSatisfy { $0.contains(released ? "--from" : "--branch main") })
+    }
+
+    @Test("the newest version of the CHANGELOG is that of the library")
+    func version() throws {
+        let newest = try Self.versions().first { $0.first?.isNumber == true }
+        #expect(newest?.hasPrefix("\(LibraryVersion.number) – ") == true)
     }
 
     @Test("the README has at most 140 lines, and links to the limits and to all defaults")
