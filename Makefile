@@ -1,13 +1,14 @@
 # Each goal installs what it lacks and reports it (Scripts/bootstrap). CONTRIBUTING.md explains the goals.
 PREFIX ?= /usr/local
-export PREFIX DESTDIR SWIFTFLAGS FILTER TARGETS ROUNDS SCENARIOS RUNS SEED FLAGS
+export PREFIX DESTDIR SWIFTFLAGS FILTER TARGETS ROUNDS SCENARIOS RUNS SEED SHARE FLAGS
 
-GOALS := demo example test apple optimised bench lint format docs install fuzz hostile sanitize
+GOALS := demo example test soak apple optimised bench lint format docs install fuzz hostile sanitize
 
 help:
 	@echo 'make demo       the lade command against servers on this machine'
 	@echo 'make example    a terminal browser of a catalogue on this machine   FLAGS=--slow or --failing'
 	@echo 'make test       all tests, with real peers on loopback      FILTER=regex'
+	@echo 'make soak       the long random tests whole               SHARE=0.1 SEED=number'
 	@echo 'make apple      the type check for macOS and iOS, on Linux   TARGETS=LadeCore'
 	@echo 'make lint       the format of the sources                   (make format corrects it)'
 	@echo 'make docs       the documentation, one site in .build/docs'

@@ -153,7 +153,7 @@ let package = Package(
         ),
         .testTarget(name: "LadeImagesTests", dependencies: ["CImageSamples", "LadeImages", "LadeTesting"]),
         .testTarget(name: "LadeFoundationTests", dependencies: ["LadeFoundation", "LadeTesting"]),
-        .testTarget(name: "LadeContentTests", dependencies: ["LadeContent", "LadeTesting"]),
+        .testTarget(name: "LadeContentTests", dependencies: ["LadeContent", "LadeTesting", "SharedDoubles"]),
         // Its default isolation is the main actor; see below.
         .testTarget(name: "LadeMainActorTests", dependencies: ["LadeContent", "LadeTesting"]),
         .testTarget(name: "LadeCatalogueTests", dependencies: ["LadeCatalogue", "LadeContent", "LadeTesting"]),

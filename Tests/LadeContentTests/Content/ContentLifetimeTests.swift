@@ -2,6 +2,7 @@ import Foundation
 import LadeContent
 import LadeCore
 import LadeTesting
+import SharedDoubles
 import Testing
 
 /// Many models and views that begin, load, and are released at any moment.
@@ -213,11 +214,11 @@ struct ContentLifetimeTests {
         return isReleased
     }
 
-    /// `LADE_LIFETIMES=100000` runs as many of them.
-    @Test("nothing of a thousand random lifetimes remains, and nothing arrives late", arguments: [1] as [UInt64])
-    func lifetimes(seed: UInt64) async throws {
-        let count = ProcessInfo.processInfo.environment["LADE_LIFETIMES"].flatMap { Int($0) } ?? 1_000
-        let random = SeededRandom(seed: seed)
+    /// There are 100,000 lifetimes in `make soak`.
+    @Test("nothing of a thousand random lifetimes remains, and nothing arrives late")
+    func lifetimes() async throws {
+        let count = Soak.current.rounds(of: 100_000, few: 1_000)
+        let random = SeededRandom(seed: Soak.current.seed(for: "lifetimes of content models"))
         let ledger = Ledger()
         let census = Census()
         var kept = 0

@@ -6,20 +6,20 @@
 import Dispatch
 import Lade
 import LadeTesting
+import SharedDoubles
 import Testing
 
 @Suite("Random lifetimes", .timeLimit(.minutes(10)))
 struct RandomLifetimeTests {
     /// Loaders, accounts and services come and go while calls of every form are in flight.
-    @Test("ends 100,000 random lifetimes once each, without a leak or a late call")
+    ///
+    /// There are 100,000 lifetimes in `make soak`, and 10,000 in `make test`.
+    @Test("ends each of thousands of random lifetimes once, without a leak or a late call")
     func randomLifetimes() async throws {
-        let random = SeededRandom(seed: UInt64.random(in: 0...(.max)))
-        print("lifetimes: seed \(random.seed)")
+        let random = SeededRandom(seed: Soak.current.seed(for: "lifetimes"))
         let tally = Tally()
         var services: [WeakService] = []
-        // Under a sanitizer, which takes ten times as long, there are 10,000.
-        let isSanitized = ProcessInfo.processInfo.environment["LADE_SANITIZER"] != nil
-        for round in 0..<(isSanitized ? 10 : 100) {
+        for round in 0..<Soak.current.rounds(of: 100, few: 10) {
             let transport = ScriptedTransport()
             transport.on(nil, "/instant").respond(.text("ok"))
             transport.on(nil, "/slow").respond(.stalls)

@@ -5,6 +5,7 @@
 #endif
 import Lade
 import LadeTesting
+import SharedDoubles
 import Testing
 
 /// Hours of calls through every interceptor, with every fault that servers have.
@@ -13,10 +14,10 @@ import Testing
 // A sanitizer takes several times as long.
 @Suite("Simulation", .timeLimit(.minutes(30)))
 struct SimulationTests {
-    /// The seeds of every run.
+    /// The seeds of every `make soak`.
     static let fixedSeeds: [UInt64] = [2026, 17, 404]
 
-    /// The seeds that the environment names, or the fixed ones and, in CI, one that no run has had before.
+    /// The seeds that the environment names, or one that no run has had before, in `make soak` after the fixed ones.
     static func seeds(
         _ environment: [String: String],
         random: @autoclosure () -> UInt64 = .random(in: 1_000...999_999_999)
@@ -24,16 +25,16 @@ struct SimulationTests {
         let named = environment["LADE_SIMULATION_SEEDS"] ?? ""
         let seeds = named.split(separator: ",").compactMap { UInt64($0) }
         guard seeds.isEmpty else { return seeds }
-        return fixedSeeds + (environment["CI"] == "true" ? [random()] : [])
+        return (Soak(environment).share == nil ? [] : fixedSeeds) + [random()]
     }
 
     static let seeds = seeds(ProcessInfo.processInfo.environment)
 
     @Test(
-        "finding FQ-26 takes three fixed seeds and in CI another one, unless seeds are named",
+        "takes another seed each time, and in make soak three fixed ones too, unless seeds are named: finding FQ-26",
         arguments: [
-            ([:], [2026, 17, 404]), (["CI": "true"], [2026, 17, 404, 5]), (["CI": "false"], [2026, 17, 404]),
-            (["CI": "true", "LADE_SIMULATION_SEEDS": "17,18"], [17, 18]),
+            ([:], [5]), (["LADE_SOAK": "1"], [2026, 17, 404, 5]), (["LADE_SOAK": "0.1"], [2026, 17, 404, 5]),
+            (["LADE_SOAK": "1", "LADE_SIMULATION_SEEDS": "17,18"], [17, 18]),
         ] as [([String: String], [UInt64])]
     )
     func choosesSeeds(environment: [String: String], expected: [UInt64]) {
@@ -75,21 +76,24 @@ struct SimulationTests {
         if ProcessInfo.processInfo.environment["LADE_SIMULATION_SEEDS"] != nil { print(outcome) }
     }
 
+    /// The size of the runs that show that the simulation works.
+    private static let smallSize = Soak.current.rounds(of: 1500, few: 600)
+
     @Test("a seed repeats a run of the simulation, event by event")
     func repeats() async throws {
-        let first = try await Simulation(seed: 7, size: 1500, keepsLines: true).run()
-        let second = try await Simulation(seed: 7, size: 1500, keepsLines: true).run()
+        let first = try await Simulation(seed: 7, size: Self.smallSize, keepsLines: true).run()
+        let second = try await Simulation(seed: 7, size: Self.smallSize, keepsLines: true).run()
 
         let difference = zip(first.lines, second.lines).enumerated().first { $1.0 != $1.1 }
         #expect(difference == nil, "event \(difference.map { "\($0.offset): \($0.element)" } ?? "")")
         #expect(first.lines.count == second.lines.count)
-        #expect(first.lines.count > 10_000)
+        #expect(first.lines.count > 7 * Self.smallSize)
         #expect(first.endings == second.endings)
     }
 
     @Test("an interceptor that violates a rule is detected by the simulation", arguments: Sabotage.allCases)
     func notices(_ sabotage: Sabotage) async throws {
-        let outcome = try await Simulation(seed: 3, size: 1500, sabotage: sabotage.apply).run()
+        let outcome = try await Simulation(seed: 3, size: Self.smallSize, sabotage: sabotage.apply).run()
 
         for clue in sabotage.clues {
             #expect(outcome.violations.contains { $0.contains(clue) }, "no violation has “\(clue)”")
