@@ -251,7 +251,9 @@ public final class LoadRequest: Sendable {
         if let statuses { sent.acceptableStatuses = statuses }
         if sent.delivery == .streamed { sent.delivery = .buffered(limit: Request.defaultBufferLimit) }
         // The status is checked here, so that handlers receive the answer whatever its status.
-        let handle = loader.core.start(sent, .anyResponse, on: executor, evenWhenReleased: true) { [self] result in
+        let handle = loader.start(sent, on: executor, evenWhenReleased: true) { [sent] _, sending in
+            await sending.anyResponse(to: sent)
+        } completion: { [self] _, result in
             switch result {
             case .success(let response): end(checked(response))
             case .failure(let error): end(Ended(error: error))
@@ -268,7 +270,7 @@ public final class LoadRequest: Sendable {
         let (request, statuses, validators) = state.withLock { ($0.request, $0.statuses, $0.validators) }
         let acceptable = statuses ?? request.acceptableStatuses ?? defaultStatuses
         do {
-            _ = try Ending.response.output(of: response, acceptable: acceptable)
+            try response.validateStatus(acceptable)
             for validator in validators { try validator(response) }
             return Ended(response: response)
         } catch {
@@ -323,30 +325,15 @@ extension Loader {
 }
 
 /// Returns the bytes unchanged; an empty body is an error.
-public struct BodyProcessor: ResponseProcessor {
+package struct BodyProcessor: ResponseProcessor {
     /// Makes the processor.
-    public init() {}
+    package init() {}
 
     /// Returns the bytes.
     ///
     /// - Throws: ``ProcessingFault/emptyBody`` when the body is empty.
-    public func process(_ input: Data, of response: Response) throws -> Data {
+    package func process(_ input: Data, of response: Response) throws -> Data {
         guard !input.isEmpty else { throw ProcessingFault.emptyBody }
         return input
-    }
-}
-
-/// Parses JSON; an empty body is an error.
-public struct RequiredJSONProcessor: ResponseProcessor {
-    /// Makes the processor.
-    public init() {}
-
-    /// Parses the bytes as JSON.
-    ///
-    /// - Throws: ``ProcessingFault/emptyBody`` when the body is empty; `JSONFault` with the position at which the JSON
-    ///   is invalid.
-    public func process(_ input: Data, of response: Response) throws -> JSONValue {
-        guard !input.isEmpty else { throw ProcessingFault.emptyBody }
-        return try JSONValue(parsing: input)
     }
 }

@@ -5,7 +5,7 @@ public struct CompletionExecutor: Sendable {
     /// Runs a closure and returns when it has run.
     package let run: @Sendable (@escaping @Sendable () -> Void) async -> Void
     /// Schedules a closure and returns without waiting for it.
-    let schedule: @Sendable (@escaping @Sendable () -> Void) -> Void
+    package let schedule: @Sendable (@escaping @Sendable () -> Void) -> Void
 
     /// The main actor; closures never run before the method that schedules them returns.
     public static let main = CompletionExecutor { work in

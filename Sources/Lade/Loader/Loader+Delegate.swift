@@ -5,7 +5,7 @@
 #endif
 
 /// The delegate of a loader, and the executor on which it is notified.
-struct Delegation {
+private struct Delegation: Sendable {
     weak var delegate: (any LoaderDelegate)?
     var executor = CompletionExecutor.main
 }
@@ -15,14 +15,19 @@ extension Loader {
     ///
     /// A call notifies the delegate that was set when the call was performed.
     public var delegate: (any LoaderDelegate)? {
-        get { delegation.withLock { $0.delegate } }
-        set { delegation.withLock { $0.delegate = newValue } }
+        get { delegation.delegate }
+        set { delegation.delegate = newValue }
     }
 
     /// Where the delegate is notified; the main actor by default.
     public var delegateExecutor: CompletionExecutor {
-        get { delegation.withLock { $0.executor } }
-        set { delegation.withLock { $0.executor = newValue } }
+        get { delegation.executor }
+        set { delegation.executor = newValue }
+    }
+
+    private var delegation: Delegation {
+        get { attachment.withLock { $0 as? Delegation } ?? Delegation() }
+        set { attachment.withLock { $0 = newValue } }
     }
 
     /// Loads a request and notifies the delegate.
@@ -35,8 +40,9 @@ extension Loader {
     /// - Returns: A handle that can cancel the call.
     @discardableResult
     public func perform(_ request: Request) -> LoadHandle {
-        let (delegate, executor) = delegation.withLock { ($0.delegate, $0.executor) }
-        let announcer = Announcer(loader: self, delegate: delegate, executor: executor, group: core.group)
+        let delegation = delegation
+        let (delegate, executor) = (delegation.delegate, delegation.executor)
+        let announcer = Announcer(loader: self, delegate: delegate, executor: executor)
         guard request.delivery != .streamed || delegate?.loaderSupportsChunks(self) == true else {
             let fault = LoadingError(
                 .invalidRequest(
@@ -47,22 +53,21 @@ extension Loader {
                 ),
                 ErrorContext(request)
             )
-            return core.start(request) { handle, _ in
-                await announcer.report(.failure(fault), of: handle)
-            } refused: { handle, error in
-                await announcer.report(.failure(error), of: handle)
+            return start(request, on: executor) { _, _ in
+                .failure(fault)
+            } completion: { handle, result in
+                announcer.report(result, of: handle)
             }
         }
         let reopens = delegate?.loaderReopensBodies(self) == true
-        return core.start(request) { [core] handle, call in
+        return start(request, on: executor) { handle, sending in
             var request = request
             if reopens, let body = request.body, !body.isReplayable {
                 request.body = body.reopened { await announcer.newBody(for: handle) }
             }
-            let result = await core.run(request, call, .response) { !handle.isCancelled }
-            await announcer.report(await announcer.streamed(result, of: handle), of: handle)
-        } refused: { handle, error in
-            await announcer.report(.failure(error), of: handle)
+            return await announcer.streamed(await sending.response(to: request), of: handle)
+        } completion: { handle, result in
+            announcer.report(result, of: handle)
         }
     }
 }
@@ -72,13 +77,11 @@ private final class Announcer: Sendable {
     private weak let loader: Loader?
     private weak let delegate: (any LoaderDelegate)?
     private let executor: CompletionExecutor
-    private let group: WorkGroup
 
-    init(loader: Loader, delegate: (any LoaderDelegate)?, executor: CompletionExecutor, group: WorkGroup) {
+    init(loader: Loader, delegate: (any LoaderDelegate)?, executor: CompletionExecutor) {
         self.loader = loader
         self.delegate = delegate
         self.executor = executor
-        self.group = group
     }
 
     /// Reports the head and the chunks of a streamed answer.
@@ -105,21 +108,17 @@ private final class Announcer: Sendable {
     }
 
     /// Reports the ending of the call.
-    func report(_ result: Result<Response, LoadingError>, of handle: LoadHandle) async {
-        await executor.run { [self] in
-            let settled = handle.settle(result)
-            group.leave(handle.slot)
-            guard let settled, !group.isSilent, let loader, let delegate else { return }
-            switch settled {
-            case .success(let response): delegate.loader(loader, didLoad: response, for: handle)
-            case .failure(let error) where error.isCancellation: delegate.loader(loader, didCancel: handle)
-            case .failure(let error): delegate.loader(loader, didFailWith: error, for: handle)
-            }
+    func report(_ settled: Result<Response, LoadingError>, of handle: LoadHandle) {
+        guard let loader, let delegate else { return }
+        switch settled {
+        case .success(let response): delegate.loader(loader, didLoad: response, for: handle)
+        case .failure(let error) where error.isCancellation: delegate.loader(loader, didCancel: handle)
+        case .failure(let error): delegate.loader(loader, didFailWith: error, for: handle)
         }
     }
 
     func newBody(for handle: LoadHandle) async -> RequestBody? {
-        guard handle.isExpected, !group.isSilent, let loader, let delegate else { return nil }
+        guard handle.isExpected, let loader, let delegate else { return nil }
         return await delegate.loader(loader, needsBodyFor: handle)
     }
 
@@ -128,7 +127,7 @@ private final class Announcer: Sendable {
         _ event: @escaping @Sendable (Loader, any LoaderDelegate) -> Void
     ) async {
         await executor.run { [self] in
-            guard handle.isExpected, !group.isSilent, let loader, let delegate else { return }
+            guard handle.isExpected, let loader, let delegate else { return }
             event(loader, delegate)
         }
     }

@@ -27,7 +27,8 @@ public final class Loader: Sendable {
     public static let errorBodyLimit = ErrorContext.bodyLimit
 
     let core: LoaderCore
-    let delegation = Locked(Delegation())
+    /// What a module above keeps for the loader: `LadeCallbacks` its delegate.
+    package let attachment = Locked<(any Sendable)?>(nil)
 
     init(account: Account) {
         core = LoaderCore(account: account)

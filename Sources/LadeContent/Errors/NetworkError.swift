@@ -100,7 +100,7 @@ extension NetworkError {
     }
 }
 
-extension NetworkError: LocalizedError, CustomStringConvertible {
+extension NetworkError: CancellableError, LocalizedError, CustomStringConvertible {
     /// The text for display, in one of the user's languages.
     public var errorDescription: String? { text() }
 
