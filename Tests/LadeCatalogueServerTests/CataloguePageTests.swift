@@ -1,7 +1,7 @@
 import Foundation
 import LadeCatalogue
 import LadeCatalogueServer
-import LadeContent
+import LadeCallbacks
 import LadeTesting
 import Testing
 

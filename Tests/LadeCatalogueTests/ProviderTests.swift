@@ -3,7 +3,7 @@ import LadeTesting
 import Testing
 
 @testable import LadeCatalogue
-@testable import LadeContent
+@testable import LadeCallbacks
 
 @Suite("Provider and pages", .timeLimit(.minutes(5)))
 struct ProviderTests {

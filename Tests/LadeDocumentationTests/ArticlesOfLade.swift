@@ -1,5 +1,6 @@
 import Foundation
 import Lade
+import LadeCallbacks
 import LadeTesting
 
 // The code of the articles in Lade.docc and Documentation/. It is compiled and never run; a test compares it with the articles.

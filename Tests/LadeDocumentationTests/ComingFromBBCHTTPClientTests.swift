@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import Lade
+import LadeCallbacks
 import LadeTesting
 import Testing
 

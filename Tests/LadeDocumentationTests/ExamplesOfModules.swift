@@ -1,5 +1,6 @@
 import Foundation
 import Lade
+import LadeCallbacks
 import LadeCatalogue
 import LadeCatalogueServer
 import LadeConformance
@@ -56,6 +57,14 @@ private func provider(render: ([LadeCatalogue.Show]) -> Void) async throws {
     let pages = try provider.pages(on: trigger.signal("shows")) { try $0.tvShows(.rts) }
     for try await page in pages { render(page.items) }
     trigger.activate("shows")  // when the user has scrolled to the end
+}
+
+// MARK: - LadeCallbacks
+
+private func fluent(loader: Loader, showURL: URL, display: @escaping @Sendable (Result<Show, any Error>) -> Void) {
+    loader.request(showURL)
+        .modify { $0.headers["Accept"] = "application/json" }
+        .responseDecodable(Show.self) { outcome in display(outcome.result) }
 }
 
 // MARK: - LadeContent

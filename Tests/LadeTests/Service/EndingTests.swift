@@ -3,6 +3,7 @@
 #else
     import Foundation
 #endif
+import LadeCallbacks
 import LadePolicies
 import LadeTesting
 import Testing
