@@ -209,6 +209,7 @@ private func fromAlamofire(
     handle.cancel()
 }
 
+@MainActor
 private func fromDataLoader(delegate: Playlists) throws {
     var settings = try Service.Settings.dataLoader()
     settings.userAgent = .product("Player", version: "1.0")

@@ -5,17 +5,29 @@
 #endif
 public import Lade
 
-/// Receives the results of the calls that ``Loader/perform(_:)`` makes.
+/// Receives the results of the calls that ``Lade/Loader/perform(_:)`` makes.
 ///
-/// The delegate receives exactly one ending for each call: loaded, failed or cancelled. No other notification follows
-/// the ending. After ``LoadHandle/cancel()`` has returned on the delegate's executor, only the cancellation follows.
-/// After the loader is released, no notification follows.
+/// ```swift
+/// @MainActor
+/// final class ShowModel: LoaderDelegate {
+///     private(set) var message = ""
 ///
-/// Notifications run on ``Loader/delegateExecutor``, the main actor by default. ``loaderSupportsChunks(_:)`` and
-/// ``loaderReopensBodies(_:)`` run on the thread that calls `perform`, and ``loader(_:needsBodyFor:)`` runs in the task
-/// of the call.
+///     func loader(_ loader: Loader, didLoad response: Response, for load: LoadHandle) {
+///         message = "\(response.status)"
+///     }
+///
+///     func loader(_ loader: Loader, didFailWith error: LoadingError, for load: LoadHandle) {
+///         message = error.text()
+///     }
+/// }
+/// ```
+///
+/// All methods are called on the main actor. The delegate receives exactly one ending for each call: loaded, failed or
+/// cancelled. No other notification follows the ending. After ``Lade/LoadHandle/cancel()`` has returned on the main
+/// actor, only the cancellation follows. After the loader is released, no notification follows.
+@MainActor
 public protocol LoaderDelegate: AnyObject, Sendable {
-    /// The call has ended with an answer; the body of a streamed answer was passed in chunks and is empty here.
+    /// The call has ended with a response; the body of a streamed response was passed in chunks and is empty here.
     func loader(_ loader: Loader, didLoad response: Response, for load: LoadHandle)
 
     /// The call has failed.
@@ -24,17 +36,17 @@ public protocol LoaderDelegate: AnyObject, Sendable {
     /// The call was cancelled; does nothing by default.
     func loader(_ loader: Loader, didCancel load: LoadHandle)
 
-    /// Whether the delegate accepts streamed bodies in chunks; false by default. Called on the thread of each
-    /// `perform`.
+    /// Whether the delegate accepts streamed bodies in chunks; false by default. Called during each `perform`.
     func loaderSupportsChunks(_ loader: Loader) -> Bool
 
-    /// The head of a streamed answer has arrived; called before its first chunk. Does nothing by default.
+    /// The head of a streamed response has arrived; called before its first chunk. Does nothing by default.
     func loader(_ loader: Loader, didReceiveHead response: Response, for load: LoadHandle)
 
     /// A chunk of a streamed body has arrived; the next is not read before this returns. Does nothing by default.
     func loader(_ loader: Loader, didReceive chunk: Data, of response: Response, for load: LoadHandle)
 
     /// Whether ``loader(_:needsBodyFor:)`` can supply a new body for one that can be sent only once; false by default.
+    /// Called during each `perform`.
     func loaderReopensBodies(_ loader: Loader) -> Bool
 
     /// Returns the body again for a redirect, a replay or a retry; nil, the default, when it is not available.

@@ -96,9 +96,7 @@ struct LoaderPartsTests {
                 ended.add(result.isCancelled)
             }
         case .delegate:
-            loader.delegate = witness
-            loader.delegateExecutor = .anywhere
-            loader.perform(request)
+            loader.perform(request, witness)
         }
         try await started.wait()
 
