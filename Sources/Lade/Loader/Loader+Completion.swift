@@ -18,7 +18,7 @@ extension Loader {
     ///
     /// - Parameters:
     ///   - request: The request; the response is received whole unless the delivery is `streamed`.
-    ///   - executor: Where to call back.
+    ///   - executor: Where to call back; ``CompletionExecutor/ofService`` for the executor of the settings.
     ///   - completion: Called exactly once, also with `LoadingError.Kind.cancelled`; not called when the loader is released
     ///     first.
     /// - Returns: A handle that can cancel the call.
@@ -134,7 +134,7 @@ extension LoaderCore {
         evenWhenReleased: Bool = false,
         _ completion: @escaping @Sendable (Result<Output, LoadingError>) -> Void
     ) async {
-        await executor.run { [group] in
+        await executor.resolved(for: account.service).run { [group] in
             let settled = handle.settle(result)
             group.leave(handle.slot)
             guard let settled, evenWhenReleased || !group.isSilent else { return }

@@ -40,6 +40,11 @@ extension Service {
         /// Make a limiter with the service's `time`; see ``Service/rateLimiter`` for changing rates later.
         public var rateLimiter: RateLimiter?
 
+        /// Where calls with ``CompletionExecutor/ofService`` call back; the main actor by default.
+        ///
+        /// Closures that are bound to the main actor, delegates and content models stay there.
+        public var completionExecutor = CompletionExecutor.main
+
         /// Whether attempts carry a trace context; nil for none.
         public var tracing: Tracing?
         /// The app's interceptors that run once per call, outermost first.

@@ -15,8 +15,8 @@ public import Lade
 ///
 /// The request is sent once, however many handlers it has. Each handler is called once, in the order of attachment. A
 /// handler that is attached after the end is scheduled immediately. After a cancellation, handlers receive
-/// `LoadingError.Kind.cancelled`, also when the loader is released before the end. Builders return the same object. In new code, prefer `load(_:)` with an ``Endpoint``,
-/// which is shorter.
+/// `LoadingError.Kind.cancelled`, also when the loader is released before the end. Builders return the same object.
+/// In new code, prefer `load(_:)` with an `Endpoint`, which is shorter.
 public final class LoadRequest: Sendable {
     /// Checks an answer, and throws when it is not acceptable.
     public typealias Validator = @Sendable (Response) throws -> Void
@@ -52,7 +52,7 @@ public final class LoadRequest: Sendable {
     init(_ request: Request, loader: Loader, executor: CompletionExecutor) {
         state = Locked(State(request: request))
         self.loader = loader
-        self.executor = executor
+        self.executor = executor.resolved(for: loader.account.service)
         defaultStatuses = loader.account.service.settings.acceptableStatuses
     }
 
@@ -307,12 +307,13 @@ extension Loader {
     /// - Parameters:
     ///   - url: The address.
     ///   - sourceIdentifier: The name of the part of the app that sends the request, for logs.
-    ///   - executor: Where handlers, validators and serialisers run; the main actor by default.
+    ///   - executor: Where handlers, validators and serialisers run; by default the executor of the service's
+    ///     settings, which is the main actor unless they name another.
     /// - Returns: The request; the loader does not keep it until it is sent.
     public func request(
         _ url: URL,
         sourceIdentifier: String? = nil,
-        on executor: CompletionExecutor = .main
+        on executor: CompletionExecutor = .ofService
     ) -> LoadRequest {
         var request = Request(url)
         request.sourceIdentifier = sourceIdentifier
@@ -320,7 +321,13 @@ extension Loader {
     }
 
     /// Makes a request that is sent when its first handler is attached.
-    public func request(_ request: Request, on executor: CompletionExecutor = .main) -> LoadRequest {
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - executor: Where handlers, validators and serialisers run; by default the executor of the service's
+    ///     settings, which is the main actor unless they name another.
+    /// - Returns: The request; the loader does not keep it until it is sent.
+    public func request(_ request: Request, on executor: CompletionExecutor = .ofService) -> LoadRequest {
         LoadRequest(request, loader: self, executor: executor)
     }
 }

@@ -57,6 +57,7 @@ public final class FirstPageHandle<Value: Sendable>: GroupedRequest {
         on executor: CompletionExecutor,
         completion: @escaping @Sendable (PageOutcome<Value>) -> Void
     ) {
+        let executor = executor.resolved(for: loader.account.service)
         self.init(LoaderAccess(loader), paged, options, activity, .executor(executor, completion))
     }
 

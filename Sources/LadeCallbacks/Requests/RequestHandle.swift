@@ -90,7 +90,7 @@ public final class RequestHandle<Value: Sendable>: GroupedRequest {
             ResponsePipeline(LoaderAccess(loader), endpoint),
             options,
             activity,
-            .executor(executor, completion)
+            .executor(executor.resolved(for: loader.account.service), completion)
         )
     }
 
