@@ -64,17 +64,5 @@ extension Service {
         /// Makes the default settings.
         public init() {}
 
-        /// The behaviour that SPTDataLoader documents: no deadline but 20 s for an attempt, retries only on request and
-        /// for all methods alike, and 10 requests a second for each service.
-        ///
-        /// - Throws: The error of invalid rate limits, which these settings do not have.
-        public static func dataLoader(time: any TimeSource = SystemTime()) throws(LoadingError) -> Settings {
-            var settings = Settings()
-            settings.time = time
-            settings.deadlines = .dataLoader
-            settings.retries = .dataLoader
-            settings.rateLimiter = try RateLimiter(.dataLoader, time: time)
-            return settings
-        }
     }
 }
