@@ -14,15 +14,15 @@ public import Lade
 /// The codes are those of SRGNetwork.
 @nonexhaustive
 public enum NetworkError: Error, Sendable {
-    /// The server answered with a status that counts as an error; the address is without secrets.
+    /// The response has a status that counts as an error; the address is without secrets.
     case http(Status, url: String?)
-    /// The answer could not be decoded into the requested value.
+    /// The response could not be decoded into the requested value.
     case invalidData(any Error, url: String?)
     /// Several errors were reported to a queue, in this order.
     case multiple([any Error])
-    /// The page was loaded, but its answer names a next page that cannot be loaded.
+    /// The page was loaded, but its response names a next page that cannot be loaded.
     case pagination(PageFailure)
-    /// There was no answer.
+    /// There was no response.
     ///
     /// If the certificate was refused, the login page of a public WiFi is a likely cause.
     case transport(LoadingError, looksLikePublicWiFi: Bool)
@@ -31,9 +31,9 @@ public enum NetworkError: Error, Sendable {
 extension NetworkError {
     /// The kinds of error that have a code, compatible with SRGNetwork.
     public enum Code: Int, Sendable, Hashable {
-        /// The server answered with an error status.
+        /// The response has an error status.
         case http = 0
-        /// The answer could not be decoded.
+        /// The response could not be decoded.
         case invalidData = 1
         /// Several errors.
         case multiple = 2
@@ -49,7 +49,7 @@ extension NetworkError {
         }
     }
 
-    /// The status of the answer, if it was the cause.
+    /// The status of the response, if it was the cause.
     public var status: Status? {
         switch self {
         case .http(let status, _): status

@@ -18,7 +18,7 @@ public import Lade
 /// `LoadingError.Kind.cancelled`, also when the loader is released before the end. Builders return the same object.
 /// In new code, prefer `load(_:)` with an `Endpoint`, which is shorter.
 public final class LoadRequest: Sendable {
-    /// Checks an answer, and throws when it is not acceptable.
+    /// Checks a response, and throws when it is not acceptable.
     public typealias Validator = @Sendable (Response) throws -> Void
 
     private struct Ended {
@@ -93,7 +93,7 @@ public final class LoadRequest: Sendable {
         return self
     }
 
-    /// Accepts every status, so that only validators can refuse the answer.
+    /// Accepts every status, so that only validators can refuse the response.
     @discardableResult
     public func acceptingAnyStatus() -> Self {
         validateStatus(in: .all)
@@ -101,15 +101,15 @@ public final class LoadRequest: Sendable {
 
     // MARK: - Handlers
 
-    /// Attaches a handler that receives the answer, whatever its body.
+    /// Attaches a handler that receives the response, whatever its body.
     @discardableResult
-    public func response(_ handler: @escaping @Sendable (LoadOutcome<Void>) -> Void) -> Self {
+    public func response(_ handler: @escaping @Sendable (Outcome<Void, any Error>) -> Void) -> Self {
         attach({ _ in () }, handler)
     }
 
     /// Attaches a handler that receives the body; an empty body is an error.
     @discardableResult
-    public func responseData(_ handler: @escaping @Sendable (LoadOutcome<Data>) -> Void) -> Self {
+    public func responseData(_ handler: @escaping @Sendable (Outcome<Data, any Error>) -> Void) -> Self {
         response(processedBy: BodyProcessor(), handler)
     }
 
@@ -118,14 +118,14 @@ public final class LoadRequest: Sendable {
     public func responseDecodable<Value: Decodable & Sendable>(
         _ type: Value.Type,
         decoder: some BodyDecoder = FastJSONDecoder(),
-        _ handler: @escaping @Sendable (LoadOutcome<Value>) -> Void
+        _ handler: @escaping @Sendable (Outcome<Value, any Error>) -> Void
     ) -> Self {
         response(processedBy: DecodingProcessor(type, decoder: decoder), handler)
     }
 
     /// Attaches a handler that receives the body parsed as JSON, fragments included; an empty body is an error.
     @discardableResult
-    public func responseJSON(_ handler: @escaping @Sendable (LoadOutcome<JSONValue>) -> Void) -> Self {
+    public func responseJSON(_ handler: @escaping @Sendable (Outcome<JSONValue, any Error>) -> Void) -> Self {
         response(processedBy: RequiredJSONProcessor(), handler)
     }
 
@@ -133,27 +133,27 @@ public final class LoadRequest: Sendable {
     @discardableResult
     public func response<Value: Sendable>(
         processedBy processor: some ResponseProcessor<Data, Value>,
-        _ handler: @escaping @Sendable (LoadOutcome<Value>) -> Void
+        _ handler: @escaping @Sendable (Outcome<Value, any Error>) -> Void
     ) -> Self {
         attach({ response in try processor.process(response.body.bytes ?? Data(), of: response) }, handler)
     }
 
     // MARK: - Awaiting
 
-    /// Sends the request and waits for the answer; cancelling the task cancels the request.
-    public func outcome() async -> LoadOutcome<Void> {
+    /// Sends the request and waits for the response; cancelling the task cancels the request.
+    public func outcome() async -> Outcome<Void, any Error> {
         await awaited { response($0) }
     }
 
     /// Sends the request and waits for the output of a processor for the body; cancelling the task cancels the request.
     public func outcome<Value: Sendable>(
         processedBy processor: some ResponseProcessor<Data, Value>
-    ) async -> LoadOutcome<Value> {
+    ) async -> Outcome<Value, any Error> {
         await awaited { response(processedBy: processor, $0) }
     }
 
     /// Sends the request and waits for the body; cancelling the task cancels the request.
-    public func dataOutcome() async -> LoadOutcome<Data> {
+    public func dataOutcome() async -> Outcome<Data, any Error> {
         await outcome(processedBy: BodyProcessor())
     }
 
@@ -161,18 +161,18 @@ public final class LoadRequest: Sendable {
     public func decodedOutcome<Value: Decodable & Sendable>(
         _ type: Value.Type,
         decoder: some BodyDecoder = FastJSONDecoder()
-    ) async -> LoadOutcome<Value> {
+    ) async -> Outcome<Value, any Error> {
         await outcome(processedBy: DecodingProcessor(type, decoder: decoder))
     }
 
     /// Sends the request and waits for the body parsed as JSON; cancelling the task cancels the request.
-    public func jsonOutcome() async -> LoadOutcome<JSONValue> {
+    public func jsonOutcome() async -> Outcome<JSONValue, any Error> {
         await outcome(processedBy: RequiredJSONProcessor())
     }
 
     private func awaited<Value: Sendable>(
-        _ attach: (@escaping @Sendable (LoadOutcome<Value>) -> Void) -> LoadRequest
-    ) async -> LoadOutcome<Value> {
+        _ attach: (@escaping @Sendable (Outcome<Value, any Error>) -> Void) -> LoadRequest
+    ) async -> Outcome<Value, any Error> {
         // An awaited call keeps its loader, as in every other form.
         let loader = loader
         defer { withExtendedLifetime(loader) {} }
@@ -211,7 +211,7 @@ public final class LoadRequest: Sendable {
 
     private func attach<Value: Sendable>(
         _ make: @escaping @Sendable (Response) throws -> Value,
-        _ handler: @escaping @Sendable (LoadOutcome<Value>) -> Void
+        _ handler: @escaping @Sendable (Outcome<Value, any Error>) -> Void
     ) -> Self {
         add { owner, ended in
             let result = Result<Value, any Error> {
@@ -219,7 +219,7 @@ public final class LoadRequest: Sendable {
                 guard let response = ended.response else { throw ProcessingFault.emptyBody }
                 return try make(response)
             }
-            handler(LoadOutcome(request: owner.request, response: ended.response, result: result))
+            handler(Outcome(request: owner.request, response: ended.response, result: result))
         }
         return self
     }
@@ -251,7 +251,7 @@ public final class LoadRequest: Sendable {
         // A status that the caller accepts is not retried.
         if let statuses { sent.acceptableStatuses = statuses }
         if sent.delivery == .streamed { sent.delivery = .buffered(limit: Request.defaultBufferLimit) }
-        // The status is checked here, so that handlers receive the answer whatever its status.
+        // The status is checked here, so that handlers receive the response whatever its status.
         let handle = loader.start(sent, on: executor, evenWhenReleased: true) { [sent] _, sending in
             await sending.anyResponse(to: sent)
         } completion: { [self] _, result in

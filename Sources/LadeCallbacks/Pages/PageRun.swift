@@ -5,7 +5,7 @@ struct PageSource<Value: Sendable>: Sendable {
     let access: LoaderAccess
     let paged: PagedEndpoint<Value>
     let activity: NetworkActivity
-    let completion: Completion<PageOutcome<Value>>
+    let completion: Completion<LoadedPage<Outcome<Value, NetworkError>>>
 }
 
 /// The state of a page's handle: the page, its options, and its runs.
@@ -28,7 +28,7 @@ final class PageRun<Value: Sendable>: Sendable {
             source.access,
             options,
             notifying: source.completion,
-            cancelled: PageOutcome(page: page, content: .cancelled(page.request)),
+            cancelled: LoadedPage(page: page, content: .cancelled(page.request)),
             keeping: handle
         ) { [self] in
             await outcome()
@@ -46,7 +46,7 @@ final class PageRun<Value: Sendable>: Sendable {
     }
 
     /// Loads the page, and determines the next one when there is a value; nil when nothing must be delivered.
-    private func outcome() async -> PageOutcome<Value>? {
+    private func outcome() async -> LoadedPage<Outcome<Value, NetworkError>>? {
         do throws(PageFailure) {
             let loaded = try await source.paged.load(page) { outcome in
                 outcome.flatMap { outcome in
@@ -58,7 +58,7 @@ final class PageRun<Value: Sendable>: Sendable {
             }
             guard var content = loaded.content else { return nil }
             if let failure = loaded.nextFailure { content.error = .pagination(failure) }
-            return PageOutcome(
+            return LoadedPage(
                 page: page,
                 next: loaded.next,
                 nextFailure: loaded.nextFailure,
@@ -66,7 +66,7 @@ final class PageRun<Value: Sendable>: Sendable {
                 content: content
             )
         } catch {
-            return PageOutcome(page: page, content: RequestOutcome(request: page.request, error: .pagination(error)))
+            return LoadedPage(page: page, content: Outcome(request: page.request, error: .pagination(error)))
         }
     }
 }

@@ -1,9 +1,9 @@
 import Lade
 
 /// The closure that receives an outcome, and where it runs.
-enum Completion<Outcome: Sendable>: Sendable {
-    case main(@MainActor @Sendable (Outcome) -> Void)
-    case executor(CompletionExecutor, @Sendable (Outcome) -> Void)
+enum Completion<Output: Sendable>: Sendable {
+    case main(@MainActor @Sendable (Output) -> Void)
+    case executor(CompletionExecutor, @Sendable (Output) -> Void)
 
     /// Delivers the outcome of a run, and then ends the run.
     ///
@@ -20,12 +20,12 @@ enum Completion<Outcome: Sendable>: Sendable {
         of control: RunControl,
         _ access: LoaderAccess,
         _ options: RequestOptions,
-        _ outcome: Outcome?,
-        cancelled: Outcome,
+        _ outcome: Output?,
+        cancelled: Output,
         keeping owner: any GroupedRequest
     ) async {
         // Evaluated where the completion runs: a run that was cancelled until then delivers nothing.
-        let taken: @Sendable () -> Outcome? = {
+        let taken: @Sendable () -> Output? = {
             guard !access.isGone else { return nil }
             return switch control.claim(run) {
             case .current: outcome
@@ -33,7 +33,7 @@ enum Completion<Outcome: Sendable>: Sendable {
             }
         }
         let executor: CompletionExecutor
-        let completion: @Sendable (Outcome) -> Void
+        let completion: @Sendable (Output) -> Void
         switch self {
         case .main(let bound) where !options.contains(.backgroundCompletion):
             return MainDelivery.post {
@@ -58,8 +58,8 @@ enum Completion<Outcome: Sendable>: Sendable {
     /// Isolation is a matter of types alone: both have the same representation. The caller has asked for it with
     /// ``RequestOptions/backgroundCompletion``, which says what the closure must not do.
     private static func unbound(
-        _ completion: @escaping @MainActor @Sendable (Outcome) -> Void
-    ) -> @Sendable (Outcome) -> Void {
-        unsafeBitCast(completion, to: (@Sendable (Outcome) -> Void).self)
+        _ completion: @escaping @MainActor @Sendable (Output) -> Void
+    ) -> @Sendable (Output) -> Void {
+        unsafeBitCast(completion, to: (@Sendable (Output) -> Void).self)
     }
 }

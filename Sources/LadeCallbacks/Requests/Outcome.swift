@@ -5,17 +5,23 @@
 #endif
 public import Lade
 
-/// The result of loading a request once: the request, the answer if one arrived, a value, an error.
+/// The result of one run of a handle, or of a ``LoadRequest``: the request, the response if one arrived, a value, an
+/// error.
 ///
-/// A success has a value and an answer. A failure has an error, and an answer when one arrived. Both value and error
-/// are nil when an unacceptable status is let through, or a parser returns nil. Both are set when a page was loaded and
-/// the next page cannot be followed.
+/// A success has a value and a response. A failure has an error, and a response when one arrived. The error of a handle
+/// is a ``NetworkError``; that of a ``LoadRequest`` is a `LoadingError`, or the error that a validator or processor
+/// threw. Both value and error are nil when ``RequestOptions/httpErrorsDisabled`` accepts an error status, or a parser
+/// returns nil.
+///
+/// The handle of a page delivers its outcome in a `LoadedPage`: `outcome.page` is the requested page, and `outcome.next`
+/// the one after it, nil after the last and after a failure. The error ``NetworkError/pagination(_:)`` comes with a
+/// value: the page was loaded, but the next one cannot be.
 public struct Outcome<Value: Sendable, Failure: Error>: Sendable {
     /// The request.
     public var request: Request
-    /// The answer, also when its status or a validator caused the failure; nil when none arrived.
+    /// The response, also when its status or a validator caused the failure; nil when none arrived.
     public var response: Response?
-    /// The value made from the answer; nil after a failure.
+    /// The value made from the response; nil after a failure.
     public var value: Value?
     /// The error of a failure; nil after a success.
     public var error: Failure?
@@ -28,14 +34,9 @@ public struct Outcome<Value: Sendable, Failure: Error>: Sendable {
         self.error = error
     }
 
-    /// The raw body; nil when no answer arrived.
+    /// The raw body; nil when no response arrived.
     public var data: Data? { response?.body.bytes }
 }
-
-/// The result of a ``LoadRequest`` for one of its handlers.
-///
-/// The error is a `LoadingError`, or the error that a validator or serialiser threw.
-public typealias LoadOutcome<Value: Sendable> = Outcome<Value, any Error>
 
 extension Outcome where Failure == any Error {
     init(request: Request, response: Response?, result: Result<Value, any Error>) {

@@ -31,7 +31,7 @@ public final class RequestHandle<Value: Sendable>: GroupedRequest {
     public let options: RequestOptions
 
     private let pipeline: ResponsePipeline<Value>
-    private let completion: Completion<RequestOutcome<Value>>
+    private let completion: Completion<Outcome<Value, NetworkError>>
     private let activity: NetworkActivity
     private let control: RunControl
 
@@ -39,7 +39,7 @@ public final class RequestHandle<Value: Sendable>: GroupedRequest {
         _ pipeline: ResponsePipeline<Value>,
         _ options: RequestOptions,
         _ activity: NetworkActivity,
-        _ completion: Completion<RequestOutcome<Value>>
+        _ completion: Completion<Outcome<Value, NetworkError>>
     ) {
         self.pipeline = pipeline
         self.options = options
@@ -63,7 +63,7 @@ public final class RequestHandle<Value: Sendable>: GroupedRequest {
         _ endpoint: Endpoint<Value>,
         options: RequestOptions = [],
         activity: NetworkActivity = .shared,
-        completion: @escaping @MainActor @Sendable (RequestOutcome<Value>) -> Void
+        completion: @escaping @MainActor @Sendable (Outcome<Value, NetworkError>) -> Void
     ) {
         self.init(ResponsePipeline(LoaderAccess(loader), endpoint), options, activity, .main(completion))
     }
@@ -84,7 +84,7 @@ public final class RequestHandle<Value: Sendable>: GroupedRequest {
         options: RequestOptions = [],
         activity: NetworkActivity = .shared,
         on executor: CompletionExecutor,
-        completion: @escaping @Sendable (RequestOutcome<Value>) -> Void
+        completion: @escaping @Sendable (Outcome<Value, NetworkError>) -> Void
     ) {
         self.init(
             ResponsePipeline(LoaderAccess(loader), endpoint),
@@ -111,7 +111,7 @@ public final class RequestHandle<Value: Sendable>: GroupedRequest {
         options: RequestOptions = [],
         activity: NetworkActivity = .shared,
         parser: @escaping @Sendable (Data) throws -> Value?,
-        completion: @escaping @MainActor @Sendable (RequestOutcome<Value>) -> Void
+        completion: @escaping @MainActor @Sendable (Outcome<Value, NetworkError>) -> Void
     ) {
         let pipeline = ResponsePipeline(LoaderAccess(loader), request, parser: parser)
         self.init(pipeline, options, activity, .main(completion))

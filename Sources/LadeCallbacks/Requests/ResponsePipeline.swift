@@ -5,7 +5,7 @@
 #endif
 import Lade
 
-/// Sends a request and turns the answer into an outcome.
+/// Sends a request and turns the response into an outcome.
 struct ResponsePipeline<Value: Sendable>: Sendable {
     let request: Request
     let access: LoaderAccess
@@ -37,7 +37,7 @@ struct ResponsePipeline<Value: Sendable>: Sendable {
     }
 
     /// Sends the request once; nil when nothing must be delivered.
-    func outcome(_ options: RequestOptions) async -> RequestOutcome<Value>? {
+    func outcome(_ options: RequestOptions) async -> Outcome<Value, NetworkError>? {
         do throws(LoadingError) {
             return outcome(of: try await answer(), options)
         } catch {
@@ -45,29 +45,29 @@ struct ResponsePipeline<Value: Sendable>: Sendable {
         }
     }
 
-    private func outcome(of error: LoadingError, _ options: RequestOptions) -> RequestOutcome<Value>? {
+    private func outcome(of error: LoadingError, _ options: RequestOptions) -> Outcome<Value, NetworkError>? {
         if error.isCancellation, !options.contains(.cancellationErrors) { return nil }
         let isHotspot = error.looksLikePublicWiFi && !options.contains(.friendlyWiFiMessagesDisabled)
-        return RequestOutcome(request: request, error: .transport(error, looksLikePublicWiFi: isHotspot))
+        return Outcome(request: request, error: .transport(error, looksLikePublicWiFi: isHotspot))
     }
 
-    private func outcome(of response: Response, _ options: RequestOptions) -> RequestOutcome<Value> {
+    private func outcome(of response: Response, _ options: RequestOptions) -> Outcome<Value, NetworkError> {
         let url = ErrorContext(response.request).url
         guard !response.hasStatus || acceptable.contains(response.status.code) else {
             let isError = !options.contains(.httpErrorsDisabled)
-            return RequestOutcome(
+            return Outcome(
                 request: request,
                 response: response,
                 error: isError ? .http(response.status, url: url) : nil
             )
         }
         do throws(LoadingError) {
-            return RequestOutcome(request: request, response: response, value: try parse(response))
+            return Outcome(request: request, response: response, value: try parse(response))
         } catch {
             if error.kind == .decoding, let cause = error.underlyingError {
-                return RequestOutcome(request: request, response: response, error: .invalidData(cause, url: url))
+                return Outcome(request: request, response: response, error: .invalidData(cause, url: url))
             }
-            return RequestOutcome(
+            return Outcome(
                 request: request,
                 response: response,
                 error: .transport(error, looksLikePublicWiFi: false)
@@ -77,7 +77,7 @@ struct ResponsePipeline<Value: Sendable>: Sendable {
 }
 
 extension LoadingError {
-    /// Whether a login page of a public WiFi probably answered instead of the server: it cannot have the server's
+    /// Whether a login page of a public WiFi probably responded instead of the server: it cannot have the server's
     /// certificate.
     var looksLikePublicWiFi: Bool {
         guard case .untrustedServer(let fault) = kind else { return false }

@@ -10,13 +10,13 @@ extension RunControl {
     ///   - cancelled: The outcome of a run that was cancelled through the handle.
     ///   - handle: The handle of the run, which is kept alive until the end of the run.
     ///   - load: Loads once; nil when nothing must be delivered.
-    func start<Outcome>(
+    func start<Output>(
         _ access: LoaderAccess,
         _ options: RequestOptions,
-        notifying completion: Completion<Outcome>,
-        cancelled: Outcome,
+        notifying completion: Completion<Output>,
+        cancelled: Output,
         keeping handle: any GroupedRequest,
-        _ load: @escaping @Sendable () async -> Outcome?
+        _ load: @escaping @Sendable () async -> Output?
     ) {
         start { [self] run in
             let outcome = await load()

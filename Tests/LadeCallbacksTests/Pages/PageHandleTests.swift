@@ -10,7 +10,7 @@ typealias Object = [String: JSONValue]
 @Suite(.timeLimit(.minutes(5)))
 struct PageHandleTests {
     let rig = Rig()
-    let delivered = Deliveries<PageOutcome<Object>>()
+    let delivered = Deliveries<LoadedPage<Outcome<Object, NetworkError>>>()
     let sized = Deliveries<Int>()
 
     init() {
@@ -165,7 +165,7 @@ struct PageHandleTests {
 
     @Test("requests P11 pages through arrays")
     func arrayPagination() async throws {
-        let delivered = Deliveries<PageOutcome<[JSONValue]>>()
+        let delivered = Deliveries<LoadedPage<Outcome<[JSONValue], NetworkError>>>()
         let paged = PagedEndpoint(
             try rig.endpoint("/array").jsonArray(),
             sizer: .query("pageSize"),

@@ -21,7 +21,7 @@ struct HandleRetryTests {
 
     @Test("finding FP-1 a request handle's call is sent again as a loader's is")
     func requestHandle() async throws {
-        let delivered = Deliveries<RequestOutcome<Data>>()
+        let delivered = Deliveries<Outcome<Data, NetworkError>>()
 
         RequestHandle(loader, Endpoint(try Rig.request("/thing")), on: .anywhere) { delivered.add($0) }.resume()
         let outcome = try await delivered.wait(for: 1)[0]
@@ -33,7 +33,7 @@ struct HandleRetryTests {
 
     @Test("finding FP-1 the call of a page's handle is sent again as a loader's is", arguments: [true, false])
     func pageHandles(isFirst: Bool) async throws {
-        let delivered = Deliveries<PageOutcome<Data>>()
+        let delivered = Deliveries<LoadedPage<Outcome<Data, NetworkError>>>()
         let paged = PagedEndpoint(
             Endpoint(try Rig.request("/list")),
             sizer: Sizer { request, _ in request },

@@ -27,7 +27,7 @@ struct RequestHandleCancellationTests {
 
     @Test("requests R8 never calls back once it is cancelled")
     func cancelledIsSilent() async throws {
-        let delivered = Deliveries<RequestOutcome<Data>>()
+        let delivered = Deliveries<Outcome<Data, NetworkError>>()
         let gone = Signal()
         do {
             let request = try rig.data("/ok", delivered, trace: Trace(gone))
@@ -42,7 +42,7 @@ struct RequestHandleCancellationTests {
 
     @Test("requests R9 calls back with the cancellation when that is set")
     func cancellationErrors() async throws {
-        let delivered = Deliveries<RequestOutcome<Data>>()
+        let delivered = Deliveries<Outcome<Data, NetworkError>>()
         let request = try rig.data("/stall", delivered, options: .cancellationErrors)
 
         request.resume()
@@ -57,7 +57,7 @@ struct RequestHandleCancellationTests {
     @Test("requests R21 is released after it was cancelled and has reported so")
     func releasedAfterCancellation() async throws {
         let gone = Signal()
-        let delivered = Deliveries<RequestOutcome<Data>>()
+        let delivered = Deliveries<Outcome<Data, NetworkError>>()
         weak var weakRequest: RequestHandle<Data>?
         do {
             let request = try rig.data("/stall", delivered, options: .cancellationErrors, trace: Trace(gone))
@@ -75,7 +75,7 @@ struct RequestHandleCancellationTests {
 
     @Test("requests R29 runs again after it was cancelled")
     func reuseAfterCancellation() async throws {
-        let delivered = Deliveries<RequestOutcome<Data>>()
+        let delivered = Deliveries<Outcome<Data, NetworkError>>()
         let changes = Deliveries<Bool>()
         let request = try rig.data("/ok", delivered)
         let observation = request.observeRunning { changes.add($0) }
@@ -91,7 +91,7 @@ struct RequestHandleCancellationTests {
 
     @Test("requests R35 never calls back after the owner of its loader was released, and stops running")
     func ownerGone() async throws {
-        let delivered = Deliveries<RequestOutcome<Data>>()
+        let delivered = Deliveries<Outcome<Data, NetworkError>>()
         let transport = ScriptedTransport(answering: .stalls)
         let loader = Rig.loader(on: transport)
         let request = RequestHandle(loader, try rig.endpoint("/ok"), options: .cancellationErrors) {
@@ -141,7 +141,7 @@ struct RequestHandleCancellationTests {
 
     @Test("requests RQ-D1 stops running when others than itself cancel it")
     func cancelledByOthers() async throws {
-        let delivered = Deliveries<RequestOutcome<Data>>()
+        let delivered = Deliveries<Outcome<Data, NetworkError>>()
         let request = try rig.data("/stall", delivered)
         request.resume()
         _ = try await rig.transport.request(at: 0)
@@ -155,7 +155,7 @@ struct RequestHandleCancellationTests {
 
     @Test("requests R9 calls back with the cancellation of others, too, when that is set")
     func cancelledByOthersIsReported() async throws {
-        let delivered = Deliveries<RequestOutcome<Data>>()
+        let delivered = Deliveries<Outcome<Data, NetworkError>>()
         try rig.data("/stall", delivered, options: .cancellationErrors).resume()
         _ = try await rig.transport.request(at: 0)
 
@@ -166,7 +166,7 @@ struct RequestHandleCancellationTests {
 
     @Test("requests RQ-D2 drops an answer when its request is cancelled before its completion begins")
     func cancelledBeforeCompletion() async throws {
-        let delivered = Deliveries<RequestOutcome<Data>>()
+        let delivered = Deliveries<Outcome<Data, NetworkError>>()
         let gone = Signal()
         let scheduled = Deliveries<@Sendable () -> Void>()
         let executor = CompletionExecutor { work in scheduled.add(work) }
@@ -188,7 +188,7 @@ struct RequestHandleCancellationTests {
 
     @Test("requests RQ-D2 reports the cancellation, and no answer, when it is cancelled before its completion begins")
     func cancelledBeforeCompletionIsReported() async throws {
-        let delivered = Deliveries<RequestOutcome<Data>>()
+        let delivered = Deliveries<Outcome<Data, NetworkError>>()
         let scheduled = Deliveries<@Sendable () -> Void>()
         let executor = CompletionExecutor { work in scheduled.add(work) }
         let request = RequestHandle(
@@ -211,7 +211,7 @@ struct RequestHandleCancellationTests {
 
     @Test("requests RQ-D2 drops an answer to an earlier run that arrives during the next")
     func answerToEarlierRun() async throws {
-        let delivered = Deliveries<RequestOutcome<Data>>()
+        let delivered = Deliveries<Outcome<Data, NetworkError>>()
         let scheduled = Deliveries<@Sendable () -> Void>()
         let executor = CompletionExecutor { work in scheduled.add(work) }
         let request = RequestHandle(rig.loader, try rig.endpoint("/ok"), on: executor) { delivered.add($0) }
@@ -230,7 +230,7 @@ struct RequestHandleCancellationTests {
 
     @Test("requests R8 a run that an observer of its start cancels ends, and calls back never")
     func cancelledByObserver() async throws {
-        let delivered = Deliveries<RequestOutcome<Data>>()
+        let delivered = Deliveries<Outcome<Data, NetworkError>>()
         let gone = Signal()
         do {
             let request = try rig.data("/stall", delivered, trace: Trace(gone))
@@ -271,7 +271,7 @@ struct RequestHandleCancellationTests {
 
     @Test("requests RQ-D3 keeps running when the run cancelled before reports its cancellation")
     func generations() async throws {
-        let delivered = Deliveries<RequestOutcome<Data>>()
+        let delivered = Deliveries<Outcome<Data, NetworkError>>()
         let request = try rig.data("/slow", delivered, options: .cancellationErrors)
         request.resume()
         _ = try await rig.transport.request(at: 0)

@@ -222,7 +222,7 @@ struct RequestHandleRunningTests {
 
     @Test("requests R27 runs once when it is resumed twice")
     func multipleResumes() async throws {
-        let delivered = Deliveries<RequestOutcome<Data>>()
+        let delivered = Deliveries<Outcome<Data, NetworkError>>()
         let request = try rig.data("/ok", delivered)
 
         request.resume()
@@ -235,7 +235,7 @@ struct RequestHandleRunningTests {
 
     @Test("requests R28 runs again after its end")
     func reuse() async throws {
-        let delivered = Deliveries<RequestOutcome<Data>>()
+        let delivered = Deliveries<Outcome<Data, NetworkError>>()
         let request = try rig.data("/ok", delivered)
         request.resume()
         try await end(of: request)

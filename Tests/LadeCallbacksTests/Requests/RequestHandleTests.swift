@@ -21,7 +21,7 @@ struct RequestHandleTests {
 
     @Test("requests R2 can be made and resumed on a background thread")
     func successFromBackground() async throws {
-        let delivered = Deliveries<RequestOutcome<Data>>()
+        let delivered = Deliveries<Outcome<Data, NetworkError>>()
 
         try await offMain { [rig] in try rig.data("/ok", delivered).resume() }
 
@@ -31,7 +31,7 @@ struct RequestHandleTests {
 
     @Test("requests R4 sends nothing and does not call back before it is resumed")
     func neverStarted() async throws {
-        let delivered = Deliveries<RequestOutcome<Data>>()
+        let delivered = Deliveries<Outcome<Data, NetworkError>>()
         let gone = Signal()
 
         _ = try rig.data("/ok", delivered, trace: Trace(gone))
@@ -133,7 +133,7 @@ struct RequestHandleTests {
     @Test("requests R19 goes with its last reference when it was never started")
     func idleIsReleased() throws {
         weak var weakRequest: RequestHandle<Data>?
-        let delivered = Deliveries<RequestOutcome<Data>>()
+        let delivered = Deliveries<Outcome<Data, NetworkError>>()
         do {
             let request = try rig.data("/ok", delivered)
             weakRequest = request
@@ -168,7 +168,7 @@ struct RequestHandleTests {
 
     @Test("requests R30 lets a completion start another request")
     func nesting() async throws {
-        let delivered = Deliveries<RequestOutcome<Data>>()
+        let delivered = Deliveries<Outcome<Data, NetworkError>>()
         let rig = rig
         RequestHandle(rig.loader, try rig.endpoint("/ok")) { outcome in
             delivered.add(outcome)
@@ -181,7 +181,7 @@ struct RequestHandleTests {
 
     @Test("requests R31 has copies that run by themselves, without its options")
     func copy() async throws {
-        let delivered = Deliveries<RequestOutcome<Data>>()
+        let delivered = Deliveries<Outcome<Data, NetworkError>>()
         let request = try rig.data("/ok", delivered, options: .cancellationErrors)
 
         let copy = request.copy()
@@ -194,7 +194,7 @@ struct RequestHandleTests {
 
     @Test("requests §1.6 the options of a handle with a parser apply to its run")
     func parserWithOptions() async throws {
-        let delivered = Deliveries<RequestOutcome<Int>>()
+        let delivered = Deliveries<Outcome<Int, NetworkError>>()
         let request = RequestHandle(
             rig.loader,
             try Rig.request("/missing"),

@@ -12,7 +12,7 @@ struct RequestOutcomeTests {
 
     @Test("requests R3 gives a JSON dictionary")
     func dictionary() async throws {
-        let delivered = Deliveries<RequestOutcome<[String: JSONValue]>>()
+        let delivered = Deliveries<Outcome<[String: JSONValue], NetworkError>>()
 
         RequestHandle(rig.loader, try rig.endpoint("/json").jsonObject()) { delivered.add($0) }.resume()
 
@@ -24,7 +24,7 @@ struct RequestOutcomeTests {
     @Test("requests R5 reports malformed JSON as invalid data", arguments: ["/garbage", "/empty", "/array"])
     func wrongJSON(path: String) async throws {
         rig.transport.on(.get, "/array").respond(.json("[1]"))
-        let delivered = Deliveries<RequestOutcome<[String: JSONValue]>>()
+        let delivered = Deliveries<Outcome<[String: JSONValue], NetworkError>>()
 
         RequestHandle(rig.loader, try rig.endpoint(path).jsonObject()) { delivered.add($0) }.resume()
 
@@ -47,7 +47,7 @@ struct RequestOutcomeTests {
         #expect(try await rig.run("/399").error == nil)
         #expect(try await rig.run("/400").error?.status == 400)
 
-        let delivered = Deliveries<RequestOutcome<Data>>()
+        let delivered = Deliveries<Outcome<Data, NetworkError>>()
         var endpoint = try rig.endpoint("/404")
         endpoint.acceptableStatuses = .codes(404...404)
         RequestHandle(rig.loader, endpoint) { delivered.add($0) }.resume()
@@ -60,7 +60,7 @@ struct RequestOutcomeTests {
     @Test("requests R10 reads a file, which has no status")
     func file() async throws {
         let request = try Request(URL(filePath: #filePath).absoluteString)
-        let delivered = Deliveries<RequestOutcome<Data>>()
+        let delivered = Deliveries<Outcome<Data, NetworkError>>()
         let loader = try Loader()
         RequestHandle(loader, Endpoint(request)) { delivered.add($0) }.resume()
         #expect(try await delivered.wait(for: 1)[0].value?.isEmpty == false)
@@ -141,7 +141,7 @@ struct RequestOutcomeTests {
 
     @Test("requests §1.4 row 9 treats a parser that returns nil as a success without a value")
     func parserWithoutValue() async throws {
-        let delivered = Deliveries<RequestOutcome<Int>>()
+        let delivered = Deliveries<Outcome<Int, NetworkError>>()
         let isMain = Deliveries<Bool>()
 
         RequestHandle(rig.loader, try Rig.request("/ok")) { (_: Data) -> Int? in
@@ -163,7 +163,7 @@ struct RequestOutcomeTests {
         settings.time = VirtualTime()
         settings.processors = [ClosureProcessor { (data: Data, _) in Data(data.reversed()) }]
         let loader = Service(settings, transport: transport).anonymous.makeLoader()
-        let delivered = Deliveries<RequestOutcome<String>>()
+        let delivered = Deliveries<Outcome<String, NetworkError>>()
 
         RequestHandle(loader, try Rig.request("/ok")) { (data: Data) -> String? in
             String(decoding: data, as: UTF8.self)
@@ -178,7 +178,7 @@ struct RequestOutcomeTests {
     @Test("requests §1.4 row 8 wraps what a parser throws")
     func parserThatThrows() async throws {
         struct Odd: Error {}
-        let delivered = Deliveries<RequestOutcome<Int>>()
+        let delivered = Deliveries<Outcome<Int, NetworkError>>()
 
         RequestHandle(rig.loader, try Rig.request("/ok")) { (_: Data) -> Int? in
             throw Odd()
@@ -196,7 +196,7 @@ struct RequestOutcomeTests {
 
     @Test("requests §1.4 row 8 reports an error of loading that a parser throws as it is, with the response")
     func parserThatThrowsLoadingError() async throws {
-        let delivered = Deliveries<RequestOutcome<Int>>()
+        let delivered = Deliveries<Outcome<Int, NetworkError>>()
 
         RequestHandle(rig.loader, try Rig.request("/ok")) { (_: Data) -> Int? in
             throw LoadingError(.notStored)

@@ -44,7 +44,7 @@ struct Rig: Sendable {
     /// A data request whose outcomes are collected, and whose completion keeps the trace alive.
     func data(
         _ path: String,
-        _ delivered: Deliveries<RequestOutcome<Data>> = Deliveries(),
+        _ delivered: Deliveries<Outcome<Data, NetworkError>> = Deliveries(),
         options: RequestOptions = [],
         trace: Trace? = nil
     ) throws -> RequestHandle<Data> {
@@ -54,8 +54,8 @@ struct Rig: Sendable {
     }
 
     /// Runs a data request to its end.
-    func run(_ path: String, options: RequestOptions = []) async throws -> RequestOutcome<Data> {
-        let delivered = Deliveries<RequestOutcome<Data>>()
+    func run(_ path: String, options: RequestOptions = []) async throws -> Outcome<Data, NetworkError> {
+        let delivered = Deliveries<Outcome<Data, NetworkError>>()
         try data(path, delivered, options: options).resume()
         return try await delivered.wait(for: 1)[0]
     }
