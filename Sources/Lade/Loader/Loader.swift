@@ -12,8 +12,8 @@
 /// | form | when the loader is released |
 /// | --- | --- |
 /// | awaited, and a sequence that is iterated | keeps the loader, so it ends by itself, or with its task |
-/// | a handle of `LadeContent` | keeps the loader, so it calls back |
-/// | a ``LoadRequest`` | its handlers receive `LoadingError.Kind.cancelled`, once |
+/// | a handle of `LadeCallbacks` | keeps the loader, so it calls back |
+/// | a `LoadRequest` of `LadeCallbacks` | its handlers receive `LoadingError.Kind.cancelled`, once |
 /// | a closure, a delegate | nothing |
 ///
 /// Keep the only reference to a loader where its results are shown. A loader keeps its account, and the account keeps

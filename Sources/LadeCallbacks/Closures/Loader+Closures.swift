@@ -40,7 +40,7 @@ extension Loader {
     ///
     /// - Parameters:
     ///   - endpoint: The endpoint to load.
-    ///   - executor: Where to call back; ``Lade/CompletionExecutor/ofService`` for the executor of the settings.
+    ///   - executor: Where to call back; `.ofService` for the executor of the settings.
     ///   - success: Called with the request, and the value with its response; nil for no call.
     ///   - failure: Called with the request and the error, cancellation included; nil for no call.
     /// - Returns: A handle that can cancel the call.

@@ -55,7 +55,7 @@ private final class Audience: Sendable {
         self.delegate = delegate
     }
 
-    /// Notifies the delegate; called on the main actor, where ``CompletionExecutor/main`` runs its closures.
+    /// Notifies the delegate; called on the main actor, where `CompletionExecutor.main` runs its closures.
     func notify(_ event: @MainActor (Loader, any LoaderDelegate) -> Void) {
         guard let loader, let delegate else { return }
         MainActor.assumeIsolated { event(loader, delegate) }

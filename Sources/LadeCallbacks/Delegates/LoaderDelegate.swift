@@ -5,7 +5,7 @@
 #endif
 public import Lade
 
-/// Receives the results of the calls that ``Lade/Loader/perform(_:)`` makes.
+/// Receives the results of the calls that `Loader.perform(_:)` makes.
 ///
 /// ```swift
 /// @MainActor
@@ -23,7 +23,7 @@ public import Lade
 /// ```
 ///
 /// All methods are called on the main actor. The delegate receives exactly one ending for each call: loaded, failed or
-/// cancelled. No other notification follows the ending. After ``Lade/LoadHandle/cancel()`` has returned on the main
+/// cancelled. No other notification follows the ending. After `LoadHandle.cancel()` has returned on the main
 /// actor, only the cancellation follows. After the loader is released, no notification follows.
 @MainActor
 public protocol LoaderDelegate: AnyObject, Sendable {
