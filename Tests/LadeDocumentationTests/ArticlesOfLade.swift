@@ -228,6 +228,7 @@ private func fromDataLoader(delegate: Playlists) throws {
     loader.perform(try Request("https://api.example.com/playlists"))
 }
 
+@MainActor
 final class Playlists: LoaderDelegate {
     func loader(_ loader: Loader, didLoad response: Response, for load: LoadHandle) {
         print(response.status)

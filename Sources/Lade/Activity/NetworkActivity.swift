@@ -1,16 +1,23 @@
 import LadeCore
+public import Observation
 
-/// Whether anything is being loaded, for an activity indicator: a count of running requests, and a handler for changes.
+/// Whether anything is being loaded, for an activity indicator: a count of running requests.
 ///
 /// ```swift
 /// settings.observers.append(NetworkActivity.shared)
+/// ```
+///
+/// A view that reads ``isActive`` is updated when it changes, because Swift's `Observation` tracks it. Without a view, a
+/// handler is notified:
+///
+/// ```swift
 /// NetworkActivity.shared.enable { isActive in indicator.isVisible = isActive }
 /// ```
 ///
-/// As an observer of a service it counts each of its calls, from its start until it has a response or has failed.
-/// Request handles count themselves, in ``shared`` unless they are given another activity; for them no observer is
-/// needed.
-public final class NetworkActivity: EventSink {
+/// As an observer of a service it counts each of its calls, from its start until its body has ended or it has failed.
+/// The handles of `LadeCallbacks` count themselves, in ``shared`` unless they are given another activity; for them no
+/// observer is needed.
+public final class NetworkActivity: EventSink, Observable {
     /// The activity of the whole program.
     public static let shared = NetworkActivity()
 
@@ -22,12 +29,16 @@ public final class NetworkActivity: EventSink {
     }
 
     private let state = Locked(State())
+    private let registrar = ObservationRegistrar()
 
     /// Makes a separate activity, for a part of the program.
     public init() {}
 
     /// Whether anything is running.
-    public var isActive: Bool { state.withLock { $0.count > 0 } }
+    public var isActive: Bool {
+        registrar.access(self, keyPath: \.isActive)
+        return state.withLock { $0.count > 0 }
+    }
 
     /// Sets the handler that is notified of changes, replacing an earlier one.
     ///
@@ -73,11 +84,13 @@ public final class NetworkActivity: EventSink {
     }
 
     private func change(by step: Int) {
-        let isReported = state.withLock { state in
+        let (hasChanged, isReported) = state.withLock { state in
             let wasActive = state.count > 0
             state.count += step
-            return (state.count > 0) != wasActive && state.handler != nil
+            let hasChanged = (state.count > 0) != wasActive
+            return (hasChanged, hasChanged && state.handler != nil)
         }
+        if hasChanged { registrar.withMutation(of: self, keyPath: \.isActive) {} }
         guard isReported else { return }
         MainDelivery.run { [self] in deliver() }
     }

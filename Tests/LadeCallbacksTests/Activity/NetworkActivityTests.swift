@@ -1,6 +1,7 @@
 import Foundation
 import LadeCallbacks
 import LadeTesting
+import Observation
 import Testing
 
 @MainActor
@@ -71,6 +72,30 @@ struct NetworkActivityTests {
         rig.activity.decrease()
 
         #expect(delivered.all == [false, true, false])
+    }
+
+    @Test("finding SF-14 needs no handler: what reads whether it is active is notified of changes")
+    func observed() async throws {
+        let changes = Deliveries<Bool>()
+        withObservationTracking {
+            _ = rig.activity.isActive
+        } onChange: {
+            changes.add(true)
+        }
+        let request = try rig.data("/stall")
+
+        request.resume()
+        _ = try await changes.wait(for: 1)
+        #expect(rig.activity.isActive)
+
+        withObservationTracking {
+            _ = rig.activity.isActive
+        } onChange: {
+            changes.add(false)
+        }
+        request.cancel()
+        #expect(try await changes.wait(for: 2) == [true, false])
+        #expect(!rig.activity.isActive)
     }
 
     /// Blocks the thread, which on Apple platforms only code that is not asynchronous may do.
