@@ -22,6 +22,7 @@ let package = Package(
         .library(name: "LadeURLSession", targets: ["LadeURLSession"]),
         .library(name: "LadePolicies", targets: ["LadePolicies"]),
         .library(name: "LadeFoundation", targets: ["LadeFoundation"]),
+        .library(name: "LadeCallbacks", targets: ["LadeCallbacks"]),
         .library(name: "LadeContent", targets: ["LadeContent"]),
         .library(name: "LadeCatalogue", targets: ["LadeCatalogue"]),
         .library(name: "LadeHarvest", targets: ["LadeHarvest"]),
@@ -78,6 +79,8 @@ let package = Package(
         // Errors in the form of Foundation; separate because it needs the whole of Foundation.
         .target(name: "LadeFoundation", dependencies: ["Lade"]),
         // Floor 4.
+        // Delegates, closures, handles and queues, which new code does without.
+        .target(name: "LadeCallbacks", dependencies: ["Lade", "LadeCore"]),
         .target(name: "LadeContent", dependencies: ["Lade", "LadeCore"]),
         .target(name: "LadeCatalogue", dependencies: ["Lade", "LadeCore", "LadeJSON"]),
         // Whole paged lists into files. Apps that show lists do without it.
@@ -119,17 +122,17 @@ let package = Package(
         .testTarget(name: "LadeTestingTests", dependencies: ["Lade", "LadeTesting"]),
         .testTarget(
             name: "LadeCatalogueServerTests",
-            dependencies: ["LadeCatalogue", "LadeCatalogueServer", "LadeContent", "LadeTesting"] + curl
+            dependencies: ["LadeCallbacks", "LadeCatalogue", "LadeCatalogueServer", "LadeTesting"] + curl
         ),
         .testTarget(
             name: "LadePoliciesTests",
-            dependencies: ["LadeConformance", "LadePolicies", "LadeTesting"] + curl
+            dependencies: ["LadeCallbacks", "LadeConformance", "LadePolicies", "LadeTesting"] + curl
         ),
         // Harvests in a process that a test can kill.
         .executableTarget(name: "HarvestProbe", dependencies: ["LadeHarvest"], path: "Tests/HarvestProbe"),
         // Doubles that several test targets use.
         .target(name: "SharedDoubles", dependencies: ["Lade", "LadeTesting"], path: "Tests/SharedDoubles"),
-        .testTarget(name: "LadeTests", dependencies: ["Lade", "LadeTesting", "SharedDoubles"]),
+        .testTarget(name: "LadeTests", dependencies: ["Lade", "LadeCallbacks", "LadeTesting", "SharedDoubles"]),
         .testTarget(
             name: "LadeHarvestTests",
             dependencies: ["HarvestProbe", "LadeHarvest", "LadeTesting", "SharedDoubles"]
@@ -147,16 +150,21 @@ let package = Package(
         .testTarget(
             name: "LadeDocumentationTests",
             dependencies: [
-                "Lade", "LadeCatalogue", "LadeCatalogueServer", "LadeConformance", "LadeContent", "LadeHarvest",
-                "LadeImages", "LadeJSON", "LadePolicies", "LadeTesting", "LadeURLSession", "SharedDoubles",
+                "Lade", "LadeCallbacks", "LadeCatalogue", "LadeCatalogueServer", "LadeConformance", "LadeContent",
+                "LadeHarvest", "LadeImages", "LadeJSON", "LadePolicies", "LadeTesting", "LadeURLSession",
+                "SharedDoubles",
             ] + curl
         ),
         .testTarget(name: "LadeImagesTests", dependencies: ["CImageSamples", "LadeImages", "LadeTesting"]),
         .testTarget(name: "LadeFoundationTests", dependencies: ["LadeFoundation", "LadeTesting"]),
-        .testTarget(name: "LadeContentTests", dependencies: ["LadeContent", "LadeTesting", "SharedDoubles"]),
+        .testTarget(name: "LadeCallbacksTests", dependencies: ["LadeCallbacks", "LadeTesting", "SharedDoubles"]),
+        .testTarget(
+            name: "LadeContentTests",
+            dependencies: ["LadeCallbacks", "LadeContent", "LadeTesting", "SharedDoubles"]
+        ),
         // Its default isolation is the main actor; see below.
-        .testTarget(name: "LadeMainActorTests", dependencies: ["LadeContent", "LadeTesting"]),
-        .testTarget(name: "LadeCatalogueTests", dependencies: ["LadeCatalogue", "LadeContent", "LadeTesting"]),
+        .testTarget(name: "LadeMainActorTests", dependencies: ["LadeCallbacks", "LadeContent", "LadeTesting"]),
+        .testTarget(name: "LadeCatalogueTests", dependencies: ["LadeCallbacks", "LadeCatalogue", "LadeTesting"]),
         .testTarget(
             name: "LadeCommandTests",
             dependencies: [

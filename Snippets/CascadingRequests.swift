@@ -1,5 +1,5 @@
 // Loads a show, then the episodes that it names; for the queue that is one piece of work.
-import LadeContent
+import LadeCallbacks
 
 struct Show: Decodable {
     var title: String

@@ -4,7 +4,7 @@
 #else
     import Foundation
 #endif
-import LadeContent
+import LadeCallbacks
 
 @MainActor
 final class Row {

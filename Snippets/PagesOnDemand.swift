@@ -1,5 +1,5 @@
 // Loads a list page by page, each when the user has scrolled to the end of the one before.
-import LadeContent
+import LadeCallbacks
 
 struct Episode: Decodable {
     var title: String

@@ -1,5 +1,5 @@
 // Loads two things side by side, with one spinner and one message for both.
-import LadeContent
+import LadeCallbacks
 
 @MainActor
 final class HomeScreen {

@@ -1,7 +1,7 @@
 import Foundation
 import LadeCatalogue
 import LadeCatalogueServer
-import LadeContent
+import LadeCallbacks
 import LadeTesting
 import Testing
 
@@ -41,9 +41,10 @@ struct CataloguePageTests {
     }
 
     private func outcome(
-        of first: (@escaping @MainActor @Sendable (PageOutcome<List>) -> Void) throws -> any GroupedRequest
-    ) async rethrows -> PageOutcome<List> {
-        let (stream, continuation) = AsyncStream<PageOutcome<List>>.makeStream()
+        of first: (@escaping @MainActor @Sendable (LoadedPage<Outcome<List, NetworkError>>) -> Void) throws ->
+            any GroupedRequest
+    ) async rethrows -> LoadedPage<Outcome<List, NetworkError>> {
+        let (stream, continuation) = AsyncStream<LoadedPage<Outcome<List, NetworkError>>>.makeStream()
         let handle = try first { continuation.yield($0) }
         handle.resume()
         var iterator = stream.makeAsyncIterator()
@@ -57,9 +58,9 @@ struct CataloguePageTests {
         _ make: (Catalogue) throws -> PagedEndpoint<Listing<Item>>,
         _ page: Page? = nil,
         size: Int
-    ) async throws -> PageOutcome<Listing<Item>> {
+    ) async throws -> LoadedPage<Outcome<Listing<Item>, NetworkError>> {
         let list = try make(client)
-        let (stream, continuation) = AsyncStream<PageOutcome<Listing<Item>>>.makeStream()
+        let (stream, continuation) = AsyncStream<LoadedPage<Outcome<Listing<Item>, NetworkError>>>.makeStream()
         let first = FirstPageHandle(loader, list) { continuation.yield($0) }.with(pageSize: size)
         let handle: any GroupedRequest = page.map { first.handle(for: $0) } ?? first
         handle.resume()
@@ -70,9 +71,9 @@ struct CataloguePageTests {
     /// The outcome of an object of the catalogue's client, and whether its request still runs after it.
     private func object<Value>(
         _ make: (Catalogue) throws -> Endpoint<Value>
-    ) async throws -> (outcome: RequestOutcome<Value>?, isRunning: Bool) {
+    ) async throws -> (outcome: Outcome<Value, NetworkError>?, isRunning: Bool) {
         let endpoint = try make(client)
-        let (stream, continuation) = AsyncStream<RequestOutcome<Value>>.makeStream()
+        let (stream, continuation) = AsyncStream<Outcome<Value, NetworkError>>.makeStream()
         let handle = RequestHandle(loader, endpoint) { continuation.yield($0) }
         let changes = handle.runningChanges
         handle.resume()

@@ -3,7 +3,7 @@ import LadeTesting
 import Testing
 
 @testable import LadeCatalogue
-@testable import LadeContent
+@testable import LadeCallbacks
 
 @Suite("Provider and pages", .timeLimit(.minutes(5)))
 struct ProviderTests {
@@ -327,7 +327,7 @@ struct ProviderTests {
     private func expectFirstPage(size: Int) async throws {
         let rig = try CatalogueRig()
         rig.serveLists()
-        let (outcomes, output) = AsyncStream.makeStream(of: PageOutcome<Listing<Media>>.self)
+        let (outcomes, output) = AsyncStream.makeStream(of: LoadedPage<Outcome<Listing<Media>, NetworkError>>.self)
         let first = FirstPageHandle(rig.loader, try rig.catalogue.medias(urns: urns)) { output.yield($0) }
         let handle = first.with(pageSize: size).handle(for: nil)
         handle.resume()

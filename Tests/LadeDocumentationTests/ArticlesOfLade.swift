@@ -1,5 +1,6 @@
 import Foundation
 import Lade
+import LadeCallbacks
 import LadeTesting
 
 // The code of the articles in Lade.docc and Documentation/. It is compiled and never run; a test compares it with the articles.
@@ -208,6 +209,7 @@ private func fromAlamofire(
     handle.cancel()
 }
 
+@MainActor
 private func fromDataLoader(delegate: Playlists) throws {
     var settings = try Service.Settings.dataLoader()
     settings.userAgent = .product("Player", version: "1.0")
@@ -226,6 +228,7 @@ private func fromDataLoader(delegate: Playlists) throws {
     loader.perform(try Request("https://api.example.com/playlists"))
 }
 
+@MainActor
 final class Playlists: LoaderDelegate {
     func loader(_ loader: Loader, didLoad response: Response, for load: LoadHandle) {
         print(response.status)

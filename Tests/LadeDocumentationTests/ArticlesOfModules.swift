@@ -1,5 +1,6 @@
 import Foundation
 import Lade
+import LadeCallbacks
 import LadeCatalogue
 import LadeContent
 import LadeImages

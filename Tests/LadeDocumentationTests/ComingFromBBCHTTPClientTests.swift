@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import Lade
+import LadeCallbacks
 import LadeTesting
 import Testing
 
@@ -48,7 +49,7 @@ struct ComingFromBBCHTTPClientTests {
         let client = try Loader()
         var request = try Request(.post, address)
         request.headers["Accept"] = "application/json"
-        request.headers["User-Agent"] = "Player/1.0"
+        request.userAgent = .string("Player/1.0")
         request.body = .text("body")
         request.cacheMode = .revalidate
         request.timeouts.whole = .seconds(10)
@@ -113,5 +114,27 @@ struct ComingFromBBCHTTPClientTests {
 
         _ = try await client.load(Endpoint(address).decorated(by: saml))
         #expect(server.requests.count == 2)
+    }
+
+    @Test("finding SF-14 a living service is changed where it can be, and replaced by another otherwise")
+    func living() async throws {
+        let address = server.address("/show")
+        var client = try Loader()
+        var request = try Request(address)
+        let service = client.account.service
+        let seen = service.observe(with: ConsumptionObserver { _ in })
+        service.settings.hosts.setAddresses(["backup.example.com"], for: "api.example.com")
+        try service.rateLimiter.setRate(10, for: request.url)
+        request.userAgent = .string("Player/2.0")
+        _ = try await client.load(request)
+        #expect(server.requests.last?["User-Agent"] == "Player/2.0")
+        request.userAgent = nil
+        var settings = client.account.service.settings
+        settings.userAgent = .string("Player/3.0")
+        settings.completionExecutor = .queue(DispatchQueue(label: "responses"))
+        client = try Loader(settings)
+        _ = try await client.load(request)
+        #expect(server.requests.last?["User-Agent"] == "Player/3.0")
+        withExtendedLifetime(seen) {}
     }
 }

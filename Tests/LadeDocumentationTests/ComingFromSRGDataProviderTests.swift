@@ -1,7 +1,7 @@
 import Foundation
 import LadeCatalogue
 import LadeCatalogueServer
-import LadeContent
+import LadeCallbacks
 import Testing
 
 // The code of Documentation/ComingFromSRGDataProvider.md, run with a local catalogue.

@@ -1,6 +1,6 @@
 import Foundation
 import LadeCatalogueServer
-import LadeContent
+import LadeCallbacks
 import Testing
 
 // The code of Documentation/ComingFromSRGNetwork.md, run with a local catalogue.

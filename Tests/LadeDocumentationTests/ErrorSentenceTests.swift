@@ -2,6 +2,7 @@ import Foundation
 import LadeCatalogue
 import LadeConformance
 import LadeContent
+import LadeCallbacks
 import LadeHarvest
 import LadeImages
 import Testing

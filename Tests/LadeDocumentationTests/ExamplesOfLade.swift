@@ -78,12 +78,6 @@ private func streams(loader: Loader, request: Request) async throws {
     for try await line in try await loader.load(request).body.lines { print(line) }
 }
 
-private func fluent(loader: Loader, showURL: URL, display: @escaping @Sendable (Result<Show, any Error>) -> Void) {
-    loader.request(showURL)
-        .modify { $0.headers["Accept"] = "application/json" }
-        .responseDecodable(Show.self) { outcome in display(outcome.result) }
-}
-
 private func service(request: Request, searchURL: URL) async throws {
     let service = try Service()
     let loader = service.anonymous.makeLoader()

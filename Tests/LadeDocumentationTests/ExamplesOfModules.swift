@@ -1,5 +1,6 @@
 import Foundation
 import Lade
+import LadeCallbacks
 import LadeCatalogue
 import LadeCatalogueServer
 import LadeConformance
@@ -56,6 +57,36 @@ private func provider(render: ([LadeCatalogue.Show]) -> Void) async throws {
     let pages = try provider.pages(on: trigger.signal("shows")) { try $0.tvShows(.rts) }
     for try await page in pages { render(page.items) }
     trigger.activate("shows")  // when the user has scrolled to the end
+}
+
+// MARK: - LadeCallbacks
+
+@MainActor
+final class ShowModel: LoaderDelegate {
+    private(set) var message = ""
+
+    func loader(_ loader: Loader, didLoad response: Response, for load: LoadHandle) {
+        message = "\(response.status)"
+    }
+
+    func loader(_ loader: Loader, didFailWith error: LoadingError, for load: LoadHandle) {
+        message = error.text()
+    }
+}
+
+@MainActor
+private func closures(loader: Loader, showURL: URL) {
+    loader.send(Endpoint(showURL).decoding(Show.self)) { request, loaded in
+        show = loaded.value
+    } failure: { request, error in
+        message = error.text()
+    }
+}
+
+private func fluent(loader: Loader, showURL: URL, display: @escaping @Sendable (Result<Show, any Error>) -> Void) {
+    loader.request(showURL)
+        .modify { $0.headers["Accept"] = "application/json" }
+        .responseDecodable(Show.self) { outcome in display(outcome.result) }
 }
 
 // MARK: - LadeContent

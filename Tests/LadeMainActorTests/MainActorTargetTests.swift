@@ -1,5 +1,6 @@
 import Foundation
 import Lade
+import LadeCallbacks
 import LadeContent
 import LadeTesting
 import Testing
@@ -34,5 +35,28 @@ struct MainActorTargetTests {
         }
 
         #expect(await model.load() == .success(Programme(title: "Sea")))
+    }
+
+    private final class Listener: LoaderDelegate {
+        private(set) var statuses: [Int] = []
+        let hasEnded = Signal()
+
+        func loader(_ loader: Loader, didLoad response: Response, for load: LoadHandle) {
+            statuses.append(response.status.code)
+            hasEnded.raise()
+        }
+
+        func loader(_ loader: Loader, didFailWith error: LoadingError, for load: LoadHandle) { hasEnded.raise() }
+    }
+
+    @Test("finding SF-7 a class is a delegate as it is written")
+    func delegate() async throws {
+        let (loader, listener) = (loader, Listener())
+        loader.delegate = listener
+
+        loader.perform(try Request("https://api.example.com/programme"))
+        try await listener.hasEnded.wait()
+
+        #expect(listener.statuses == [200])
     }
 }

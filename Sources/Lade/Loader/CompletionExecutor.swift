@@ -5,7 +5,17 @@ public struct CompletionExecutor: Sendable {
     /// Runs a closure and returns when it has run.
     package let run: @Sendable (@escaping @Sendable () -> Void) async -> Void
     /// Schedules a closure and returns without waiting for it.
-    let schedule: @Sendable (@escaping @Sendable () -> Void) -> Void
+    package let schedule: @Sendable (@escaping @Sendable () -> Void) -> Void
+
+    /// Whether the service that makes the call names the executor.
+    private var isOfService = false
+
+    /// The executor of the service that makes the call: ``Service/Settings/completionExecutor``, the main actor by default.
+    public static let ofService: CompletionExecutor = {
+        var executor = main
+        executor.isOfService = true
+        return executor
+    }()
 
     /// The main actor; closures never run before the method that schedules them returns.
     public static let main = CompletionExecutor { work in
@@ -61,6 +71,11 @@ public struct CompletionExecutor: Sendable {
     ) {
         self.run = run
         self.schedule = schedule
+    }
+
+    /// The executor for a call of a service.
+    package func resolved(for service: Service) -> CompletionExecutor {
+        isOfService ? service.settings.completionExecutor : self
     }
 
     private static func run(_ work: @Sendable () -> Void, isolatedTo actor: isolated any Actor) {

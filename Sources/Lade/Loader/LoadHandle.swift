@@ -27,7 +27,7 @@ public final class LoadHandle: Work {
     var asked: Request? { request }
 
     /// How many attempts the call has made.
-    var attempts: Int { counter.attempts }
+    package var attempts: Int { counter.attempts }
 
     /// Whether the call was cancelled before its end.
     public var isCancelled: Bool { state.withLock { $0.isCancelled } }
@@ -77,5 +77,5 @@ public final class LoadHandle: Work {
     }
 
     /// Whether events before the ending may still be reported.
-    var isExpected: Bool { state.withLock { !$0.isEnded && !$0.isCancelled } }
+    package var isExpected: Bool { state.withLock { !$0.isEnded && !$0.isCancelled } }
 }

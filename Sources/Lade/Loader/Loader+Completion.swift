@@ -2,7 +2,7 @@ extension Loader {
     /// Loads a response and calls back on the main actor.
     ///
     /// - Parameters:
-    ///   - request: The request; the answer is received whole unless the delivery is `streamed`.
+    ///   - request: The request; the response is received whole unless the delivery is `streamed`.
     ///   - completion: Called exactly once, also with `LoadingError.Kind.cancelled`; not called when the loader is released
     ///     first.
     /// - Returns: A handle that can cancel the call.
@@ -17,8 +17,8 @@ extension Loader {
     /// Loads a response and calls back on an executor.
     ///
     /// - Parameters:
-    ///   - request: The request; the answer is received whole unless the delivery is `streamed`.
-    ///   - executor: Where to call back.
+    ///   - request: The request; the response is received whole unless the delivery is `streamed`.
+    ///   - executor: Where to call back; ``CompletionExecutor/ofService`` for the executor of the settings.
     ///   - completion: Called exactly once, also with `LoadingError.Kind.cancelled`; not called when the loader is released
     ///     first.
     /// - Returns: A handle that can cancel the call.
@@ -65,29 +65,6 @@ extension Loader {
         }
     }
 
-    /// Sends the request of an endpoint and calls one of two closures, each of which may be nil.
-    ///
-    /// - Parameters:
-    ///   - endpoint: The endpoint to load.
-    ///   - executor: Where to call back; the main actor by default.
-    ///   - success: Called with the request and the answer; nil for no call.
-    ///   - failure: Called with the request and the error, cancellation included; nil for no call.
-    /// - Returns: A handle that can cancel the call.
-    @discardableResult
-    public func send<Value>(
-        _ endpoint: Endpoint<Value>,
-        on executor: CompletionExecutor = .main,
-        success: (@Sendable (Request, LoadedValue<Value>) -> Void)? = nil,
-        failure: (@Sendable (Request, LoadingError) -> Void)? = nil
-    ) -> LoadHandle {
-        core.start(endpoint.prepared, ending(of: endpoint), on: executor) { result in
-            switch result {
-            case .success(let loaded): success?(endpoint.request, loaded)
-            case .failure(let error): failure?(endpoint.request, error)
-            }
-        }
-    }
-
     func ending<Value>(of endpoint: Endpoint<Value>) -> Ending<LoadedValue<Value>> {
         endpoint.ending(after: account.service.settings.processors)
     }
@@ -100,21 +77,19 @@ extension LoaderCore {
     ///   - request: The request to send.
     ///   - ending: Makes the result from the answer.
     ///   - executor: Where to report.
-    ///   - evenWhenReleased: Whether the cancellation by the release of the loader is reported, too.
     ///   - completion: Receives the ending.
     /// - Returns: A handle that can cancel the call.
     func start<Output>(
         _ request: Request,
         _ ending: Ending<Output>,
         on executor: CompletionExecutor,
-        evenWhenReleased: Bool = false,
         _ completion: @escaping @Sendable (Result<Output, LoadingError>) -> Void
     ) -> LoadHandle {
         start(request) { [self] handle, call in
             let result = await run(request, call, ending) { !handle.isCancelled }
-            await report(result, of: handle, on: executor, evenWhenReleased, completion)
+            await report(result, of: handle, on: executor, completion)
         } refused: { [self] handle, error in
-            await report(.failure(error), of: handle, on: executor, evenWhenReleased, completion)
+            await report(.failure(error), of: handle, on: executor, completion)
         }
     }
 
@@ -156,10 +131,10 @@ extension LoaderCore {
         _ result: Result<Output, LoadingError>,
         of handle: LoadHandle,
         on executor: CompletionExecutor,
-        _ evenWhenReleased: Bool,
+        evenWhenReleased: Bool = false,
         _ completion: @escaping @Sendable (Result<Output, LoadingError>) -> Void
     ) async {
-        await executor.run { [group] in
+        await executor.resolved(for: account.service).run { [group] in
             let settled = handle.settle(result)
             group.leave(handle.slot)
             guard let settled, evenWhenReleased || !group.isSilent else { return }

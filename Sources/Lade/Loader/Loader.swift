@@ -12,8 +12,8 @@
 /// | form | when the loader is released |
 /// | --- | --- |
 /// | awaited, and a sequence that is iterated | keeps the loader, so it ends by itself, or with its task |
-/// | a handle of `LadeContent` | keeps the loader, so it calls back |
-/// | a ``LoadRequest`` | its handlers receive `LoadingError.Kind.cancelled`, once |
+/// | a handle of `LadeCallbacks` | keeps the loader, so it calls back |
+/// | a `LoadRequest` of `LadeCallbacks` | its handlers receive `LoadingError.Kind.cancelled`, once |
 /// | a closure, a delegate | nothing |
 ///
 /// Keep the only reference to a loader where its results are shown. A loader keeps its account, and the account keeps
@@ -27,7 +27,8 @@ public final class Loader: Sendable {
     public static let errorBodyLimit = ErrorContext.bodyLimit
 
     let core: LoaderCore
-    let delegation = Locked(Delegation())
+    /// What a module above keeps for the loader: `LadeCallbacks` its delegate.
+    package let attachment = Locked<(any Sendable)?>(nil)
 
     init(account: Account) {
         core = LoaderCore(account: account)

@@ -135,3 +135,18 @@ public struct ImageProcessor<Image: Sendable>: ResponseProcessor {
         (try? decode(input)) ?? nil
     }
 }
+
+/// Parses JSON; an empty body is an error.
+package struct RequiredJSONProcessor: ResponseProcessor {
+    /// Makes the processor.
+    package init() {}
+
+    /// Parses the bytes as JSON.
+    ///
+    /// - Throws: ``ProcessingFault/emptyBody`` when the body is empty; `JSONFault` with the position at which the JSON
+    ///   is invalid.
+    package func process(_ input: Data, of response: Response) throws -> JSONValue {
+        guard !input.isEmpty else { throw ProcessingFault.emptyBody }
+        return try JSONValue(parsing: input)
+    }
+}

@@ -40,6 +40,11 @@ extension Service {
         /// Make a limiter with the service's `time`; see ``Service/rateLimiter`` for changing rates later.
         public var rateLimiter: RateLimiter?
 
+        /// Where calls with ``CompletionExecutor/ofService`` call back; the main actor by default.
+        ///
+        /// Closures that are bound to the main actor, delegates and content models stay there.
+        public var completionExecutor = CompletionExecutor.main
+
         /// Whether attempts carry a trace context; nil for none.
         public var tracing: Tracing?
         /// The app's interceptors that run once per call, outermost first.
@@ -59,17 +64,5 @@ extension Service {
         /// Makes the default settings.
         public init() {}
 
-        /// The behaviour that SPTDataLoader documents: no deadline but 20 s for an attempt, retries only on request and
-        /// for all methods alike, and 10 requests a second for each service.
-        ///
-        /// - Throws: The error of invalid rate limits, which these settings do not have.
-        public static func dataLoader(time: any TimeSource = SystemTime()) throws(LoadingError) -> Settings {
-            var settings = Settings()
-            settings.time = time
-            settings.deadlines = .dataLoader
-            settings.retries = .dataLoader
-            settings.rateLimiter = try RateLimiter(.dataLoader, time: time)
-            return settings
-        }
     }
 }

@@ -66,7 +66,7 @@ extension RequestBody {
     /// The body, made replayable by a closure that provides a new body for each further sending.
     ///
     /// If the closure returns nil, that sending fails with ``RequestFault/bodyNotReplayable``.
-    func reopened(by reopen: @escaping @Sendable () async -> RequestBody?) -> RequestBody {
+    package func reopened(by reopen: @escaping @Sendable () async -> RequestBody?) -> RequestBody {
         let reopening = Reopening(first: self, reopen: reopen)
         var body = RequestBody.writer(length: length, isReplayable: true, contentType: contentType) { write in
             try await reopening.write(to: write)

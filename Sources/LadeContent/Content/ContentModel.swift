@@ -375,8 +375,8 @@ public enum StateBuffering: Sendable, Hashable {
 }
 
 extension Error {
+    /// Whether the load was cancelled elsewhere.
     fileprivate var isCancellation: Bool {
-        self is CancellationError || (self as? LoadingError)?.isCancellation == true
-            || (self as? NetworkError)?.isCancellation == true || (self as? PageFailure)?.isCancellation == true
+        self is CancellationError || (self as? any CancellableError)?.isCancellation == true
     }
 }

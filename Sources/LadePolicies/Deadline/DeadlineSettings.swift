@@ -20,14 +20,6 @@ public struct DeadlineSettings: Sendable, Hashable {
     /// Makes the default settings.
     public init() {}
 
-    /// The defaults of SPTDataLoader: no limit on a whole call unless the request has one, and 20 s for one attempt.
-    public static var dataLoader: DeadlineSettings {
-        var settings = DeadlineSettings()
-        settings.buffered = nil
-        settings.attempt = .seconds(20)
-        return settings
-    }
-
     /// How long the whole call for a request may take, and the setting that says so.
     ///
     /// A limit in the request overrides the service's. The default never shortens an explicit time-out of the exchanges.

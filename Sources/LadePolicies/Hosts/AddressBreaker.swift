@@ -21,15 +21,6 @@ public struct HostMarking: Sendable, Hashable {
 
     /// Makes the default settings.
     public init() {}
-
-    /// The settings of SPTDataLoader's resolver: one hour for every mark, and the host itself when all are marked.
-    public static var reference: HostMarking {
-        var marking = HostMarking()
-        marking.interval = .seconds(3600)
-        marking.maximumInterval = .seconds(3600)
-        marking.fallback = .hostItself
-        return marking
-    }
 }
 
 /// The state of one address: a circuit breaker.

@@ -117,14 +117,4 @@ public struct RateLimits: Sendable {
     public init(default rate: Rate? = nil) {
         self.default = rate
     }
-
-    /// The limits that SPTDataLoader documents: 10 requests per second for each service, and `Retry-After` respected
-    /// with any status, up to an hour.
-    public static var dataLoader: RateLimits {
-        var limits = RateLimits(default: .perSecond(10))
-        limits.gateStatuses = .all
-        limits.pauseLimit = .seconds(3600)
-        limits.respectsQuotas = false
-        return limits
-    }
 }

@@ -48,20 +48,6 @@ public struct RetryPolicy: Sendable, Hashable {
     /// Makes the default policy.
     public init() {}
 
-    /// The behaviour that SPTDataLoader documents: no retries unless the request allows them, the first immediately,
-    /// the others after delays of the exponential timer from 1 s to 60 s; server-requested delays of up to an hour are
-    /// respected.
-    ///
-    /// Its known defects are not reproduced: statuses and methods are those of the default policy.
-    public static var dataLoader: RetryPolicy {
-        var policy = RetryPolicy()
-        policy.limit = 0
-        policy.immediateTries = 1
-        policy.backoff = .exponentialTimer()
-        policy.pauseLimit = .seconds(3600)
-        return policy
-    }
-
     /// The facts at the end of an attempt.
     public struct Attempt: Sendable {
         /// How it ended.

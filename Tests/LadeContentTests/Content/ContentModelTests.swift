@@ -1,3 +1,4 @@
+import LadeCallbacks
 import LadeContent
 import LadeCore
 import LadeTesting

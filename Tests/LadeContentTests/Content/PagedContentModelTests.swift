@@ -368,8 +368,8 @@ struct PagedContentModelTests {
     @Test("a page whose load is cancelled elsewhere is not a failure")
     func cancelledElsewhere() async throws {
         let transport = ScriptedTransport(answering: .stalls)
-        let loader = Rig.loader(on: transport)
-        let pages = PagedEndpoint(Endpoint(try Rig.request("/list")), paginator: .rule(.body(["next"])))
+        let loader = Service(transport: transport).anonymous.makeLoader()
+        let pages = PagedEndpoint(try Endpoint("https://svc.example.com/list"), paginator: .rule(.body(["next"])))
         let model = try PagedContentModel<String, Int> { _ in
             _ = try await loader.load(pages.firstPage(), of: pages)
             return ContentPage([1])

@@ -3,6 +3,7 @@
 #else
     import Foundation
 #endif
+import LadeCallbacks
 import LadeCore
 import LadeTesting
 import Testing
@@ -88,7 +89,7 @@ struct FailOverTests {
             switch setting {
             case .noRetries: try chain(withoutRetries, RateLimits(default: .perSecond(1)))
             case .defaults: try chain(RetryPolicy())
-            case .dataLoader: try chain(.dataLoader, .dataLoader, .reference)
+            case .dataLoader: try chain(.dataLoader, .dataLoader, .dataLoader)
             }
 
         let response = try await send(try Request(.post, "https://svc.test/a"), chain)

@@ -1,4 +1,5 @@
 import Foundation
+import LadeCallbacks
 import LadeTesting
 import Testing
 
@@ -50,7 +51,7 @@ struct HostDirectoryTests {
 
     @Test("service RE-04 with the reference's settings the host itself stands in when every address is marked")
     func allMarkedReference() {
-        let directory = HostDirectory(["svc.test": ["192.168.0.1"]], marking: .reference)
+        let directory = HostDirectory(["svc.test": ["192.168.0.1"]], marking: .dataLoader)
         directory.mark("192.168.0.1", at: now)
 
         #expect(directory.address(for: "svc.test", at: now) == "svc.test")

@@ -3,6 +3,7 @@
 #else
     import Foundation
 #endif
+import LadeCallbacks
 import LadeCore
 import LadePolicies
 import LadeTesting

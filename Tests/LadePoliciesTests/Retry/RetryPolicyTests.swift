@@ -1,3 +1,4 @@
+import LadeCallbacks
 import LadeCore
 import LadePolicies
 import Testing

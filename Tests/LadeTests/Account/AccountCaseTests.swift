@@ -4,6 +4,7 @@
     import Foundation
 #endif
 import Lade
+import LadeCallbacks
 import LadeTesting
 import Testing
 
@@ -58,13 +59,11 @@ struct AccountCaseTests {
         let account = account(rig)
         let (loader, other) = (account.makeLoader(), account.makeLoader())
         let stranger = Witness(chunks: true)
-        for (loader, witness) in [(loader, witness), (other, stranger)] {
-            loader.delegate = witness
-            loader.delegateExecutor = .anywhere
-        }
+        let delegates = [witness, stranger].map(WitnessedDelegate.init)
+        for (loader, delegate) in zip([loader, other], delegates) { loader.delegate = delegate }
         var request = try rig.request()
         change(&request)
-        loader.perform(request)
+        await loader.perform(request)
         while try await witness.journal.next().last?.isEnding == false {}
         #expect(stranger.reported.isEmpty)
         return witness.reported
@@ -168,9 +167,7 @@ struct AccountCaseTests {
         rig.transport.onAnyRequest().respond(.text("ok"))
         let witness = Witness()
         let loader = rig.service.account(authorisers: [authoriser]).makeLoader()
-        loader.delegate = witness
-        loader.delegateExecutor = .anywhere
-        loader.perform(try rig.request("/a?b=c"))
+        loader.perform(try rig.request("/a?b=c"), witness)
         try await signal.arrivals(atLeast: 1)
 
         #expect(rig.transport.requests.isEmpty)
@@ -244,15 +241,13 @@ struct AccountCaseTests {
         let account = account(rig)
         let (loader, other) = (account.makeLoader(), account.makeLoader())
         let (witness, stranger) = (Witness(newBody: .text("again")), Witness(newBody: .text("not this")))
-        for (loader, witness) in [(loader, witness), (other, stranger)] {
-            loader.delegate = witness
-            loader.delegateExecutor = .anywhere
-        }
+        let delegates = [witness, stranger].map(WitnessedDelegate.init)
+        for (loader, delegate) in zip([loader, other], delegates) { loader.delegate = delegate }
         var request = try rig.request()
         request.method = .put
         request.body = .writer { try await $0(Data("once".utf8)) }
 
-        loader.perform(request)
+        await loader.perform(request)
 
         #expect(try await witness.journal.next(2) == [.askedForBody, .success(200, "ok")])
         #expect(rig.transport.received.map(\.text) == ["once", "again"])

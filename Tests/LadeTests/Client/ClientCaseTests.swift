@@ -5,6 +5,7 @@
 #endif
 import Dispatch
 import Lade
+import LadeCallbacks
 import LadePolicies
 import LadeTesting
 import SharedDoubles

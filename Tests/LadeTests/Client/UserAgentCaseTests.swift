@@ -55,6 +55,22 @@ struct UserAgentCaseTests {
         #expect(UserAgent(application: .init("()"), platform: platform).text.hasPrefix("(x86_64;"))
     }
 
+    @Test("finding SF-14 a request has a user agent, which replaces that of the service")
+    func ofRequest() async throws {
+        let rig = Rig { $0.userAgent = .string("Service/1") }
+        rig.transport.onAnyRequest().respond(.text("ok"))
+        var request = try rig.request()
+        #expect(request.userAgent == nil)
+
+        request.userAgent = .string("Request/2")
+        _ = try await rig.loader.load(request)
+        #expect(request.userAgent == .string("Request/2"))
+        request.userAgent = nil
+        _ = try await rig.loader.load(request)
+
+        #expect(rig.transport.requests.map { $0.headers["User-Agent"] } == ["Request/2", "Service/1"])
+    }
+
     @Test("client D-11 has the version of the release, three numbers")
     func version() {
         let parts = LibraryVersion.number.split(separator: ".").compactMap { Int($0) }

@@ -3,6 +3,7 @@
 #else
     import Foundation
 #endif
+import LadeCallbacks
 import LadeTesting
 import SharedDoubles
 import Testing

@@ -4,6 +4,7 @@
     import Foundation
 #endif
 import Lade
+import LadeCallbacks
 import LadeCore
 import LadePolicies
 import LadeTesting
@@ -102,8 +103,6 @@ struct EverySuspensionPointTests {
                 if isLate { outcome.withLock { $0.violations.append("\(reported) after the end") } }
             }
         }
-        loader.delegate = witness
-        loader.delegateExecutor = .anywhere
         let request = try rig.request("/start")
 
         try await rig.time.runAutomatically(beforeEachStep: { number in
@@ -138,7 +137,7 @@ struct EverySuspensionPointTests {
                 }
                 own = { handle.cancel() }
             case .delegate:
-                let handle = loader.perform(request.streamed)
+                let handle = loader.perform(request.streamed, witness)
                 own = { handle.cancel() }
             }
             cancel.withLock { $0 = cancelling == .own ? own : { loader.cancelAllLoads() } }

@@ -4,6 +4,7 @@
     import Foundation
 #endif
 import Lade
+import LadeCallbacks
 import LadeCore
 import LadePolicies
 import LadeTesting
@@ -69,9 +70,7 @@ struct OnceAtTheEndTests {
             }
             return { handle.cancel() }
         case .delegate:
-            loader.delegate = witness
-            loader.delegateExecutor = .anywhere
-            let handle = loader.perform(request)
+            let handle = loader.perform(request, witness)
             return { handle.cancel() }
         }
     }

@@ -4,6 +4,7 @@
     import Foundation
 #endif
 import Lade
+import LadeCallbacks
 import LadeTesting
 import Testing
 
@@ -86,7 +87,7 @@ struct LoadOutcomeTests: FluentSuite {
 
     @Test("service SW-34 gives a handler a decoded value")
     func decodable() async throws {
-        let outcomes = Journal<LoadOutcome<Show>>()
+        let outcomes = Journal<Outcome<Show, any Error>>()
         try request(rig(.json(#"{"title": "a"}"#))).responseDecodable(Show.self) { outcomes.add($0) }
         #expect(try await outcomes.next().first?.value == Show(title: "a"))
     }
@@ -110,7 +111,7 @@ struct LoadOutcomeTests: FluentSuite {
 
     @Test("service SW-38 gives a handler the JSON")
     func json() async throws {
-        let outcomes = Journal<LoadOutcome<JSONValue>>()
+        let outcomes = Journal<Outcome<JSONValue, any Error>>()
         try request(rig(.json(#"{"a":1}"#))).responseJSON { outcomes.add($0) }
         #expect(try await outcomes.next().first?.value == .object(["a": .integer(1)]))
     }
@@ -174,9 +175,9 @@ struct LoadOutcomeTests: FluentSuite {
 
     /// Publishers: a handler gets one outcome, which is a success.
     private func published<Value>(
-        _ attach: (LoadRequest, @escaping @Sendable (LoadOutcome<Value>) -> Void) -> Void
-    ) async throws -> LoadOutcome<Value> {
-        let outcomes = Journal<LoadOutcome<Value>>()
+        _ attach: (LoadRequest, @escaping @Sendable (Outcome<Value, any Error>) -> Void) -> Void
+    ) async throws -> Outcome<Value, any Error> {
+        let outcomes = Journal<Outcome<Value, any Error>>()
         attach(try request(rig(.json(Self.body))), { outcomes.add($0) })
         let first = try #require(await outcomes.next().first)
         #expect(outcomes.all.count == 1)
@@ -218,7 +219,7 @@ struct LoadOutcomeTests: FluentSuite {
 
     @Test("service SW-50 publishes an error and no value without a body")
     func publishesNoValue() async throws {
-        let outcomes = Journal<LoadOutcome<Data>>()
+        let outcomes = Journal<Outcome<Data, any Error>>()
         try request(rig(.status(204))).responseData { outcomes.add($0) }
         let outcome = try #require(await outcomes.next().first)
         #expect(outcome.value == nil)

@@ -4,6 +4,7 @@
     import Foundation
 #endif
 import Lade
+import LadeCallbacks
 import LadeTesting
 import Testing
 
@@ -46,7 +47,7 @@ struct LoadRequestTests: FluentSuite {
 
     @Test("finding SF-6 gives each handler one cancellation when its loader is released", arguments: [1, 3])
     func cancelledByRelease(count: Int) async throws {
-        let outcomes = Journal<LoadOutcome<Void>>()
+        let outcomes = Journal<Outcome<Void, any Error>>()
         let request: LoadRequest
         do {
             let rig = Rig()
@@ -68,7 +69,7 @@ struct LoadRequestTests: FluentSuite {
     @Test("keeps its loader as long as it is awaited", .timeLimit(.minutes(5)))
     func keepsItsLoader() async throws {
         let answers = Signal()
-        let task: Task<LoadOutcome<Data>, Never>
+        let task: Task<Outcome<Data, any Error>, Never>
         do {
             let rig = Rig()
             rig.transport.onAnyRequest().respond(.text("ok").after(answers))
@@ -84,8 +85,8 @@ struct LoadRequestTests: FluentSuite {
     }
 
     /// How a request that is answered so ended for its handler.
-    private func outcome(_ answer: ScriptedAnswer) async throws -> LoadOutcome<Void> {
-        let outcomes = Journal<LoadOutcome<Void>>()
+    private func outcome(_ answer: ScriptedAnswer) async throws -> Outcome<Void, any Error> {
+        let outcomes = Journal<Outcome<Void, any Error>>()
         try request(rig(answer)).response { outcomes.add($0) }
         return try #require(await outcomes.next().first)
     }
@@ -106,7 +107,7 @@ struct LoadRequestTests: FluentSuite {
     @Test("service SW-05 service D-34 reports a cancellation once")
     func cancelled() async throws {
         let rig = rig(.stalls)
-        let outcomes = Journal<LoadOutcome<Void>>()
+        let outcomes = Journal<Outcome<Void, any Error>>()
         let request = try request(rig).response { outcomes.add($0) }
         request.cancel()
         let all = try await outcomes.next()
@@ -117,7 +118,7 @@ struct LoadRequestTests: FluentSuite {
     @Test("service SW-06 cancels what is in flight, and not what was never sent")
     func cancelActive() async throws {
         let rig = rig(.stalls)
-        let outcomes = Journal<LoadOutcome<Void>>()
+        let outcomes = Journal<Outcome<Void, any Error>>()
         let requests = try ["/a", "/b", "/c"].map { try request(rig, $0) }
         for request in requests[..<2] { request.response { outcomes.add($0) } }
 
@@ -132,7 +133,7 @@ struct LoadRequestTests: FluentSuite {
     @Test("sends nothing after it was cancelled, and notifies a handler of that")
     func cancelledUnsent() async throws {
         let rig = rig(.text("ok"))
-        let outcomes = Journal<LoadOutcome<Void>>()
+        let outcomes = Journal<Outcome<Void, any Error>>()
         let request = try request(rig)
 
         request.cancel()
@@ -303,13 +304,13 @@ struct LoadRequestTests: FluentSuite {
     /// What handlers get for a request that cannot be sent, because its loader is released.
     private func unsent(
         count: Int = 1,
-        _ attach: (LoadRequest, Journal<LoadOutcome<Void>>) -> Void
-    ) async throws -> [LoadOutcome<Void>] {
+        _ attach: (LoadRequest, Journal<Outcome<Void, any Error>>) -> Void
+    ) async throws -> [Outcome<Void, any Error>] {
         let rig = rig(.text("ok"))
         var loader: Loader? = rig.loader.account.makeLoader()
         let request = try #require(loader).request(try rig.request(), on: .anywhere)
         loader = nil
-        let outcomes = Journal<LoadOutcome<Void>>()
+        let outcomes = Journal<Outcome<Void, any Error>>()
         attach(request, outcomes)
         _ = try await outcomes.next(count)
         #expect(rig.transport.requests.isEmpty)
@@ -334,7 +335,7 @@ struct LoadRequestTests: FluentSuite {
         var loader: Loader? = rig.loader.account.makeLoader()
         let request = try #require(loader).request(try rig.request(), on: executor)
         loader = nil
-        let outcomes = Journal<LoadOutcome<Void>>()
+        let outcomes = Journal<Outcome<Void, any Error>>()
 
         request.response { outcomes.add($0) }
         #expect(outcomes.all.isEmpty)
@@ -353,7 +354,7 @@ struct LoadRequestTests: FluentSuite {
     @Test("service SW-19 service D-34 notifies handlers before and after a cancellation of it")
     func aroundCancellation() async throws {
         let rig = rig(.stalls)
-        let outcomes = Journal<LoadOutcome<Void>>()
+        let outcomes = Journal<Outcome<Void, any Error>>()
         let request = try request(rig).response { outcomes.add($0) }
         request.cancel()
         request.response { outcomes.add($0) }
@@ -367,9 +368,9 @@ struct LoadRequestTests: FluentSuite {
         _ answer: ScriptedAnswer,
         before: Int,
         after: Int
-    ) async throws -> (outcomes: [LoadOutcome<Void>], sent: Int) {
+    ) async throws -> (outcomes: [Outcome<Void, any Error>], sent: Int) {
         let rig = rig(answer)
-        let outcomes = Journal<LoadOutcome<Void>>()
+        let outcomes = Journal<Outcome<Void, any Error>>()
         let request = try request(rig)
         for _ in 0..<before { request.response { outcomes.add($0) } }
         _ = try await outcomes.next(before)
@@ -382,7 +383,7 @@ struct LoadRequestTests: FluentSuite {
     func answersTwice() async throws {
         // A cancellation after the end is the only second ending that there can be.
         let rig = rig(.text("ok"))
-        let outcomes = Journal<LoadOutcome<Void>>()
+        let outcomes = Journal<Outcome<Void, any Error>>()
         let request = try request(rig).response { outcomes.add($0) }
         _ = try await outcomes.next()
         request.cancel()

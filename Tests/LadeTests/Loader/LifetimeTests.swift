@@ -4,6 +4,7 @@
     import Foundation
 #endif
 import Lade
+import LadeCallbacks
 import LadeTesting
 import Testing
 
@@ -21,9 +22,7 @@ struct LifetimeTests {
             executed.step()
         }
         var loader: Loader? = rig.loader.account.makeLoader()
-        loader?.delegate = witness
-        loader?.delegateExecutor = executor
-        loader?.perform(try rig.request())
+        loader?.perform(try rig.request(), witness, on: executor)
         loader?.load(try rig.request(), on: executor) { _ in called.withLock { $0 += 1 } }
         _ = try await rig.transport.request(at: 1)
 

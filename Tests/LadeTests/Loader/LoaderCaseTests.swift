@@ -5,6 +5,7 @@
 #endif
 import Dispatch
 import Lade
+import LadeCallbacks
 import LadeTesting
 import SharedDoubles
 import Testing
@@ -118,9 +119,8 @@ struct LoaderCaseTests {
         rig.transport.onAnyRequest().respond(.chunks(["one", "two"]).trailers(["X-Sum": "2"]))
         let listener = Listener()
         rig.loader.delegate = listener
-        rig.loader.delegateExecutor = .anywhere
 
-        rig.loader.perform(try rig.request().streamed)
+        await rig.loader.perform(try rig.request().streamed)
 
         let response = try #require(try await listener.ends.next().first)
         #expect(listener.heads.all == [Data()])
@@ -223,15 +223,15 @@ struct LoaderCaseTests {
         let key = DispatchSpecificKey<Bool>()
         let queue = DispatchQueue(label: "lade.test")
         queue.setSpecific(key: key, value: true)
-        let isThere = Locked(false)
-        let witness = Witness { _, _ in isThere.withLock { $0 = DispatchQueue.getSpecific(key: key) ?? false } }
-        rig.loader.delegate = witness
-        rig.loader.delegateExecutor = .queue(queue)
+        let reports = Journal<Bool>()
 
-        rig.loader.perform(try rig.request())
+        rig.loader.send(try rig.endpoint(), on: .queue(queue)) { _, _ in
+            reports.add(DispatchQueue.getSpecific(key: key) ?? false)
+        } failure: { _, _ in
+            reports.add(false)
+        }
 
-        #expect(try await witness.journal.next() == [.success(200, "ok")])
-        #expect(isThere.withLock { $0 })
+        #expect(try await reports.next() == [true])
     }
 
     @Test("service LO-12 fails a streamed request without consent, and sends nothing")
@@ -251,9 +251,10 @@ struct LoaderCaseTests {
         let rig = Rig()
         let isMain = Locked(false)
         let witness = Witness { _, _ in isMain.withLock { $0 = isOnMainQueue() } }
-        rig.loader.delegate = witness
+        let delegate = WitnessedDelegate(witness)
+        rig.loader.delegate = delegate
 
-        rig.loader.perform(try rig.request().streamed)
+        await rig.loader.perform(try rig.request().streamed)
         let reported = try await witness.journal.next()
 
         #expect(reported == [.failure("call failed: invalidRequest")])
@@ -279,12 +280,10 @@ struct LoaderCaseTests {
         rig.transport.onAnyRequest().respond(answer)
         let witness = Witness(chunks: true)
         let own = Witness(chunks: true)
-        rig.loader.delegate = own
-        rig.loader.delegateExecutor = .anywhere
         let second = rig.loader.account.makeLoader()
-        second.delegate = witness
-        second.delegateExecutor = .anywhere
-        second.perform(isStreamed ? try rig.request().streamed : try rig.request())
+        let delegates = [own, witness].map(WitnessedDelegate.init)
+        for (loader, delegate) in zip([rig.loader, second], delegates) { loader.delegate = delegate }
+        await second.perform(isStreamed ? try rig.request().streamed : try rig.request())
         while try await witness.journal.next().last?.isEnding == false {}
         return (own.reported, witness.reported)
     }
@@ -382,12 +381,10 @@ struct LoaderCaseTests {
         let loader = Service(.still, transport: transport).anonymous.makeLoader()
         let released = Signal()
         let witness = Witness()
-        loader.delegate = witness
-        loader.delegateExecutor = .anywhere
         func perform() async throws {
             var request = try Request("https://svc.example.com/thing")
             request[Sentinel.self] = Sentinel(onRelease: { released.raise() })
-            let load = loader.perform(request)
+            let load = loader.perform(request, witness)
             if end == .cancel {
                 try await begun.wait()
                 load.cancel()

@@ -3,6 +3,7 @@
 #else
     import Foundation
 #endif
+import LadeCallbacks
 import LadePolicies
 import LadeTesting
 import Testing
@@ -95,9 +96,7 @@ struct LoaderPartsTests {
                 ended.add(result.isCancelled)
             }
         case .delegate:
-            loader.delegate = witness
-            loader.delegateExecutor = .anywhere
-            loader.perform(request)
+            loader.perform(request, witness)
         }
         try await started.wait()
 

@@ -1,4 +1,5 @@
 import Foundation
+import LadeCallbacks
 import LadeTesting
 import Testing
 

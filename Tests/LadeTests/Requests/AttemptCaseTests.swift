@@ -4,6 +4,7 @@
     import Foundation
 #endif
 import Lade
+import LadeCallbacks
 import LadePolicies
 import LadeTesting
 import Testing

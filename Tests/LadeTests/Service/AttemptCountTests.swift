@@ -4,6 +4,7 @@
     import Foundation
 #endif
 import Lade
+import LadeCallbacks
 import LadePolicies
 import LadeTesting
 import Testing
@@ -83,7 +84,7 @@ struct AttemptCountTests {
             case .delegate:
                 let listener = Listener()
                 loader.delegate = listener
-                loader.perform(request)
+                await loader.perform(request)
                 return try await listener.errors.next()[0]
             case .download:
                 let path = TemporaryFile.path()

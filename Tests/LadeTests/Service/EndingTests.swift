@@ -3,6 +3,7 @@
 #else
     import Foundation
 #endif
+import LadeCallbacks
 import LadePolicies
 import LadeTesting
 import Testing
@@ -42,9 +43,7 @@ struct EndingTests {
         }
         let gate = Signal()
         rig.transport.onAnyRequest().respond(.chunks(["a", "b", "c"]).after(gate))
-        rig.loader.delegate = witness
-        rig.loader.delegateExecutor = executor
-        let load = rig.loader.perform(try rig.request().streamed)
+        let load = rig.loader.perform(try rig.request().streamed, witness, on: executor)
         handle.withLock { $0 = load }
         gate.raise()
 

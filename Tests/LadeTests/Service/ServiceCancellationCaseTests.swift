@@ -4,6 +4,7 @@
     import Foundation
 #endif
 import Lade
+import LadeCallbacks
 import LadeTesting
 import Testing
 
@@ -24,9 +25,7 @@ struct ServiceCancellationCaseTests {
         }
         let witness = Witness()
         var loader: Loader? = rig.loader.account.makeLoader()
-        loader?.delegate = witness
-        loader?.delegateExecutor = .anywhere
-        loader?.perform(try rig.request())
+        loader?.perform(try rig.request(), witness)
         try await asked.wait()
 
         loader = nil
@@ -43,9 +42,7 @@ struct ServiceCancellationCaseTests {
         do {
             let service = Service(.still, transport: transport)
             let loader = service.anonymous.makeLoader()
-            loader.delegate = witness
-            loader.delegateExecutor = .anywhere
-            loader.perform(try Request("https://svc.example.com/"))
+            loader.perform(try Request("https://svc.example.com/"), witness)
             _ = try await transport.request(at: 0)
             await service.shutDown()
             #expect(try await witness.journal.next() == [.cancelled])

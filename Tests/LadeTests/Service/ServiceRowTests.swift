@@ -4,6 +4,7 @@
     import Foundation
 #endif
 import Lade
+import LadeCallbacks
 import LadeCore
 import LadePolicies
 import LadeTesting
@@ -68,9 +69,7 @@ struct ServiceRowTests {
         func begin() throws -> (Loader, Witness) {
             let witness = Witness { entry, _ in reported.withLock { $0.append(entry) } }
             let loader = account.makeLoader()
-            loader.delegate = witness
-            loader.delegateExecutor = .anywhere
-            loader.perform(try rig.request())
+            loader.perform(try rig.request(), witness)
             loader.load(try rig.request(), on: .anywhere) { _ in reported.withLock { $0.append(.cancelled) } }
             return (loader, witness)
         }
@@ -100,11 +99,9 @@ struct ServiceRowTests {
         change(&settings)
         let loader = rig.service.account(settings).makeLoader()
         let witness = Witness()
-        loader.delegate = witness
-        loader.delegateExecutor = .anywhere
         let request = try rig.request()
         let error = try await rig.time.runToTheEnd {
-            loader.perform(request)
+            loader.perform(request, witness)
             return await failure { () throws(LoadingError) in try await loader.load(request) }
         }
         return (rig, witness.reported, error)
@@ -171,11 +168,9 @@ struct ServiceRowTests {
         let sources = Locked(0)
         let loader = try account(of: rig, sources).makeLoader()
         let witness = Witness()
-        loader.delegate = witness
-        loader.delegateExecutor = .anywhere
         let request = try rig.request()
 
-        try await rig.time.runToTheEnd { _ = loader.perform(request) }
+        try await rig.time.runToTheEnd { _ = loader.perform(request, witness) }
 
         #expect(witness.reported == [.failure("call failed: unacceptableStatus(401)")])
         #expect(rig.transport.requests.map { $0.headers["Authorization"] } == ["Bearer token-1", "Bearer token-2"])
@@ -190,14 +185,12 @@ struct ServiceRowTests {
         let sources = Locked(0)
         let loader = try account(of: rig, sources).makeLoader()
         let witness = Witness()
-        loader.delegate = witness
-        loader.delegateExecutor = .anywhere
         let request = try rig.request()
 
         try await rig.time.runToTheEnd {
-            loader.perform(request)
+            loader.perform(request, witness)
             try await rig.time.sleep(for: .seconds(1))
-            loader.perform(request)
+            loader.perform(request, witness)
         }
 
         #expect(
@@ -323,13 +316,12 @@ struct ServiceRowTests {
         rig.transport.onAnyRequest().respond(answer)
         let (own, other) = (Witness(chunks: true), Witness(chunks: true))
         let second = rig.loader.account.makeLoader()
-        for (loader, witness) in [(rig.loader, own), (second, other)] {
-            loader.delegate = witness
-            loader.delegateExecutor = .anywhere
-        }
+        let delegates = [own, other].map(WitnessedDelegate.init)
+        for (loader, delegate) in zip([rig.loader, second], delegates) { loader.delegate = delegate }
         let request = isStreamed ? try rig.request().streamed : try rig.request()
 
-        try await rig.time.runToTheEnd { _ = second.perform(request) }
+        await second.perform(request)
+        while try await other.journal.next().last?.isEnding == false {}
 
         #expect(own.reported == [])
         #expect(other.reported == expected)

@@ -4,6 +4,7 @@
     import Foundation
 #endif
 import Lade
+import LadeCallbacks
 import LadeTesting
 import Testing
 
@@ -43,13 +44,15 @@ enum Report: Equatable, Sendable {
     }
 }
 
-/// A delegate that records, and treats any report after the end of a load as a failure of the test.
-final class Witness: LoaderDelegate {
+/// Records the reports of performed calls, and treats any report after the end of a load as a failure of the test.
+///
+/// Calls hold it weakly, as they hold a delegate.
+final class Witness: Sendable {
     let journal = Journal<Report>()
     let loads = Locked<[Call.ID]>([])
+    let supportsChunks: Bool
     private let ended = Locked<Set<Call.ID>>([])
-    private let supportsChunks: Bool
-    private let newBody: RequestBody?
+    fileprivate let newBody: RequestBody?
     private let onReport: @Sendable (Report, LoadHandle) -> Void
 
     init(
@@ -64,7 +67,7 @@ final class Witness: LoaderDelegate {
 
     var reported: [Report] { journal.all }
 
-    private func add(_ reported: Report, _ load: LoadHandle) {
+    fileprivate func add(_ reported: Report, _ load: LoadHandle) {
         let isLate = ended.withLock { $0.contains(load.id) || (reported.isEnding && !$0.insert(load.id).inserted) }
         if isLate { Issue.record("\(reported) was reported for \(load.id) after its end") }
         onReport(reported, load)
@@ -72,31 +75,73 @@ final class Witness: LoaderDelegate {
         journal.add(reported)
     }
 
+    fileprivate func add(_ result: Result<Response, LoadingError>, _ load: LoadHandle) {
+        switch result {
+        case .success(let response):
+            add(.success(response.status.code, String(decoding: response.body.bytes ?? Data(), as: UTF8.self)), load)
+        case .failure(let error) where error.isCancellation: add(.cancelled, load)
+        case .failure(let error): add(.failure(EventRecorder.line(for: .callFailed(error))), load)
+        }
+    }
+
+    /// The reports of a call to this witness.
+    fileprivate var reports: CallReports {
+        var reports = CallReports(
+            head: { [weak self] head, load in self?.add(.head(head.status.code), load) },
+            chunk: { [weak self] chunk, _, load in self?.add(.chunk(String(decoding: chunk, as: UTF8.self)), load) },
+            newBody: nil,
+            ending: { [weak self] result, load in self?.add(result, load) }
+        )
+        guard newBody != nil else { return reports }
+        reports.newBody = { [weak self] load in
+            self?.add(.askedForBody, load)
+            return self?.newBody
+        }
+        return reports
+    }
+}
+
+/// A delegate whose notifications a witness records.
+final class WitnessedDelegate: LoaderDelegate {
+    nonisolated let witness: Witness
+
+    nonisolated init(_ witness: Witness) {
+        self.witness = witness
+    }
+
     func loader(_ loader: Loader, didLoad response: Response, for load: LoadHandle) {
-        add(.success(response.status.code, String(decoding: response.body.bytes ?? Data(), as: UTF8.self)), load)
+        witness.add(.success(response), load)
     }
 
     func loader(_ loader: Loader, didFailWith error: LoadingError, for load: LoadHandle) {
-        add(.failure(EventRecorder.line(for: .callFailed(error))), load)
+        witness.add(.failure(error), load)
     }
 
-    func loader(_ loader: Loader, didCancel load: LoadHandle) { add(.cancelled, load) }
+    func loader(_ loader: Loader, didCancel load: LoadHandle) { witness.add(.cancelled, load) }
 
-    func loaderSupportsChunks(_ loader: Loader) -> Bool { supportsChunks }
+    func loaderSupportsChunks(_ loader: Loader) -> Bool { witness.supportsChunks }
 
     func loader(_ loader: Loader, didReceiveHead response: Response, for load: LoadHandle) {
-        add(.head(response.status.code), load)
+        witness.add(.head(response.status.code), load)
     }
 
     func loader(_ loader: Loader, didReceive chunk: Data, of response: Response, for load: LoadHandle) {
-        add(.chunk(String(decoding: chunk, as: UTF8.self)), load)
+        witness.add(.chunk(String(decoding: chunk, as: UTF8.self)), load)
     }
 
-    func loaderReopensBodies(_ loader: Loader) -> Bool { newBody != nil }
+    func loaderReopensBodies(_ loader: Loader) -> Bool { witness.newBody != nil }
 
     func loader(_ loader: Loader, needsBodyFor load: LoadHandle) async -> RequestBody? {
-        add(.askedForBody, load)
-        return newBody
+        witness.add(.askedForBody, load)
+        return witness.newBody
+    }
+}
+
+extension Loader {
+    /// Performs a request as `perform(_:)` does, and reports to a witness, in the call's own task by default.
+    @discardableResult
+    func perform(_ request: Request, _ witness: Witness, on executor: CompletionExecutor = .anywhere) -> LoadHandle {
+        perform(request, on: executor, acceptsChunks: witness.supportsChunks, witness.reports)
     }
 }
 
@@ -140,11 +185,9 @@ extension Request {
 }
 
 extension Rig {
-    /// Performs a request with a witness as the delegate, notified in the call's own task.
+    /// Performs a request, and reports to a witness in the call's own task.
     func perform(_ request: Request, _ witness: Witness) -> LoadHandle {
-        loader.delegate = witness
-        loader.delegateExecutor = .anywhere
-        return loader.perform(request)
+        loader.perform(request, witness)
     }
 
     /// Performs a request without an answer, and returns when it has reached the server.

@@ -1,0 +1,2 @@
+// Callbacks need the types of Lade.
+@_exported public import Lade
