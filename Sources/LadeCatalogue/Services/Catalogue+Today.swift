@@ -300,7 +300,7 @@ extension Catalogue {
     // MARK: - Search
 
     /// The shows that match a query.
-    public func showSearch(_ unit: BusinessUnit? = nil, matching query: String, mediaType: MediaType = .none)
+    public func showSearch(_ unit: BusinessUnit? = nil, matching query: String, mediaType: CatalogueMediaType = .none)
         throws(CatalogueError) -> PagedEndpoint<Listing<ShowSearchHit>>
     {
         try pages("showSearch", unit, present(["q": checkedQuery(query), "mediaType": mediaType.item]))

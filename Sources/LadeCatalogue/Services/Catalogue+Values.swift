@@ -106,7 +106,7 @@ extension Catalogue {
     }
 }
 
-extension MediaType {
+extension CatalogueMediaType {
     /// The value of the query item; nil for `none`.
     var item: String? { self == .none ? nil : rawValue.lowercased() }
 }

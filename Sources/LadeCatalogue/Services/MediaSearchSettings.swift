@@ -41,7 +41,7 @@ public struct MediaSearchSettings: Sendable, Hashable {
     /// The topics that medias belong to; any by default.
     public var topicURNs: Set<String> = []
     /// The media type; `none` by default, for any.
-    public var mediaType = MediaType.none
+    public var mediaType = CatalogueMediaType.none
     /// Whether results must have subtitles.
     public var subtitlesAvailable = false
     /// Whether results must have a download.
