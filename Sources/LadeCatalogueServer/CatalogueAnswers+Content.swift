@@ -34,11 +34,11 @@ extension CatalogueAnswers {
     }
 
     func topicPage(_ asked: CatalogueAsked) throws(CatalogueRefusal) -> ServerResponse {
-        guard let urn = CatalogueURN(asked.values[0]), case .topic(let topic) = urn.subject else {
+        guard let urn = StockURN(asked.values[0]), case .topic(let topic) = urn.subject else {
             throw .notFound("There is no such topic.")
         }
         let more = ",\"topicUrn\":\"\(asked.values[0].jsonEscaped)\""
-        return contentPage("topic-\(topic)", "TOPIC_PAGE", CatalogueWords.themes[topic], asked, more)
+        return contentPage("topic-\(topic)", "TOPIC_PAGE", StockWords.themes[topic], asked, more)
     }
 
     func showPage(_ asked: CatalogueAsked) throws(CatalogueRefusal) -> ServerResponse {
@@ -56,8 +56,8 @@ extension CatalogueAnswers {
         if uid.hasPrefix("landing-"), Self.products.contains(String(uid.dropFirst(8))) {
             return contentPage(uid, "LANDING_PAGE", "Accueil", asked)
         }
-        if uid.hasPrefix("topic-"), let topic = Int(uid.dropFirst(6)), CatalogueWords.themes.indices.contains(topic) {
-            return contentPage(uid, "TOPIC_PAGE", CatalogueWords.themes[topic], asked)
+        if uid.hasPrefix("topic-"), let topic = Int(uid.dropFirst(6)), StockWords.themes.indices.contains(topic) {
+            return contentPage(uid, "TOPIC_PAGE", StockWords.themes[topic], asked)
         }
         if uid.hasPrefix("show-") {
             let show = try item(String(uid.dropFirst(5)), CatalogueKind.shows)

@@ -65,10 +65,10 @@ extension CatalogueAnswers {
     func topics(_ asked: CatalogueAsked, _ transmission: String) -> ServerResponse {
         .list(
             "topicList",
-            CatalogueWords.themes.indices.map { index in
-                let topic = stock.topic(index, asked.unit, transmission, CatalogueWords.themes[index])
+            StockWords.themes.indices.map { index in
+                let topic = stock.topic(index, asked.unit, transmission, StockWords.themes[index])
                 guard index % 2 == 0 else { return Data(topic.utf8) }
-                let title = "\(CatalogueWords.themes[index]) d'ici"
+                let title = "\(StockWords.themes[index]) d'ici"
                 let subtopic = stock.topic(70 + index, asked.unit, transmission, title)
                 return Data("\(topic.dropLast()),\"subTopicList\":[\(subtopic)]}".utf8)
             }
@@ -127,7 +127,7 @@ extension CatalogueAnswers {
         let day = CatalogueDay(number: dayNumber)
         let clock = hour - dayNumber * 24
         let end = clock == 23 ? CatalogueDay(number: dayNumber + 1).at(0) : day.at(clock + 1)
-        let title = "\(random.pick(CatalogueWords.kinds)) : \(random.pick(CatalogueWords.places))"
+        let title = "\(random.pick(StockWords.kinds)) : \(random.pick(StockWords.places))"
         let times = #""title":"\#(title)","startTime":"\#(day.at(clock))","endTime":"\#(end)""#
         guard !isReduced else { return "{\(times)}" }
         let count = max(1, stock.count(.video))
@@ -137,7 +137,7 @@ extension CatalogueAnswers {
             "imageUrl":"https://img.example.org/fallback.svg","imageIsFallbackUrl":true}
             """
         return """
-            {\(times),"subtitle":"\(random.pick(CatalogueWords.times))","lead":"En direct",\
+            {\(times),"subtitle":"\(random.pick(StockWords.times))","lead":"En direct",\
             "imageUrl":"https://img.example.org/p\(hour).jpg","imageIsFallbackUrl":false,\
             "url":"https://example.org/p\(hour)","mediaUrn":"\(media.urn(unit))","genre":"Magazine",\
             "seasonNumber":\(random.next(below: 9) + 1),"episodeNumber":\(random.next(below: 20) + 1),\
@@ -151,7 +151,7 @@ extension CatalogueAnswers {
 
     private func song(_ index: Int, _ channel: Int) -> Data {
         var random = SeededBits(stock.seed ^ 0x50_4E47 ^ UInt64(index * 4 + channel))
-        let place = random.pick(CatalogueWords.places)
+        let place = random.pick(StockWords.places)
         let minute = 1200 - index * 5
         return Data(
             """

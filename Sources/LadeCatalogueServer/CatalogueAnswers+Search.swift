@@ -33,7 +33,7 @@ extension CatalogueAnswers {
         var lead = "\"total\":\(found.count),"
         if asked["includeAggregations"] != "false" { lead += "\"aggregations\":\(aggregations(found, asked.unit))," }
         if asked["includeSuggestions"] == "true", let query = asked["q"] {
-            let words = CatalogueWords.kinds.filter { $0.lowercased().hasPrefix(query.lowercased()) }
+            let words = StockWords.kinds.filter { $0.lowercased().hasPrefix(query.lowercased()) }
             let list = words.map { #"{"text":"\#($0.lowercased())","exactMatchTotal":\#(found.count)}"# }
             lead += "\"suggestionList\":[\(list.joined(separator: ","))],"
         }
@@ -93,7 +93,7 @@ extension CatalogueAnswers {
             #"{"urn":"\#(show.urn(unit))","title":"\#(stock.showTitle(show))","count":\#(count)}"#
         }
         let topicList = topics.sorted { $0.key < $1.key }.map { topic, count in
-            let title = CatalogueWords.themes[topic]
+            let title = StockWords.themes[topic]
             return #"{"urn":"urn:\#(unit):topic:tv:\#(topic)","title":"\#(title)","count":\#(count)}"#
         }
         let dateList = dates.sorted { $0.key > $1.key }.prefix(10).map { #"{"date":"\#($0.text)","count":\#($1)}"# }
@@ -125,14 +125,14 @@ private struct SearchFilter {
         if asked["showUrns"] != nil {
             shows = Set(
                 asked.list("showUrns").compactMap { text -> CatalogueItem? in
-                    if case .item(let show) = CatalogueURN(text)?.subject { show } else { nil }
+                    if case .item(let show) = StockURN(text)?.subject { show } else { nil }
                 }
             )
         }
         if asked["topicUrns"] != nil {
             topics = Set(
                 asked.list("topicUrns").compactMap { text -> Int? in
-                    if case .topic(let topic) = CatalogueURN(text)?.subject { topic } else { nil }
+                    if case .topic(let topic) = StockURN(text)?.subject { topic } else { nil }
                 }
             )
         }

@@ -46,7 +46,7 @@ final class CatalogueAnswers: Sendable {
 
     /// The media with a URN.
     func mediaOf(_ urn: String) throws(CatalogueRefusal) -> (unit: String, item: CatalogueItem) {
-        guard let urn = CatalogueURN(urn), case .item(let item) = urn.subject, item.kind.transmission == nil,
+        guard let urn = StockURN(urn), case .item(let item) = urn.subject, item.kind.transmission == nil,
             stock.has(item)
         else { throw .badRequest("That is the URN of no media.") }
         return (urn.unit, item)
@@ -54,7 +54,7 @@ final class CatalogueAnswers: Sendable {
 
     /// The show with a URN.
     func showOf(_ urn: String) throws(CatalogueRefusal) -> (unit: String, item: CatalogueItem) {
-        guard let urn = CatalogueURN(urn), case .item(let item) = urn.subject, item.kind.transmission != nil,
+        guard let urn = StockURN(urn), case .item(let item) = urn.subject, item.kind.transmission != nil,
             stock.has(item)
         else { throw .badRequest("That is the URN of no show.") }
         return (urn.unit, item)
@@ -155,7 +155,7 @@ final class CatalogueAnswers: Sendable {
     func tagged(_ kind: CatalogueKind, _ asked: CatalogueAsked) throws(CatalogueRefusal) -> ServerResponse {
         let includes = asked.list("includes")
         let excludes = asked.list("excludes")
-        let tags = CatalogueWords.tags
+        let tags = StockWords.tags
         let wanted = tags.indices.filter { index in
             (includes.isEmpty || includes.contains(tags[index])) && !excludes.contains(tags[index])
         }
@@ -178,7 +178,7 @@ final class CatalogueAnswers: Sendable {
         case "clip,segment": kind = .clip
         default: throw .badRequest("types is episode or clip,segment.")
         }
-        let shows = urns.compactMap { CatalogueURN($0) }
+        let shows = urns.compactMap { StockURN($0) }
         guard let unit = shows.first?.unit else { return try page(.only([]), asked) }
         var items: [CatalogueItem] = []
         for urn in shows {
@@ -223,7 +223,7 @@ final class CatalogueAnswers: Sendable {
         guard urns.count <= 50 else { throw .badRequest("At most 50 URNs can be asked for.") }
         var found: [Data] = []
         for text in urns {
-            guard let urn = CatalogueURN(text), case .item(let item) = urn.subject, isWanted(item), stock.has(item)
+            guard let urn = StockURN(text), case .item(let item) = urn.subject, isWanted(item), stock.has(item)
             else { continue }
             found.append(stock.json(item, urn.unit))
         }

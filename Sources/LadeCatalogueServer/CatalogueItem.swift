@@ -83,7 +83,7 @@ struct CatalogueItem: Hashable {
 }
 
 /// The components of a URN.
-struct CatalogueURN {
+struct StockURN {
     /// What the URN identifies.
     enum Subject {
         case item(CatalogueItem)

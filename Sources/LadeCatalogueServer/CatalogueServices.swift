@@ -257,7 +257,7 @@ enum CatalogueServices {
             try answers.mediasOfShows(asked)
         },
         Row("mediaList/latestByModuleConfigUrn/*", nil) { answers, asked throws(CatalogueRefusal) in
-            guard let urn = CatalogueURN(asked.values[0]), case .module = urn.subject else {
+            guard let urn = StockURN(asked.values[0]), case .module = urn.subject else {
                 throw .badRequest("That is the URN of no module.")
             }
             return try answers.page(.first(60, .clip), asked, unit: urn.unit)
@@ -354,7 +354,7 @@ enum CatalogueServices {
 
     private static let ofTopicURN: Row.Answer = { answers, asked throws(CatalogueRefusal) in
         // An unknown topic has no medias, which is not an error.
-        guard let urn = CatalogueURN(asked.values[0]), case .topic(let topic) = urn.subject else {
+        guard let urn = StockURN(asked.values[0]), case .topic(let topic) = urn.subject else {
             return try answers.page(.only([]), asked)
         }
         return try answers.page(answers.stock.list(.video, topic, every: 8), asked, unit: urn.unit)

@@ -78,9 +78,9 @@ final class CatalogueStock: Sendable {
         let salt = UInt64(CatalogueKind.allCases.firstIndex(of: item.kind) ?? 0)
         var bits = SeededBits(seed ^ (salt << 48) ^ UInt64(item.index) &* 0x9E37_79B9_7F4A_7C15)
         return Facts(
-            kind: bits.pick(CatalogueWords.kinds),
-            place: bits.pick(CatalogueWords.places),
-            time: bits.pick(CatalogueWords.times),
+            kind: bits.pick(StockWords.kinds),
+            place: bits.pick(StockWords.places),
+            time: bits.pick(StockWords.times),
             minutes: bits.next(below: 85) + 5,
             day: CatalogueDay(number: CatalogueDay.newest.number - item.index / perDay(item.kind) % 3650),
             show: show(of: item),
@@ -90,7 +90,7 @@ final class CatalogueStock: Sendable {
     }
 
     func showTitle(_ show: CatalogueItem) -> String {
-        "\(CatalogueWords.themes[show.index % CatalogueWords.themes.count]) \(show.index + 1)"
+        "\(StockWords.themes[show.index % StockWords.themes.count]) \(show.index + 1)"
     }
 
     // MARK: - Making
@@ -100,8 +100,8 @@ final class CatalogueStock: Sendable {
         let uid = item.uid
         let vendor = unit.uppercased()
         let transmission = item.kind.transmission ?? "tv"
-        let theme = CatalogueWords.themes[item.index % CatalogueWords.themes.count]
-        let place = random.pick(CatalogueWords.places)
+        let theme = StockWords.themes[item.index % StockWords.themes.count]
+        let place = random.pick(StockWords.places)
         let channel = item.kind == .radioShow ? "radio" : "chan"
         return Data(
             """
@@ -159,13 +159,13 @@ final class CatalogueStock: Sendable {
         return """
             "id":"\(uid)","urn":"\(item.urn(unit))","vendor":"\(unit.uppercased())",\
             "mediaType":"\(item.kind.mediaWord.uppercased())",\
-            "title":"\(facts.title)","lead":"\(facts.kind) par \(random.pick(CatalogueWords.places))",\
+            "title":"\(facts.title)","lead":"\(facts.kind) par \(random.pick(StockWords.places))",\
             "description":"\(facts.minutes) minutes \\u2014 \(facts.place).",\
             "imageUrl":"https://img.example.org/\(uid).image/16x9","imageTitle":"\(facts.place)",\
             "imageFocalPoint":{"percentageX":\(random.next(below: 101)),"percentageY":\(random.next(below: 101))},\
             "type":"\(type)","date":"\(facts.day.at(19, 30))","duration":\(duration),\
             "validFrom":"\(facts.day.at(20, 30))","playableAbroad":\(random.next(below: 2) == 0),\
-            "presentation":"DEFAULT","youthProtectionColor":"\(random.pick(CatalogueWords.colours))",\
+            "presentation":"DEFAULT","youthProtectionColor":"\(random.pick(StockWords.colours))",\
             "podcastHdUrl":"https://media.example.org/\(uid)-hd.mp4",\
             "socialCountList":[{"key":"srgView","value":\(random.next(below: 90_000))},\
             {"key":"srgLike","value":\(random.next(below: 900))}]\(channel)

@@ -53,7 +53,7 @@ public final class LocalCatalogue: Sendable {
     /// The contents and behaviour of a catalogue.
     public struct Options: Sendable {
         /// The address to listen on; a free port of 127.0.0.1 by default.
-        public var endpoint = LoopbackServer.Endpoint.ipv4()
+        public var address = LoopbackServer.Address.ipv4()
         /// The seed for all contents; 1 by default.
         public var seed: UInt64 = 1
         /// The number of shows; 240 by default.
@@ -113,7 +113,7 @@ public final class LocalCatalogue: Sendable {
         let desk = CatalogueDesk(options)
         self.desk = desk
         var listening = LoopbackServer.Options()
-        listening.endpoint = options.endpoint
+        listening.address = options.address
         // The catalogue runs for hours, so the server records no requests.
         listening.keptRequests = 0
         listening.keptConnections = 0

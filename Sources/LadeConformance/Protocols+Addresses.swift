@@ -11,7 +11,7 @@ extension TransportConformance {
     static let unixSocket = ConformanceCase("TR-58", "speaks over a Unix-domain socket") { context in
         var options = LoopbackServer.Options()
         let path = FileManager.default.temporaryDirectory.appending(path: "lade-\(context.token())").path
-        options.endpoint = .unixSocket(path: path)
+        options.address = .unixSocket(path: path)
         let server = try LoopbackServer(options) { .text("\($0["Host"] ?? "") \($0.target) \($0.text)") }
         let transport = try context.transport()
         let request = try server.request(.post, "/x", body: .text("body"))
@@ -66,7 +66,7 @@ extension TransportConformance {
     static let ipv6 = ConformanceCase("TR-60", "speaks over IPv6 and is not delayed by an unreachable address family") {
         context in
         var options = LoopbackServer.Options()
-        options.endpoint = .ipv6()
+        options.address = .ipv6()
         guard let server = try? LoopbackServer(options, handler: { .text($0["Host"] ?? "") }) else {
             throw ConformanceSkip("needs ::1")
         }

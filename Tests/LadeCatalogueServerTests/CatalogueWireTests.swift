@@ -19,8 +19,8 @@ struct WireCall: Sendable, CustomTestStringConvertible {
     let service: CatalogueService
     private let perform: Call
 
-    init(service: CatalogueService, _ perform: @escaping Call) {
-        self.service = service
+    init(_ name: String, _ perform: @escaping Call) {
+        service = CatalogueService.named(name)!
         self.perform = perform
     }
 
@@ -37,10 +37,10 @@ struct WireCall: Sendable, CustomTestStringConvertible {
 
     /// A service that gives an object.
     static func one<Value>(
-        _ service: CatalogueService,
+        _ name: String,
         _ make: @escaping @Sendable (Catalogue, BusinessUnit) throws -> Endpoint<Value>
     ) -> WireCall {
-        WireCall(service: service) { loader, catalogue, unit, _ in
+        WireCall(name) { loader, catalogue, unit, _ in
             _ = try await loader.load(try make(catalogue, unit))
             return 1
         }
@@ -48,20 +48,20 @@ struct WireCall: Sendable, CustomTestStringConvertible {
 
     /// A service that gives a list.
     static func list<Item>(
-        _ service: CatalogueService,
+        _ name: String,
         _ make: @escaping @Sendable (Catalogue, BusinessUnit) throws -> Endpoint<[Item]>
     ) -> WireCall {
-        WireCall(service: service) { loader, catalogue, unit, _ in
+        WireCall(name) { loader, catalogue, unit, _ in
             try await loader.load(try make(catalogue, unit)).count
         }
     }
 
     /// A service that gives pages of a list.
     static func pages<Item>(
-        _ service: CatalogueService,
+        _ name: String,
         _ make: @escaping @Sendable (Catalogue, BusinessUnit) throws -> PagedEndpoint<Listing<Item>>
     ) -> WireCall {
-        WireCall(service: service) { loader, catalogue, unit, pages in
+        WireCall(name) { loader, catalogue, unit, pages in
             var count = 0
             let list = try make(catalogue, unit)
             for try await page in loader.pages(of: list, size: pages.size, pageLimit: pages.limit) {
@@ -73,10 +73,10 @@ struct WireCall: Sendable, CustomTestStringConvertible {
 
     /// A service that gives pages of an object.
     static func objects<Object>(
-        _ service: CatalogueService,
+        _ name: String,
         _ make: @escaping @Sendable (Catalogue, BusinessUnit) throws -> PagedEndpoint<PagedObject<Object>>
     ) -> WireCall {
-        WireCall(service: service) { loader, catalogue, unit, pages in
+        WireCall(name) { loader, catalogue, unit, pages in
             var count = 0
             let list = try make(catalogue, unit)
             for try await _ in loader.pages(of: list, size: pages.size, pageLimit: pages.limit) { count += 1 }
@@ -88,135 +88,136 @@ struct WireCall: Sendable, CustomTestStringConvertible {
     private static let urn = "urn:rts:video:100001"
 
     static let today: [WireCall] = [
-        .list(.tvChannels) { try $0.tvChannels($1) },
-        .one(.tvChannel) { try $0.tvChannel($1, uid: "chan1") },
-        .objects(.tvLatestPrograms) { try $0.tvLatestPrograms($1, uid: "chan1") },
-        .list(.tvPrograms) { try $0.tvPrograms($1) },
-        .list(.tvThirdPartyPrograms) { try $0.tvThirdPartyPrograms($1, day: day) },
-        .list(.tvLivestreams) { try $0.tvLivestreams($1) },
-        .pages(.tvScheduledLivestreams) { try $0.tvScheduledLivestreams($1, eventType: .news) },
-        .pages(.tvEditorialMedias) { try $0.tvEditorialMedias($1) },
-        .list(.tvHeroStageMedias) { try $0.tvHeroStageMedias($1) },
-        .pages(.tvLatestMedias) { try $0.tvLatestMedias($1) },
-        .pages(.tvMostPopularMedias) { try $0.tvMostPopularMedias($1) },
-        .pages(.tvSoonExpiringMedias) { try $0.tvSoonExpiringMedias($1) },
-        .list(.tvTrendingMedias) { try $0.tvTrendingMedias($1, limit: 20) },
-        .pages(.tvLatestEpisodes) { try $0.tvLatestEpisodes($1) },
-        .pages(.tvLatestWebFirstEpisodes) { try $0.tvLatestWebFirstEpisodes($1) },
-        .pages(.tvEpisodes) { try $0.tvEpisodes($1, day: day) },
-        .list(.tvTopics) { try $0.tvTopics($1) },
-        .pages(.tvShows) { try $0.tvShows($1) },
-        .pages(.tvShowSearch) { try $0.tvShowSearch($1, matching: "nature") },
-        .pages(.tvMostPopularShows) { try $0.tvMostPopularShows($1, topicUid: "2") },
-        .list(.radioChannels) { try $0.radioChannels($1) },
-        .one(.radioChannel) { try $0.radioChannel($1, uid: "radio1") },
-        .objects(.radioLatestPrograms) { try $0.radioLatestPrograms($1, uid: "radio1") },
-        .list(.radioLivestreams) { try $0.radioLivestreams($1, channelUid: "radio1") },
-        .list(.radioLivestreamsOfProviders) { try $0.radioLivestreamsOfProviders($1, of: .all) },
-        .pages(.radioLatestMedias) { try $0.radioLatestMedias($1, channelUid: "radio1") },
-        .pages(.radioMostPopularMedias) { try $0.radioMostPopularMedias($1, channelUid: "radio1") },
-        .pages(.radioLatestEpisodes) { try $0.radioLatestEpisodes($1, channelUid: "radio1") },
-        .pages(.radioEpisodes) { try $0.radioEpisodes($1, day: day, channelUid: "radio1") },
-        .pages(.radioLatestVideos) { try $0.radioLatestVideos($1, channelUid: "radio1") },
-        .list(.radioTopics) { try $0.radioTopics($1) },
-        .pages(.radioShows) { try $0.radioShows($1, channelUid: "radio1") },
-        .pages(.allRadioShows) { try $0.allRadioShows($1) },
-        .pages(.radioShowSearch) { try $0.radioShowSearch($1, matching: "sport") },
-        .pages(.radioSongs) { try $0.radioSongs($1, channelUid: "radio1") },
-        .one(.radioCurrentSong) { try $0.radioCurrentSong($1, channelUid: "radio1") },
-        .pages(.liveCenterVideos) { try $0.liveCenterVideos($1) },
-        .pages(.mediaSearch) { try $0.mediaSearch($1, matching: "promenade") },
-        .pages(.mediaSearchWithSettings) { try $0.mediaSearch($1, matching: "lac", settings: MediaSearchSettings()) },
-        .pages(.showSearch) { try $0.showSearch($1, matching: "science") },
-        .list(.tvMostSearchedShows) { try $0.tvMostSearchedShows($1) },
-        .list(.radioMostSearchedShows) { try $0.radioMostSearchedShows($1) },
-        .list(.mostSearchedShows) { try $0.mostSearchedShows($1) },
-        .pages(.videosWithTags) { try $0.videosWithTags($1, ["eau"], excluding: ["neige"]) },
-        .pages(.videosWithTagsExcludingFullLength) { try $0.videosWithTags($1, ["eau"], excludesFullLength: true) },
-        .pages(.recommendedMedias) { catalogue, _ in try catalogue.recommendedMedias(urn: urn) },
-        .pages(.recommendedMediasForUser) { catalogue, _ in
+        .list("tvChannels") { try $0.tvChannels($1) },
+        .one("tvChannel") { try $0.tvChannel($1, uid: "chan1") },
+        .objects("tvLatestPrograms") { try $0.tvLatestPrograms($1, uid: "chan1") },
+        .list("tvPrograms") { try $0.tvPrograms($1) },
+        .list("tvThirdPartyPrograms") { try $0.tvThirdPartyPrograms($1, day: day) },
+        .list("tvLivestreams") { try $0.tvLivestreams($1) },
+        .pages("tvScheduledLivestreams") { try $0.tvScheduledLivestreams($1, eventType: .news) },
+        .pages("tvEditorialMedias") { try $0.tvEditorialMedias($1) },
+        .list("tvHeroStageMedias") { try $0.tvHeroStageMedias($1) },
+        .pages("tvLatestMedias") { try $0.tvLatestMedias($1) },
+        .pages("tvMostPopularMedias") { try $0.tvMostPopularMedias($1) },
+        .pages("tvSoonExpiringMedias") { try $0.tvSoonExpiringMedias($1) },
+        .list("tvTrendingMedias") { try $0.tvTrendingMedias($1, limit: 20) },
+        .pages("tvLatestEpisodes") { try $0.tvLatestEpisodes($1) },
+        .pages("tvLatestWebFirstEpisodes") { try $0.tvLatestWebFirstEpisodes($1) },
+        .pages("tvEpisodes") { try $0.tvEpisodes($1, day: day) },
+        .list("tvTopics") { try $0.tvTopics($1) },
+        .pages("tvShows") { try $0.tvShows($1) },
+        .pages("tvShowSearch") { try $0.tvShowSearch($1, matching: "nature") },
+        .pages("tvMostPopularShows") { try $0.tvMostPopularShows($1, topicUid: "2") },
+        .list("radioChannels") { try $0.radioChannels($1) },
+        .one("radioChannel") { try $0.radioChannel($1, uid: "radio1") },
+        .objects("radioLatestPrograms") { try $0.radioLatestPrograms($1, uid: "radio1") },
+        .list("radioLivestreams") { try $0.radioLivestreams($1, channelUid: "radio1") },
+        .list("radioLivestreamsOfProviders") { try $0.radioLivestreamsOfProviders($1, of: .all) },
+        .pages("radioLatestMedias") { try $0.radioLatestMedias($1, channelUid: "radio1") },
+        .pages("radioMostPopularMedias") { try $0.radioMostPopularMedias($1, channelUid: "radio1") },
+        .pages("radioLatestEpisodes") { try $0.radioLatestEpisodes($1, channelUid: "radio1") },
+        .pages("radioEpisodes") { try $0.radioEpisodes($1, day: day, channelUid: "radio1") },
+        .pages("radioLatestVideos") { try $0.radioLatestVideos($1, channelUid: "radio1") },
+        .list("radioTopics") { try $0.radioTopics($1) },
+        .pages("radioShows") { try $0.radioShows($1, channelUid: "radio1") },
+        .pages("allRadioShows") { try $0.allRadioShows($1) },
+        .pages("radioShowSearch") { try $0.radioShowSearch($1, matching: "sport") },
+        .pages("radioSongs") { try $0.radioSongs($1, channelUid: "radio1") },
+        .one("radioCurrentSong") { try $0.radioCurrentSong($1, channelUid: "radio1") },
+        .pages("liveCenterVideos") { try $0.liveCenterVideos($1) },
+        .pages("mediaSearch") { try $0.mediaSearch($1, matching: "promenade") },
+        .pages("mediaSearchWithSettings") { try $0.mediaSearch($1, matching: "lac", settings: MediaSearchSettings()) },
+        .pages("showSearch") { try $0.showSearch($1, matching: "science") },
+        .list("tvMostSearchedShows") { try $0.tvMostSearchedShows($1) },
+        .list("radioMostSearchedShows") { try $0.radioMostSearchedShows($1) },
+        .list("mostSearchedShows") { try $0.mostSearchedShows($1) },
+        .pages("videosWithTags") { try $0.videosWithTags($1, ["eau"], excluding: ["neige"]) },
+        .pages("videosWithTagsExcludingFullLength") { try $0.videosWithTags($1, ["eau"], excludesFullLength: true) },
+        .pages("recommendedMedias") { catalogue, _ in try catalogue.recommendedMedias(urn: urn) },
+        .pages("recommendedMediasForUser") { catalogue, _ in
             try catalogue.recommendedMediasForUser(urn: urn, userId: "me")
         },
-        .list(.modules) { try $0.modules($1) },
-        .one(.increaseSocialCount) { catalogue, _ in
+        .list("modules") { try $0.modules($1) },
+        .one("increaseSocialCount") { catalogue, _ in
             try catalogue.increaseSocialCount(.whatsApp, urn: urn, event: "event-1")
         },
-        .one(.increaseSearchResultsViewCount) { catalogue, _ in
+        .one("increaseSearchResultsViewCount") { catalogue, _ in
             try catalogue.increaseSearchResultsViewCount(showURN: "urn:rts:show:tv:sh1000")
         },
-        .one(.page) { try $0.page($1, uid: "page1", isPublished: false) },
-        .one(.landingPage) { try $0.landingPage($1, product: .playVideo) },
-        .one(.topicPage) { try $0.topicPage($1, topicURN: "urn:rts:topic:tv:1") },
-        .one(.showPage) { try $0.showPage($1, showURN: "urn:rts:show:tv:sh1000", product: .playVideo) },
-        .one(.section) { try $0.section($1, uid: "sec0") },
-        .pages(.sectionMedias) { try $0.sectionMedias($1, uid: "sec0") },
-        .pages(.sectionShows) { try $0.sectionShows($1, uid: "sec1") },
-        .objects(.sectionShowAndMedias) { try $0.sectionShowAndMedias($1, uid: "sec2") },
-        .one(.media) { catalogue, _ in try catalogue.media(urn: urn) },
-        .pages(.medias) { catalogue, _ in
+        .one("page") { try $0.page($1, uid: "page1", isPublished: false) },
+        .one("landingPage") { try $0.landingPage($1, product: .playVideo) },
+        .one("topicPage") { try $0.topicPage($1, topicURN: "urn:rts:topic:tv:1") },
+        .one("showPage") { try $0.showPage($1, showURN: "urn:rts:show:tv:sh1000", product: .playVideo) },
+        .one("section") { try $0.section($1, uid: "sec0") },
+        .pages("sectionMedias") { try $0.sectionMedias($1, uid: "sec0") },
+        .pages("sectionShows") { try $0.sectionShows($1, uid: "sec1") },
+        .objects("sectionShowAndMedias") { try $0.sectionShowAndMedias($1, uid: "sec2") },
+        .one("media") { catalogue, _ in try catalogue.media(urn: urn) },
+        .pages("medias") { catalogue, _ in
             try catalogue.medias(urns: (0..<13).map { "urn:srf:video:\(100_000 + $0)" })
         },
-        .pages(.topicLatestMedias) { catalogue, _ in try catalogue.topicLatestMedias(topicURN: "urn:rsi:topic:tv:3") },
-        .pages(.topicMostPopularMedias) { catalogue, _ in
+        .pages("topicLatestMedias") { catalogue, _ in try catalogue.topicLatestMedias(topicURN: "urn:rsi:topic:tv:3") },
+        .pages("topicMostPopularMedias") { catalogue, _ in
             try catalogue.topicMostPopularMedias(topicURN: "urn:rsi:topic:tv:3")
         },
-        .one(.mediaComposition) { catalogue, _ in try catalogue.mediaComposition(urn: urn) },
-        .one(.show) { catalogue, _ in try catalogue.show(urn: "urn:rts:show:radio:rs1001") },
-        .pages(.shows) { catalogue, _ in
+        .one("mediaComposition") { catalogue, _ in try catalogue.mediaComposition(urn: urn) },
+        .one("show") { catalogue, _ in try catalogue.show(urn: "urn:rts:show:radio:rs1001") },
+        .pages("shows") { catalogue, _ in
             try catalogue.shows(urns: ["urn:rts:show:tv:sh1001", "urn:rsi:show:tv:sh1002"])
         },
-        .objects(.showLatestEpisodes) { catalogue, _ in
+        .objects("showLatestEpisodes") { catalogue, _ in
             try catalogue.showLatestEpisodes(showURN: "urn:rts:show:tv:sh1001", until: day)
         },
-        .pages(.showLatestMedias) { catalogue, _ in try catalogue.showLatestMedias(showURN: "urn:rts:show:tv:sh1001") },
-        .pages(.showsLatestMedias) { catalogue, _ in
+        .pages("showLatestMedias") { catalogue, _ in try catalogue.showLatestMedias(showURN: "urn:rts:show:tv:sh1001")
+        },
+        .pages("showsLatestMedias") { catalogue, _ in
             try catalogue.showsLatestMedias(showURNs: ["urn:rts:show:tv:sh1001"], filter: .episodesOnly)
         },
-        .pages(.moduleLatestMedias) { catalogue, _ in
+        .pages("moduleLatestMedias") { catalogue, _ in
             try catalogue.moduleLatestMedias(moduleURN: "urn:swi:module:event:mod1")
         },
     ]
 
     static let firstGeneration: [WireCall] = [
-        .pages(.tvTrendingMediaPages) { try $0.tvTrendingMedias($1) },
-        .pages(.tvTopicLatestMedias) { try $0.tvTopicLatestMedias($1, topicUid: "1") },
-        .pages(.tvTopicMostPopularMedias) { try $0.tvTopicMostPopularMedias($1, topicUid: "1") },
-        .list(.tvShowsByUids) { try $0.tvShowsByUids($1, uids: ["sh1000", "nothing"]) },
-        .one(.tvShow) { try $0.tvShow($1, uid: "sh1000") },
-        .objects(.tvShowLatestEpisodes) { try $0.tvShowLatestEpisodes($1, showUid: "sh1000", untilMonthOf: day) },
-        .list(.radioShowsByUids) { try $0.radioShowsByUids($1, uids: ["rs1000"]) },
-        .one(.radioShow) { try $0.radioShow($1, uid: "rs1000") },
-        .objects(.radioShowLatestEpisodes) { try $0.radioShowLatestEpisodes($1, showUid: "rs1000") },
-        .pages(.onlineShows) { try $0.onlineShows($1) },
-        .list(.onlineShowsByUids) { try $0.onlineShowsByUids($1, uids: ["os1000"]) },
-        .one(.onlineShow) { try $0.onlineShow($1, uid: "os1000") },
-        .objects(.onlineShowLatestEpisodes) { try $0.onlineShowLatestEpisodes($1, showUid: "os1000") },
-        .list(.videos) { try $0.videos($1, uids: ["100000", "100001"]) },
-        .one(.video) { try $0.video($1, uid: "100000") },
-        .one(.videoComposition) { try $0.videoComposition($1, uid: "100000", chaptersOnly: true) },
-        .pages(.videoSearch) { try $0.videoSearch($1, matching: "lac") },
-        .list(.audios) { try $0.audios($1, uids: ["a100000"]) },
-        .one(.audio) { try $0.audio($1, uid: "a100000") },
-        .one(.audioComposition) { try $0.audioComposition($1, uid: "a100000") },
-        .pages(.audioSearch) { try $0.audioSearch($1, matching: "lac") },
-        .pages(.tvShowResults) { try $0.tvShowResults($1, matching: "nature") },
-        .pages(.radioShowResults) { try $0.radioShowResults($1, matching: "nature") },
-        .pages(.moduleLatestMediasByUid) { try $0.moduleLatestMediasByUid($1, uid: "mod1") },
-        .pages(.moduleSectionLatestMedias) {
+        .pages("tvTrendingMediaPages") { try $0.tvTrendingMedias($1) },
+        .pages("tvTopicLatestMedias") { try $0.tvTopicLatestMedias($1, topicUid: "1") },
+        .pages("tvTopicMostPopularMedias") { try $0.tvTopicMostPopularMedias($1, topicUid: "1") },
+        .list("tvShowsByUids") { try $0.tvShowsByUids($1, uids: ["sh1000", "nothing"]) },
+        .one("tvShow") { try $0.tvShow($1, uid: "sh1000") },
+        .objects("tvShowLatestEpisodes") { try $0.tvShowLatestEpisodes($1, showUid: "sh1000", untilMonthOf: day) },
+        .list("radioShowsByUids") { try $0.radioShowsByUids($1, uids: ["rs1000"]) },
+        .one("radioShow") { try $0.radioShow($1, uid: "rs1000") },
+        .objects("radioShowLatestEpisodes") { try $0.radioShowLatestEpisodes($1, showUid: "rs1000") },
+        .pages("onlineShows") { try $0.onlineShows($1) },
+        .list("onlineShowsByUids") { try $0.onlineShowsByUids($1, uids: ["os1000"]) },
+        .one("onlineShow") { try $0.onlineShow($1, uid: "os1000") },
+        .objects("onlineShowLatestEpisodes") { try $0.onlineShowLatestEpisodes($1, showUid: "os1000") },
+        .list("videos") { try $0.videos($1, uids: ["100000", "100001"]) },
+        .one("video") { try $0.video($1, uid: "100000") },
+        .one("videoComposition") { try $0.videoComposition($1, uid: "100000", chaptersOnly: true) },
+        .pages("videoSearch") { try $0.videoSearch($1, matching: "lac") },
+        .list("audios") { try $0.audios($1, uids: ["a100000"]) },
+        .one("audio") { try $0.audio($1, uid: "a100000") },
+        .one("audioComposition") { try $0.audioComposition($1, uid: "a100000") },
+        .pages("audioSearch") { try $0.audioSearch($1, matching: "lac") },
+        .pages("tvShowResults") { try $0.tvShowResults($1, matching: "nature") },
+        .pages("radioShowResults") { try $0.radioShowResults($1, matching: "nature") },
+        .pages("moduleLatestMediasByUid") { try $0.moduleLatestMediasByUid($1, uid: "mod1") },
+        .pages("moduleSectionLatestMedias") {
             try $0.moduleSectionLatestMedias($1, uid: "mod1", sectionUid: "sec1")
         },
-        WireCall(service: .serviceMessage) { loader, catalogue, unit, _ in
+        WireCall("serviceMessage") { loader, catalogue, unit, _ in
             let message = try await loader.load(try catalogue.serviceMessage(unit))
             #expect(message.uid == "message-\(unit)" && !message.text.isEmpty)
             #expect(message.modificationDate != nil && message.url != nil)
             return 1
         },
-        .list(.events) { try $0.events($1) },
-        .pages(.recommendedVideos) { try $0.recommendedVideos($1, uid: "100000") },
-        .pages(.recommendedVideosForUser) { try $0.recommendedVideosForUser($1, uid: "100000", userId: "me") },
-        .pages(.latestAudios) { try $0.latestAudios($1) },
-        .pages(.mostPopularAudios) { try $0.mostPopularAudios($1) },
-        WireCall(service: .increaseSocialCountByUid) { loader, catalogue, unit, _ in
+        .list("events") { try $0.events($1) },
+        .pages("recommendedVideos") { try $0.recommendedVideos($1, uid: "100000") },
+        .pages("recommendedVideosForUser") { try $0.recommendedVideosForUser($1, uid: "100000", userId: "me") },
+        .pages("latestAudios") { try $0.latestAudios($1) },
+        .pages("mostPopularAudios") { try $0.mostPopularAudios($1) },
+        WireCall("increaseSocialCountByUid") { loader, catalogue, unit, _ in
             let composition = try await loader.load(try catalogue.mediaComposition(urn: urn))
             let chapter = try #require(composition.mainChapter)
             _ = try await loader.load(try catalogue.increaseSocialCountByUid(.view, unit, of: chapter))
@@ -257,7 +258,7 @@ struct CatalogueWireTests {
                 let before = server.counts.requests
                 await #expect(throws: CatalogueError.self) { try await call.call(loader, catalogue, unit) }
                 // Only the event to post was loaded.
-                let loaded = call.service.name == CatalogueService.increaseSocialCountByUid.name ? 1 : 0
+                let loaded = call.service.name == "increaseSocialCountByUid" ? 1 : 0
                 #expect(server.counts.requests == before + loaded)
                 continue
             }
@@ -277,7 +278,7 @@ struct CatalogueWireTests {
                 try await call.call(loader, unchecked, unit)
             }
             let error = failure as? LoadingError ?? (failure as? PageFailure)?.loading
-            let isOfSearch = call.service.name == CatalogueService.mediaSearchWithSettings.name && unit == .swi
+            let isOfSearch = call.service.name == "mediaSearchWithSettings" && unit == .swi
             #expect(error?.context.status == (isOfSearch ? 400 : 404), "\(unit): \(String(describing: failure))")
         }
     }

@@ -17,11 +17,11 @@ struct CallTests {
     }
 
     private func target(
-        _ service: CatalogueService,
+        _ service: String,
         _ unit: BusinessUnit? = nil,
         _ values: [String: String] = [:]
     ) throws -> String {
-        let url = try catalogue.call(service, unit, values).endpoint.request.url.absoluteString
+        let url = try catalogue.call(CatalogueService.named(service)!, unit, values).endpoint.request.url.absoluteString
         return url.replacing("https://il.example.com/integrationlayer/", with: "").replacing(
             "vector=appplay",
             with: "V"
@@ -41,27 +41,27 @@ struct CallTests {
                 #expect(service.arguments.contains { $0.name == variable && $0.isRequired }, "\(service.name)")
             }
         }
-        #expect(CatalogueService.radioEpisodes.arguments.map(\.name) == ["channelUid", "day"])
-        #expect(CatalogueService.named("tvShows") == .tvShows)
+        #expect(CatalogueService.named("radioEpisodes")?.arguments.map(\.name) == ["channelUid", "day"])
+        #expect(CatalogueService.named("tvShows")?.name == "tvShows")
         #expect(CatalogueService.named("tvshows") == nil)
     }
 
     @Test("sends what the typed function sends")
     func requests() throws {
         #expect(
-            try target(.tvEpisodes, .srf, ["day": "2023-12-30"])
+            try target("tvEpisodes", .srf, ["day": "2023-12-30"])
                 == "2.0/srf/mediaList/video/episodesByDate/2023-12-30?V&pageSize=10"
         )
         // The current day in Zurich, as the function has it by default.
         #expect(
-            try target(.tvPrograms, .rts, ["reduced": "true"])
+            try target("tvPrograms", .rts, ["reduced": "true"])
                 == "2.0/rts/programGuide/tv/byDate/2023-11-14?reduced=true&V"
         )
-        #expect(try target(.mediaSearch, .rsi, ["q": "lago & neve"]).contains("?q=lago%20%26%20neve&V"))
-        #expect(try target(.media, nil, ["urn": "urn:rts:video:1"]) == "2.0/media/byUrn/urn:rts:video:1?V")
-        #expect(try target(.radioCurrentSong, .rts, ["channelUid": "1"]).contains("onlyCurrentSong=true"))
+        #expect(try target("mediaSearch", .rsi, ["q": "lago & neve"]).contains("?q=lago%20%26%20neve&V"))
+        #expect(try target("media", nil, ["urn": "urn:rts:video:1"]) == "2.0/media/byUrn/urn:rts:video:1?V")
+        #expect(try target("radioCurrentSong", .rts, ["channelUid": "1"]).contains("onlyCurrentSong=true"))
         #expect(
-            try target(.tvShowLatestEpisodes, .rts, ["uid": "1", "maxPublishedDate": "2023-12"])
+            try target("tvShowLatestEpisodes", .rts, ["uid": "1", "maxPublishedDate": "2023-12"])
                 .contains("maxPublishedDate=2023-12")
         )
     }
@@ -69,9 +69,9 @@ struct CallTests {
     @Test("a number is sent without a sign and leading zeros, and an identifier with each byte encoded that must be")
     func normalForms() throws {
         for text in ["007", "+7", "7"] {
-            #expect(try target(.tvTrendingMedias, .rts, ["pageSize": text]).contains("?pageSize=7&"))
+            #expect(try target("tvTrendingMedias", .rts, ["pageSize": text]).contains("?pageSize=7&"))
         }
-        #expect(try target(.tvChannel, .rts, ["channelUid": "a\u{1}/b"]).contains("channel/a%01%2Fb/tv"))
+        #expect(try target("tvChannel", .rts, ["channelUid": "a\u{1}/b"]).contains("channel/a%01%2Fb/tv"))
     }
 
     @Test("divides a list of URNs into pages")
@@ -81,7 +81,7 @@ struct CallTests {
         transport.onAnyRequest().respond(.json(#"{"mediaList": [{"urn": "urn:srf:video:0"}]}"#))
         let loader = Service(transport: transport).anonymous.makeLoader()
 
-        let endpoint = try catalogue.call(.medias, nil, ["urns": urns])
+        let endpoint = try catalogue.call(CatalogueService.named("medias")!, nil, ["urns": urns])
         var counts: [Int] = []
         for try await page in loader.pages(of: endpoint, size: 5) { counts.append(page.value.items?.count ?? -1) }
 
@@ -99,11 +99,11 @@ struct CallTests {
         let loader = Service(transport: transport).anonymous.makeLoader()
 
         var counts: [Int] = []
-        for try await page in loader.pages(of: try catalogue.call(.tvLatestEpisodes, .rts)) {
+        for try await page in loader.pages(of: try catalogue.call(CatalogueService.named("tvLatestEpisodes")!, .rts)) {
             counts.append(page.value.items?.count ?? -1)
             if counts.count == 1 { #expect(page.value.total == 3) }
         }
-        for try await page in loader.pages(of: try catalogue.call(.tvTopics, .rts)) {
+        for try await page in loader.pages(of: try catalogue.call(CatalogueService.named("tvTopics")!, .rts)) {
             counts.append(page.value.items?.count ?? -1)
         }
 
@@ -118,7 +118,8 @@ struct CallTests {
             .json(#"{"mediaList": [{}], "next": "https://il.srgssr.ch/integrationlayer/list?next=2"}"#)
         )
 
-        let pages = try await rig.provider.pages { try $0.call(.tvLatestEpisodes, .srf) }.collected()
+        let pages = try await rig.provider.pages { try $0.call(CatalogueService.named("tvLatestEpisodes")!, .srf) }
+            .collected()
         #expect(pages.count == 2)
         let next = try #require(rig.transport.requests.last)
         #expect(next.url.absoluteString == "https://mirror.example.com:8443/integrationlayer/list?next=2")
@@ -128,64 +129,67 @@ struct CallTests {
     @Test("posts the event that is counted")
     func event() throws {
         let values = ["urn": "urn:rts:video:1", "endpoint": "liked", "event": "abc"]
-        let request = try catalogue.call(.increaseSocialCount, nil, values).endpoint.request
+        let request = try catalogue.call(CatalogueService.named("increaseSocialCount")!, nil, values).endpoint.request
 
         #expect(request.method == .post)
         #expect(request.url.absoluteString.contains("/byUrn/urn:rts:video:1/liked"))
         #expect(request.body != nil)
     }
 
-    typealias Refusal = (CatalogueService, BusinessUnit?, [String: String], CatalogueError)
+    typealias Refusal = (String, BusinessUnit?, [String: String], CatalogueError)
 
     static let refusals: [Refusal] = [
-        (.tvTopics, nil, [:], .missingBusinessUnit(service: "tvTopics", availableFor: [.rsi, .rtr, .rts, .srf, .swi])),
         (
-            .tvTopics, .ssatr, [:],
+            "tvTopics", nil, [:],
+            .missingBusinessUnit(service: "tvTopics", availableFor: [.rsi, .rtr, .rts, .srf, .swi])
+        ),
+        (
+            "tvTopics", .ssatr, [:],
             .unavailable(service: "tvTopics", .ssatr, availableFor: [.rsi, .rtr, .rts, .srf, .swi])
         ),
-        (.media, nil, ["urn": "urn:rts"], .malformedURN("urn:rts")),
-        (.medias, nil, ["urns": "urn:rts:video:1,,urn:rts:video:2"], .malformedURN("")),
+        ("media", nil, ["urn": "urn:rts"], .malformedURN("urn:rts")),
+        ("medias", nil, ["urns": "urn:rts:video:1,,urn:rts:video:2"], .malformedURN("")),
         (
-            .showsLatestMedias, nil,
+            "showsLatestMedias", nil,
             ["urns": (0...10).map { "urn:rts:show:tv:\($0)" }.joined(separator: ",")],
             .tooMany(name: "URNs", 11, limit: 10)
         ),
-        (.tvEpisodes, .rts, ["day": "2023-02-29"], .dayOutOfRange("2023-02-29")),
-        (.mediaSearch, .rts, ["q": " \t"], .emptyQuery),
-        (.tvTrendingMedias, .rts, ["pageSize": "51"], .limit(name: "pageSize", 51, allowed: 0...50)),
-        (.page, .rts, ["uid": ".."], .invalidArgument(argument(.page, "uid"), "..")),
-        (.page, .rts, ["uid": ""], .invalidArgument(argument(.page, "uid"), "")),
+        ("tvEpisodes", .rts, ["day": "2023-02-29"], .dayOutOfRange("2023-02-29")),
+        ("mediaSearch", .rts, ["q": " \t"], .emptyQuery),
+        ("tvTrendingMedias", .rts, ["pageSize": "51"], .limit(name: "pageSize", 51, allowed: 0...50)),
+        ("page", .rts, ["uid": ".."], .invalidArgument(argument("page", "uid"), "..")),
+        ("page", .rts, ["uid": ""], .invalidArgument(argument("page", "uid"), "")),
         (
-            .page, .rts, ["uid": "1", "isPublished": "yes"],
-            .invalidArgument(argument(.page, "isPublished"), "yes")
+            "page", .rts, ["uid": "1", "isPublished": "yes"],
+            .invalidArgument(argument("page", "isPublished"), "yes")
         ),
         (
-            .page, .rts, ["uid": "1", "previewDate": "2023-01-01T24:00:00"],
-            .invalidArgument(argument(.page, "previewDate"), "2023-01-01T24:00:00")
+            "page", .rts, ["uid": "1", "previewDate": "2023-01-01T24:00:00"],
+            .invalidArgument(argument("page", "previewDate"), "2023-01-01T24:00:00")
         ),
         (
-            .tvShowLatestEpisodes, .rts, ["uid": "1", "maxPublishedDate": "2023-13"],
-            .invalidArgument(argument(.tvShowLatestEpisodes, "maxPublishedDate"), "2023-13")
+            "tvShowLatestEpisodes", .rts, ["uid": "1", "maxPublishedDate": "2023-13"],
+            .invalidArgument(argument("tvShowLatestEpisodes", "maxPublishedDate"), "2023-13")
         ),
         (
-            .mediaSearchWithSettings, .rts, ["durationFromInMinutes": "-1"],
-            .invalidArgument(argument(.mediaSearchWithSettings, "durationFromInMinutes"), "-1")
+            "mediaSearchWithSettings", .rts, ["durationFromInMinutes": "-1"],
+            .invalidArgument(argument("mediaSearchWithSettings", "durationFromInMinutes"), "-1")
         ),
-        (.videos, .rts, ["ids": "1,,2"], .invalidIdentifier(name: "identifier", "")),
-        (.modules, .swi, ["type": "other"], .invalidArgument(argument(.modules, "type"), "other")),
-        (.mediaSearch, .rts, [:], .missingArgument(service: "mediaSearch", argument(.mediaSearch, "q"))),
-        (.tvTopics, .rts, ["q": "x"], .unknownArgument(service: "tvTopics", name: "q", known: [])),
-        (.tvEpisodes, .rts, ["dya": "x"], .unknownArgument(service: "tvEpisodes", name: "dya", known: ["day"])),
+        ("videos", .rts, ["ids": "1,,2"], .invalidIdentifier(name: "identifier", "")),
+        ("modules", .swi, ["type": "other"], .invalidArgument(argument("modules", "type"), "other")),
+        ("mediaSearch", .rts, [:], .missingArgument(service: "mediaSearch", argument("mediaSearch", "q"))),
+        ("tvTopics", .rts, ["q": "x"], .unknownArgument(service: "tvTopics", name: "q", known: [])),
+        ("tvEpisodes", .rts, ["dya": "x"], .unknownArgument(service: "tvEpisodes", name: "dya", known: ["day"])),
     ]
 
-    private static func argument(_ service: CatalogueService, _ name: String) -> CatalogueService.Argument {
-        service.arguments.first { $0.name == name }
+    private static func argument(_ service: String, _ name: String) -> CatalogueService.Argument {
+        CatalogueService.named(service)?.arguments.first { $0.name == name }
             ?? CatalogueService.Argument(name: "no \(name)", form: .identifier, isRequired: false)
     }
 
     @Test("refuses a call that the service would refuse, before anything is sent", arguments: refusals)
     func refuses(refusal: Refusal) {
-        #expect(throws: refusal.3) { try catalogue.call(refusal.0, refusal.1, refusal.2) }
+        #expect(throws: refusal.3) { try catalogue.call(CatalogueService.named(refusal.0)!, refusal.1, refusal.2) }
     }
 
     @Test("says in one sentence what is wrong")

@@ -337,7 +337,7 @@ struct FieldTests {
         try check(ContentType.self)
         try check(DRMType.self)
         try check(MediaContainer.self)
-        try check(MediaType.self)
+        try check(CatalogueMediaType.self)
         try check(ModuleType.self)
         try check(Presentation.self)
         try check(Quality.self)
@@ -409,7 +409,7 @@ struct FieldTests {
     private struct Podcast: CatalogueModel {
         var title = ""
         var feed: URL?
-        var kind: MediaType = .none
+        var kind: CatalogueMediaType = .none
         var latest: Media?
         var hosts: [Presenter] = []
 

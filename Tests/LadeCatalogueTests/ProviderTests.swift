@@ -484,23 +484,69 @@ struct ProviderTests {
         #expect(throws: CatalogueError.pageSize(size, allowed: 1...100)) {
             try rig.provider.pages(size: size) { try $0.tvLatestEpisodes(.srf) }
         }
-        #expect(throws: CatalogueError.pageSize(size, allowed: 1...100)) {
-            try rig.provider.pages(size: size, on: AsyncStream { nil }) { try $0.tvLatestEpisodes(.srf) }
+        #expect(rig.transport.requests.isEmpty)
+    }
+
+    @Test(
+        "finding SF-11 a first page of 0 or of 1,000 items is refused before anything is sent",
+        arguments: [0, 1_000]
+    )
+    func refusedFirstPage(size: Int) async throws {
+        let rig = try CatalogueRig()
+
+        await #expect(throws: CatalogueError.pageSize(size, allowed: 1...100)) {
+            try await rig.provider.load(size: size) { try $0.tvLatestEpisodes(.srf) }
         }
         #expect(rig.transport.requests.isEmpty)
     }
 
-    @Test("pages on a signal refuse the same sizes", arguments: [0, -1, 101, 1_000])
-    func refusedSizesOnSignals(size: Int) throws {
+    @Test("finding SF-11 a provider loads the first page of a service with pages")
+    func firstPage() async throws {
         let rig = try CatalogueRig()
-        let error = #expect(throws: CatalogueError.self) {
-            _ = try rig.provider.pages(size: size, on: Trigger().signal(1)) { try $0.tvLatestEpisodes(.srf) }
-        }
+        rig.serveLists(count: 45)
+        let standard = try await rig.provider.load { try $0.tvLatestEpisodes(.rts) }
+        let large = try await rig.provider.load(size: 20) { try $0.tvLatestEpisodes(.rts) }
 
-        #expect(error == .pageSize(size, allowed: 1...100))
-        #expect(throws: Never.self) {
-            _ = try rig.provider.pages(size: PageSize.unlimited, on: Trigger().signal(1)) { try $0.tvShows(.srf) }
+        #expect(standard.items.count == 10)
+        #expect(large.items.count == 20)
+        #expect(rig.transport.requests.count == 2)
+    }
+
+    @Test("finding SF-11 a service with a list and with pages under one name loads its list")
+    func listBeforePages() async throws {
+        let rig = try CatalogueRig()
+        rig.answer(Samples.mediaList)
+        let medias = try await rig.provider.load { try $0.tvTrendingMedias(.rts) }
+        let page: Listing<Media> = try await rig.provider.load { try $0.tvTrendingMedias(.rts) }
+
+        #expect(medias.map(\.urn) == page.items.map(\.urn))
+        #expect(rig.paths == ["2.0/rts/mediaList/video/trending", "2.0/rts/mediaList/video/trending.json"])
+    }
+
+    @Test("finding SF-11 a provider for a business unit needs it at no call, and a call may name another")
+    func unitOfProvider() async throws {
+        let rig = try CatalogueRig { $0.unit = .rts }
+        rig.answer(Samples.topicList)
+        _ = try await rig.provider.load { try $0.tvTopics() }
+        _ = try await rig.provider.load { try $0.tvTopics(.srf) }
+        _ = try await rig.provider.load { try $0.media(urn: "urn:srf:video:1") }
+
+        #expect(rig.paths == ["2.0/rts/topicList/tv", "2.0/srf/topicList/tv", "2.0/media/byUrn/urn:srf:video:1"])
+    }
+
+    @Test("finding SF-11 without a business unit, and for one without the service, nothing is sent")
+    func missingUnit() async throws {
+        let rig = try CatalogueRig()
+        let units: [BusinessUnit] = [.rsi, .rtr, .rts, .srf, .swi]
+        await #expect(throws: CatalogueError.missingBusinessUnit(service: "tvTopics", availableFor: units)) {
+            try await rig.provider.load { try $0.tvTopics() }
         }
+        let catalogue = try Catalogue(.production, unit: .ssatr)
+
+        #expect(throws: CatalogueError.unavailable(service: "tvTopics", .ssatr, availableFor: units)) {
+            try catalogue.tvTopics()
+        }
+        #expect(rig.transport.requests.isEmpty)
     }
 
     @Test("finding LF-3 a page without items that names a next one is followed")

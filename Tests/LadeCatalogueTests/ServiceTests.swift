@@ -75,15 +75,17 @@ struct ServiceTests {
         let areFirst = CatalogueService.firstGeneration.allSatisfy(\.isFirstGeneration)
         #expect(areFirst)
         #expect(
-            CatalogueService.radioEpisodes.variables == ["day", "channelUid"]
-                && CatalogueService.radioEpisodes.needsBusinessUnit
+            CatalogueService.named("radioEpisodes")!.variables == ["day", "channelUid"]
+                && CatalogueService.named("radioEpisodes")!.needsBusinessUnit
         )
-        #expect(!CatalogueService.media.needsBusinessUnit && CatalogueService.media.variables == ["urn"])
         #expect(
-            CatalogueService.tvSoonExpiringMedias.isAvailable(for: .rsi)
-                && !CatalogueService.tvSoonExpiringMedias.isAvailable(for: .rtr)
+            !CatalogueService.named("media")!.needsBusinessUnit && CatalogueService.named("media")!.variables == ["urn"]
         )
-        #expect(CatalogueService.media.description == "media 2.0/media/byUrn/{urn}")
+        #expect(
+            CatalogueService.named("tvSoonExpiringMedias")!.isAvailable(for: .rsi)
+                && !CatalogueService.named("tvSoonExpiringMedias")!.isAvailable(for: .rtr)
+        )
+        #expect(CatalogueService.named("media")!.description == "media 2.0/media/byUrn/{urn}")
     }
 
     @Test("broadcasters that models name are business units, unless they cannot be asked about")
@@ -587,12 +589,12 @@ struct ServiceTests {
 
     @Test("catalogue IL-BUS2 each national unit has the programs of the broadcaster")
     func programs() {
-        #expect(CatalogueService.tvPrograms.units == [.srf, .rts, .rsi, .rtr])
+        #expect(CatalogueService.named("tvPrograms")!.units == [.srf, .rts, .rsi, .rtr])
     }
 
     @Test("catalogue IL-BUS3 two units have the programs of third parties")
     func thirdPartyPrograms() {
-        #expect(CatalogueService.tvThirdPartyPrograms.units == [.srf, .rtr])
+        #expect(CatalogueService.named("tvThirdPartyPrograms")!.units == [.srf, .rtr])
     }
 
     @Test("catalogue IL-BUS11 a search has aggregations unless they are off")

@@ -138,6 +138,8 @@ private func pages(loader: Loader, render: ([Show]) -> Void) async throws {
         render(page.value.showList)
     }
 
+    let first = try await loader.load(shows, size: 50)
+    _ = first
     var loaded = try await loader.load(shows.firstPage(size: 50), of: shows)
     if let next = loaded.next { loaded = try await loader.load(next, of: shows) }
 }

@@ -46,17 +46,30 @@ private func tokens(loader: Loader, mediaURL: URL) throws {
     RequestHandle(loader, try Catalogue.tokenizeURL(mediaURL)) { outcome in play(outcome.value) }.resume()
 }
 
-private func provider(render: ([LadeCatalogue.Show]) -> Void) async throws {
-    let provider = try CatalogueProvider(Catalogue(.production))
+private func provider(render: ([LadeCatalogue.Show]) -> Void, scrolledToEnd: AsyncStream<Void>) async throws {
+    let provider = try CatalogueProvider(Catalogue(.production, unit: .rts))
     CatalogueProvider.setCurrent(provider)
 
-    let topics = try await provider.load { try $0.tvTopics(.rts) }
-    _ = topics
+    let topics = try await provider.load { try $0.tvTopics() }
+    let latest = try await provider.load(size: 20) { try $0.tvLatestEpisodes() }.items
+    let others = try await provider.load { try $0.tvTopics(.srf) }
+    _ = (topics, latest, others)
 
-    let trigger = Trigger()
-    let pages = try provider.pages(on: trigger.signal("shows")) { try $0.tvShows(.rts) }
-    for try await page in pages { render(page.items) }
-    trigger.activate("shows")  // when the user has scrolled to the end
+    var pages = try provider.pages { try $0.tvShows() }.makeAsyncIterator()
+    for await _ in scrolledToEnd {
+        do {
+            guard let page = try await pages.next() else { break }
+            render(page.value.items)
+        } catch {
+            pages = try provider.pages(from: error.page) { try $0.tvShows() }.makeAsyncIterator()
+        }
+    }
+}
+
+private func catalogueOfUnit(loader: Loader) async throws {
+    let catalogue = try Catalogue(.production, unit: .rts)
+    let topics = try await loader.load(catalogue.tvTopics())
+    _ = topics
 }
 
 // MARK: - LadeCallbacks

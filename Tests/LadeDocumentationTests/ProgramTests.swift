@@ -181,7 +181,7 @@ struct ProgramTests {
     func unixSocket() async throws {
         let path = NSTemporaryDirectory() + "lade-\(UUID().uuidString.prefix(8)).sock"
         var options = LoopbackServer.Options()
-        options.endpoint = .unixSocket(path: path)
+        options.address = .unixSocket(path: path)
         let server = try Self.server(options)
 
         let (status, lines) = try await run("UnixSocket", [path])

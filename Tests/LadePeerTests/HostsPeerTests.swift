@@ -36,7 +36,7 @@ struct HostsPeerTests {
 
         // When it listens again, one probe finds it after the mark has ended.
         var options = LoopbackServer.Options()
-        options.endpoint = .ipv4(port: primary.port)
+        options.address = .ipv4(port: primary.port)
         let again = try LoopbackServer(
             options,
             script: [.readRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nagain"), .close]

@@ -1,4 +1,4 @@
-import LadeCore
+public import LadeCore
 
 extension PagedEndpoint {
     /// The pages over whatever loads one, so that the sequence keeps what that closure captures.
@@ -80,5 +80,26 @@ extension PagedEndpoint {
             }
         }
         return source
+    }
+}
+
+extension Loader {
+    /// Loads the value of the first page of a list.
+    ///
+    /// ```swift
+    /// let first = try await loader.load(shows, size: 50)
+    /// ```
+    ///
+    /// ``pages(of:size:prefetch:pageLimit:from:meter:)`` loads the others, too, and ``load(_:of:)`` one page with what
+    /// follows it.
+    ///
+    /// - Parameters:
+    ///   - endpoint: The list.
+    ///   - size: The number of items on the page; 0, the default, leaves it to the service.
+    /// - Returns: The value of the first page.
+    /// - Throws: The same as `load(_:)` of an endpoint. Cancelling the task cancels the call.
+    @concurrent
+    public func load<Value>(_ endpoint: PagedEndpoint<Value>, size: Int = 0) async throws(LoadingError) -> Value {
+        try await load(endpoint.endpoint(of: endpoint.firstPage(size: size)))
     }
 }

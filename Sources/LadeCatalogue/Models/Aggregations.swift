@@ -110,7 +110,7 @@ public struct ItemBucket: CatalogueModel {
 /// The number of results for a media type.
 public struct MediaTypeBucket: CatalogueModel {
     /// The media type; from `mediaType`.
-    public var mediaType: MediaType = .none
+    public var mediaType: CatalogueMediaType = .none
     /// The number of results; from `count`.
     public var count: UInt = 0
 

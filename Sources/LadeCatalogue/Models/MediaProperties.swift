@@ -13,7 +13,7 @@ public protocol MediaMetadata: CatalogueItem, KeyedModel, TimeBound {
 /// The properties that medias, chapters and segments have in common.
 public struct MediaProperties: ModelPart {
     var item = ItemProperties()
-    var mediaType = MediaType.none
+    var mediaType = CatalogueMediaType.none
     var contentType = ContentType.none
     var date: Date?
     var duration = Duration.zero
@@ -64,7 +64,7 @@ extension MediaMetadata {
     }
 
     /// The media type, video or audio; from `mediaType`.
-    public var mediaType: MediaType {
+    public var mediaType: CatalogueMediaType {
         get { mediaProperties.mediaType }
         set { mediaProperties.mediaType = newValue }
     }

@@ -22,7 +22,7 @@ public struct SocialCountOverview: KeyedModel, Identified {
     /// The identifiers and the broadcaster.
     public var identityProperties = IdentityProperties()
     /// The media type, video or audio; from `mediaType`.
-    public var mediaType: MediaType = .none
+    public var mediaType: CatalogueMediaType = .none
     /// The counts; from `socialCountList`.
     public var socialCounts: [SocialCount]?
 

@@ -11,7 +11,7 @@ public struct SearchResultMedia: KeyedModel, CatalogueItem {
     /// The identifiers, texts and image.
     public var itemProperties = ItemProperties()
     /// The media type, video or audio; from `mediaType`.
-    public var mediaType: MediaType = .none
+    public var mediaType: CatalogueMediaType = .none
     /// The date of publication; from `date`.
     public var date: Date?
     /// The duration; from `duration`.

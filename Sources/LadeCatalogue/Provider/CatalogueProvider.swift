@@ -3,11 +3,16 @@ public import Lade
 /// The catalogue with its own loader, for applications.
 ///
 /// ```swift
-/// let provider = try CatalogueProvider(Catalogue(.production))
+/// let provider = try CatalogueProvider(Catalogue(.production, unit: .rts))
 /// CatalogueProvider.setCurrent(provider)
 ///
-/// let topics = try await provider.load { try $0.tvTopics(.rts) }
+/// let topics = try await provider.load { try $0.tvTopics() }
+/// let latest = try await provider.load(size: 20) { try $0.tvLatestEpisodes() }.items
+/// let others = try await provider.load { try $0.tvTopics(.srf) }
 /// ```
+///
+/// The calls of a catalogue that was made for a business unit, such as `.rts` here, need no other. `load` loads the
+/// first page of a list in pages, and ``pages(size:prefetch:from:_:)`` loads all of them.
 ///
 /// A program can have several providers. When the last reference to one is released, its loads are cancelled and call
 /// no closure afterwards: neither that of a call of ``loader`` nor that of a request handle. Pages that are iterated, and
@@ -75,21 +80,41 @@ public final class CatalogueProvider: Sendable {
         try await loader.load(make(catalogue))
     }
 
+    /// Loads the value of the first page of a service; its size is 10 by default.
+    ///
+    /// - Parameters:
+    ///   - size: The number of items on the page, from 1 to 100, or ``PageSize/unlimited``.
+    ///   - make: Makes the endpoint.
+    /// - Returns: The value.
+    /// - Throws: ``CatalogueError`` for an invalid request or page size; `LoadingError` when loading fails.
+    // Services with a list and with pages under one name are told apart by the type; without one, the list is meant.
+    @_disfavoredOverload
+    public func load<Value>(
+        size: Int = PageSize.default,
+        _ make: (Catalogue) throws -> PagedEndpoint<Value>
+    ) async throws -> Value {
+        try PageSize.validate(size)
+        return try await loader.load(make(catalogue), size: size)
+    }
+
     /// The pages of a service; nothing is loaded before the iteration starts.
     ///
     /// - Parameters:
     ///   - size: The number of items per page, from 1 to 100, or ``PageSize/unlimited``; 10 by default.
     ///   - prefetch: The number of pages to load ahead; none by default.
+    ///   - start: The page to start with, such as the page of a `PageFailure`; nil for the first page.
     ///   - make: Makes the endpoint.
     /// - Returns: The sequence.
     /// - Throws: ``CatalogueError`` for an invalid request or page size.
     public func pages<Value>(
         size: Int = PageSize.default,
         prefetch: Int = 0,
+        from start: Page? = nil,
         _ make: (Catalogue) throws -> PagedEndpoint<Value>
     ) throws -> PageSequence<Value> {
         try PageSize.validate(size)
-        return try make(catalogue).pages(size: size, prefetch: prefetch) { (endpoint) async throws(LoadingError) in
+        return try make(catalogue).pages(size: size, prefetch: prefetch, from: start) {
+            (endpoint) async throws(LoadingError) in
             try await self.loader.loadValue(of: endpoint)
         }
     }

@@ -19,11 +19,13 @@ public enum BusinessUnit: String, Sendable, Hashable, CaseIterable, CustomString
     /// The corresponding broadcaster in models.
     public var vendor: Vendor { Vendor(rawValue: rawValue.uppercased()) ?? .none }
 
+}
+
+extension Set<BusinessUnit> {
     /// The broadcasters that offer nearly all services.
-    static let national: Set<BusinessUnit> = [.srf, .rts, .rsi, .rtr]
+    static let national: Self = [.srf, .rts, .rsi, .rtr]
     /// The national broadcasters and swissinfo.
-    static let international: Set<BusinessUnit> = [.srf, .rts, .rsi, .rtr, .swi]
-    static let all = Set(allCases)
+    static let international: Self = [.srf, .rts, .rsi, .rtr, .swi]
 }
 
 extension Vendor {

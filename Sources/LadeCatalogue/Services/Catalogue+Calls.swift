@@ -44,7 +44,7 @@ extension Catalogue {
     ///
     /// - Parameters:
     ///   - service: The service.
-    ///   - unit: The business unit; not needed for services without one in their path.
+    ///   - unit: The business unit; by default that of the catalogue. Services without one in their path need none.
     ///   - values: The values of ``CatalogueService/arguments``, by name.
     /// - Returns: The pages; a single one for a service without pages.
     /// - Throws: ``CatalogueError`` for a missing, unknown or invalid value, and when the business unit does not offer
@@ -54,14 +54,11 @@ extension Catalogue {
         _ unit: BusinessUnit? = nil,
         _ values: [String: String] = [:]
     ) throws(CatalogueError) -> PagedEndpoint<CatalogueResponse> {
-        guard unit != nil || !service.needsBusinessUnit else {
-            throw .missingBusinessUnit(service: service.name, availableFor: service.sortedUnits)
-        }
-        if let unit { try checkAvailability(of: service, unit) }
+        try checkAvailability(of: service, unit)
         let valid = try validated(values, for: service)
         if service.paging == .urns {
             let urns = (valid["urns"] ?? "").parts(at: ",", omitsEmpty: true).map(String.init)
-            return try urnPages(service, urns) { $0.response }
+            return try urnPages(service.name, urns) { $0.response }
         }
         var endpoint = try endpoint(service, unit, valid)
         if service.acceptsEvent { endpoint = try endpoint.posting(valid["event"]) }
@@ -151,7 +148,9 @@ extension CatalogueService {
     public var sortedUnits: [BusinessUnit] { units.sorted { $0.rawValue < $1.rawValue } }
 
     /// The service with a name; nil when there is none.
-    public static func named(_ name: String) -> CatalogueService? { all.first { $0.name == name } }
+    public static func named(_ name: String) -> CatalogueService? { byName[name] }
+
+    private static let byName = Dictionary(all.map { ($0.name, $0) }) { first, _ in first }
 
     /// All services: those of ``today``, then those of ``firstGeneration``.
     public static let all = today + firstGeneration

@@ -19,7 +19,7 @@ extension Catalogue {
     ) throws(CatalogueError) -> Endpoint<SocialCountOverview> {
         guard !event.isEmpty else { throw .invalidIdentifier(name: "event", "") }
         let values = ["urn": try checked(urn), "endpoint": try type.endpoint()]
-        return try endpoint(.increaseSocialCount, nil, values).posting(event).decoding(SocialCountOverview.self)
+        return try endpoint("increaseSocialCount", nil, values).posting(event).decoding(SocialCountOverview.self)
     }
 
     /// Counts a view, a like or a share of a chapter or segment, with its event if it has one.
@@ -28,7 +28,7 @@ extension Catalogue {
         of part: some Subdivision
     ) throws(CatalogueError) -> Endpoint<SocialCountOverview> {
         let values = ["urn": try checked(part.urn), "endpoint": try type.endpoint()]
-        return try endpoint(.increaseSocialCount, nil, values).posting(part.event).decoding(SocialCountOverview.self)
+        return try endpoint("increaseSocialCount", nil, values).posting(part.event).decoding(SocialCountOverview.self)
     }
 
     /// Counts a view, a like or a share of a composition's main segment, or of its main chapter without one.
@@ -46,12 +46,12 @@ extension Catalogue {
     /// Counts a view, a like or a share of a video or audio, by a service of the first generation.
     public func increaseSocialCountByUid(
         _ type: SocialCountType,
-        _ unit: BusinessUnit,
+        _ unit: BusinessUnit? = nil,
         of part: some Subdivision
     ) throws(CatalogueError) -> Endpoint<SocialCountOverview> {
         guard let mediaType = part.mediaType.item else { throw .nothingChosen(name: "media type") }
         let values = ["type": mediaType, "uid": part.uid, "endpoint": try type.endpoint()]
-        return try endpoint(.increaseSocialCountByUid, unit, values).posting(part.event)
+        return try endpoint("increaseSocialCountByUid", unit, values).posting(part.event)
             .decoding(SocialCountOverview.self)
     }
 }

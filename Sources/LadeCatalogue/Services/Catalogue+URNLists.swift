@@ -13,16 +13,16 @@ extension Catalogue {
     ///
     /// - Throws: ``CatalogueError/malformedURN(_:)`` for a URN that is empty or cannot be sent in a list.
     public func medias(urns: [String]) throws(CatalogueError) -> PagedEndpoint<Listing<Media>> {
-        try urnPages(.medias, urns) { $0.decoding(Listing<Media>.self) }
+        try urnPages("medias", urns) { $0.decoding(Listing<Media>.self) }
     }
 
     /// Some shows, in the order of their URNs, with the same rules as ``medias(urns:)``.
     public func shows(urns: [String]) throws(CatalogueError) -> PagedEndpoint<Listing<Show>> {
-        try urnPages(.shows, urns) { $0.decoding(Listing<Show>.self) }
+        try urnPages("shows", urns) { $0.decoding(Listing<Show>.self) }
     }
 
     func urnPages<Value>(
-        _ service: CatalogueService,
+        _ name: String,
         _ urns: [String],
         _ decoding: (Endpoint<Data>) -> Endpoint<Value>
     ) throws(CatalogueError) -> PagedEndpoint<Value> {
@@ -30,7 +30,7 @@ extension Catalogue {
         _ = try joined(urns[...])
         let first = urns.prefix(PageSize.default).joined(separator: ",")
         return PagedEndpoint(
-            decoding(try endpoint(service, nil, ["urns": first])),
+            decoding(try endpoint(name, nil, ["urns": first])),
             sizer: Sizer { request, size in Self.request(request, urns.prefix(size)) },
             paginator: Paginator { page in
                 let size = page.size == 0 ? PageSize.default : page.size

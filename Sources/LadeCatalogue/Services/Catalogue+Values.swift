@@ -98,15 +98,15 @@ extension Catalogue {
 
     /// The first element of a list; nil for an empty list.
     func first<Item: ListedModel>(
-        _ service: CatalogueService,
+        _ name: String,
         _ unit: BusinessUnit?,
         _ values: [String: String]
     ) throws(CatalogueError) -> Endpoint<Item?> {
-        try endpoint(service, unit, values).decoding(Listing<Item>.self).map(\.items.first)
+        try endpoint(name, unit, values).decoding(Listing<Item>.self).map(\.items.first)
     }
 }
 
-extension MediaType {
+extension CatalogueMediaType {
     /// The value of the query item; nil for `none`.
     var item: String? { self == .none ? nil : rawValue.lowercased() }
 }

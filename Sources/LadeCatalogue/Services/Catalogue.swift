@@ -18,6 +18,13 @@ public import Lade
 /// The catalogue is a value that makes requests but sends none. It throws a ``CatalogueError`` before anything is sent,
 /// for a service that the business unit does not offer, for a malformed URN, or for an empty query.
 /// ``CatalogueProvider`` adds a loader.
+///
+/// A catalogue for one business unit needs it only once:
+///
+/// ```swift
+/// let catalogue = try Catalogue(.production, unit: .rts)
+/// let topics = try await loader.load(catalogue.tvTopics())
+/// ```
 public struct Catalogue: Sendable {
     /// A public installation of the service.
     public enum Stage: String, Sendable, Hashable, CaseIterable {
@@ -48,6 +55,8 @@ public struct Catalogue: Sendable {
 
     /// The base address, unchanged.
     public let serviceURL: URL
+    /// The business unit of calls that name none; nil when each call must name one.
+    public var unit: BusinessUnit?
     /// Header fields of every request.
     public var globalHeaders = Headers()
     /// Query items of every request, such as `forceLocation`, sent in the order of their names.
@@ -62,15 +71,15 @@ public struct Catalogue: Sendable {
     public var checksAvailability = true
 
     /// Makes the catalogue for a public installation.
-    public init(_ stage: Stage = .production) throws(CatalogueError) {
-        try self.init(stage.rawValue)
+    public init(_ stage: Stage = .production, unit: BusinessUnit? = nil) throws(CatalogueError) {
+        try self.init(stage.rawValue, unit: unit)
     }
 
     /// Makes the catalogue for a base address.
     ///
     /// - Throws: ``CatalogueError/serviceURL(_:reason:)`` for anything but an absolute address with http or https, and
     ///   without query and fragment.
-    public init(_ serviceURL: URL) throws(CatalogueError) {
+    public init(_ serviceURL: URL, unit: BusinessUnit? = nil) throws(CatalogueError) {
         let request = Request(serviceURL)
         let reason: String? =
             if !["http", "https"].contains(serviceURL.scheme?.lowercased()) {
@@ -88,16 +97,17 @@ public struct Catalogue: Sendable {
         }
         if let reason { throw .serviceURL(serviceURL.absoluteString.escapedForDisplay(limit: 200), reason: reason) }
         self.serviceURL = serviceURL
+        self.unit = unit
     }
 
     /// Makes the catalogue for a base address.
     ///
-    /// - Throws: The same errors as ``init(_:)-(URL)``.
-    public init(_ serviceURL: String) throws(CatalogueError) {
+    /// - Throws: The same errors as ``init(_:unit:)-(URL,_)``.
+    public init(_ serviceURL: String, unit: BusinessUnit? = nil) throws(CatalogueError) {
         guard let url = URL(string: serviceURL, encodingInvalidCharacters: false) else {
             throw .serviceURL(serviceURL.escapedForDisplay(limit: 200), reason: "it cannot be parsed")
         }
-        try self.init(url)
+        try self.init(url, unit: unit)
     }
 
     // MARK: - Requests
@@ -106,7 +116,7 @@ public struct Catalogue: Sendable {
     ///
     /// - Parameters:
     ///   - service: The service.
-    ///   - unit: The business unit; not needed for services without one in their path.
+    ///   - unit: The business unit; by default that of the catalogue. Services without one in their path need none.
     ///   - values: The values of path variables and query items, by name; query items without a value are omitted.
     /// - Returns: The endpoint.
     /// - Throws: ``CatalogueError`` when the business unit does not offer the service, and for an invalid value.
@@ -115,9 +125,8 @@ public struct Catalogue: Sendable {
         _ unit: BusinessUnit? = nil,
         _ values: [String: String] = [:]
     ) throws(CatalogueError) -> Endpoint<Data> {
-        if let unit { try checkAvailability(of: service, unit) }
         var values = values
-        if let unit { values["bu"] = unit.rawValue }
+        values["bu"] = try checkAvailability(of: service, unit)?.rawValue
         let path = try service.path(values)
         var api = API(serviceURL)
         api.headers = globalHeaders
@@ -134,8 +143,31 @@ public struct Catalogue: Sendable {
         return endpoint
     }
 
-    func checkAvailability(of service: CatalogueService, _ unit: BusinessUnit) throws(CatalogueError) {
-        guard checksAvailability, !service.units.contains(unit) else { return }
+    /// The endpoint of the service with a name.
+    func endpoint(
+        _ name: String,
+        _ unit: BusinessUnit? = nil,
+        _ values: [String: String] = [:]
+    ) throws(CatalogueError) -> Endpoint<Data> {
+        try endpoint(service(name), unit, values)
+    }
+
+    private func service(_ name: String) throws(CatalogueError) -> CatalogueService {
+        guard let service = CatalogueService.named(name) else { throw .unknownService(name) }
+        return service
+    }
+
+    /// The business unit for a service: the given one, or that of the catalogue where the service needs one.
+    @discardableResult
+    func checkAvailability(
+        of service: CatalogueService,
+        _ given: BusinessUnit?
+    ) throws(CatalogueError) -> BusinessUnit? {
+        guard let unit = given ?? (service.needsBusinessUnit ? self.unit : nil) else {
+            guard service.needsBusinessUnit else { return nil }
+            throw .missingBusinessUnit(service: service.name, availableFor: service.sortedUnits)
+        }
+        guard checksAvailability, !service.units.contains(unit) else { return unit }
         throw .unavailable(service: service.name, unit, availableFor: service.sortedUnits)
     }
 
@@ -152,29 +184,30 @@ public struct Catalogue: Sendable {
         return global + own + vector + size
     }
 
-    // MARK: - Answers
+    // MARK: - Responses
 
     func object<Value: Decodable & Sendable>(
-        _ service: CatalogueService,
+        _ name: String,
         _ unit: BusinessUnit? = nil,
         _ values: [String: String] = [:]
     ) throws(CatalogueError) -> Endpoint<Value> {
-        try endpoint(service, unit, values).decoding(Value.self)
+        try endpoint(name, unit, values).decoding(Value.self)
     }
 
     func list<Item: ListedModel>(
-        _ service: CatalogueService,
+        _ name: String,
         _ unit: BusinessUnit? = nil,
         _ values: [String: String] = [:]
     ) throws(CatalogueError) -> Endpoint<[Item]> {
-        try endpoint(service, unit, values).decoding(Listing<Item>.self).map(\.items)
+        try endpoint(name, unit, values).decoding(Listing<Item>.self).map(\.items)
     }
 
     func pages<Item: ListedModel>(
-        _ service: CatalogueService,
+        _ name: String,
         _ unit: BusinessUnit? = nil,
         _ values: [String: String] = [:]
     ) throws(CatalogueError) -> PagedEndpoint<Listing<Item>> {
+        let service = try service(name)
         let endpoint = try endpoint(service, unit, values).decoding(Listing<Item>.self)
         return PagedEndpoint(endpoint, paginator: .target { $0.next }, itemCount: { $0.items.count }).sized(
             for: service
@@ -182,10 +215,11 @@ public struct Catalogue: Sendable {
     }
 
     func objectPages<Object: CatalogueModel>(
-        _ service: CatalogueService,
+        _ name: String,
         _ unit: BusinessUnit? = nil,
         _ values: [String: String] = [:]
     ) throws(CatalogueError) -> PagedEndpoint<PagedObject<Object>> {
+        let service = try service(name)
         let endpoint = try endpoint(service, unit, values).decoding(PagedObject<Object>.self)
         return PagedEndpoint(endpoint, paginator: .target { $0.next }).sized(for: service)
     }

@@ -26,6 +26,8 @@ public enum CatalogueError: Error, Sendable {
     case invalidIdentifier(name: String, String)
     /// An enumeration's case stands for no choice, but a choice is required.
     case nothingChosen(name: String)
+    /// No service has this name.
+    case unknownService(String)
     /// A service needs a business unit; `availableFor` lists those that offer it.
     case missingBusinessUnit(service: String, availableFor: [BusinessUnit])
     /// A service cannot be called without an argument.
@@ -59,6 +61,7 @@ extension CatalogueError: CustomStringConvertible {
         case .emptyQuery: "There is nothing to search for."
         case .invalidIdentifier(let name, let text): "“\(text)” cannot be used as \(name)."
         case .nothingChosen(let name): "The \(name) “none” cannot be requested."
+        case .unknownService(let name): "No service is named “\(name)”."
         case .missingBusinessUnit(let service, let units):
             units.isEmpty
                 ? "No business unit has the service \(service)."

@@ -54,7 +54,7 @@ extension CatalogueService {
 
     private func isRequired(_ item: String) -> Bool {
         switch item {
-        case "q": self != .mediaSearchWithSettings
+        case "q": name != "mediaSearchWithSettings"
         case "urns", "ids", "topicId", "includes": true
         default: false
         }
@@ -67,7 +67,7 @@ extension CatalogueService {
     private func form(of name: String) -> Argument.Form {
         switch name {
         case "urn", "topicUrn", "showUrn": .urn
-        case "urns": .urns(limit: self == .showsLatestMedias ? 10 : nil)
+        case "urns": .urns(limit: self.name == "showsLatestMedias" ? 10 : nil)
         case "showUrns", "topicUrns": .urns(limit: nil)
         case "ids", "includes", "excludes": .identifiers
         case "day", "publishedDateFrom", "publishedDateTo": .day
@@ -87,7 +87,8 @@ extension CatalogueService {
     private static func words(of name: String, _ service: CatalogueService) -> [String]? {
         let mediaTypes = ["video", "audio"]
         switch name {
-        case "type": return service == .increaseSocialCountByUid ? mediaTypes : [ModuleType.event.rawValue.lowercased()]
+        case "type":
+            return service.name == "increaseSocialCountByUid" ? mediaTypes : [ModuleType.event.rawValue.lowercased()]
         case "mediaType": return mediaTypes
         case "endpoint":
             return SocialCountType.allCases.compactMap { type in
@@ -96,7 +97,7 @@ extension CatalogueService {
             }
         case "eventType": return ScheduledLivestreamEventType.allCases.compactMap(\.item)
         case "types":
-            let isOfShows = service == .showsLatestMedias
+            let isOfShows = service.name == "showsLatestMedias"
             return isOfShows ? MediaFilter.allCases.compactMap(\.item) : ContentTypeFilter.allCases.compactMap(\.item)
         case "onlyThirdPartyContentProvider": return [BusinessUnit.ssatr.rawValue]
         case "operator": return ["and", "or"]

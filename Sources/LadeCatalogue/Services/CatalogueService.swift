@@ -2,7 +2,8 @@ public import Lade
 
 /// A service of the catalogue: its path, its parameters, and the business units that offer it.
 ///
-/// The functions of ``Catalogue`` are the typed way to call a service; this type is for tools that list services.
+/// The functions of ``Catalogue`` are the typed way to call a service; this type is for tools that list services. A
+/// service is a row of ``today`` or ``firstGeneration``, and a function of ``Catalogue`` with the name of the row.
 public struct CatalogueService: Sendable, Hashable {
     /// How a service divides its responses into pages.
     public enum Paging: Sendable, Hashable {
@@ -33,7 +34,7 @@ public struct CatalogueService: Sendable, Hashable {
     /// The method: POST for services that count, otherwise GET.
     public let method: HTTPMethod
     /// Whether the service belongs to the first generation, which current services have replaced.
-    public let isFirstGeneration: Bool
+    public internal(set) var isFirstGeneration = false
     /// The name of the service that today's servers have instead; nil when this is one of today, or has none.
     public let successor: String?
 
@@ -42,9 +43,8 @@ public struct CatalogueService: Sendable, Hashable {
         _ path: String,
         _ query: [String] = [],
         paging: Paging = .none,
-        for units: Set<BusinessUnit> = BusinessUnit.all,
+        for units: Set<BusinessUnit> = Set(BusinessUnit.allCases),
         method: HTTPMethod = .get,
-        isFirstGeneration: Bool = false,
         successor: String? = nil
     ) {
         self.name = name
@@ -53,7 +53,6 @@ public struct CatalogueService: Sendable, Hashable {
         self.paging = paging
         self.units = units
         self.method = method
-        self.isFirstGeneration = isFirstGeneration
         self.successor = successor
     }
 

@@ -41,7 +41,7 @@ public struct MediaSearchSettings: Sendable, Hashable {
     /// The topics that medias belong to; any by default.
     public var topicURNs: Set<String> = []
     /// The media type; `none` by default, for any.
-    public var mediaType = MediaType.none
+    public var mediaType = CatalogueMediaType.none
     /// Whether results must have subtitles.
     public var subtitlesAvailable = false
     /// Whether results must have a download.
@@ -109,7 +109,7 @@ extension Catalogue {
     /// - Throws: ``CatalogueError/emptyQuery`` for a blank query; ``CatalogueError/malformedURN(_:)`` and
     ///   ``CatalogueError/dayOutOfRange(_:)`` for invalid settings.
     public func mediaSearch(
-        _ unit: BusinessUnit,
+        _ unit: BusinessUnit? = nil,
         matching query: String?,
         settings: MediaSearchSettings? = nil
     ) throws(CatalogueError) -> PagedEndpoint<Listing<MediaSearchHit>> {
@@ -117,12 +117,12 @@ extension Catalogue {
         if let query { values["q"] = try checkedQuery(query) }
         guard let settings else {
             guard query != nil else { throw .emptyQuery }
-            return try pages(.mediaSearch, unit, values)
+            return try pages("mediaSearch", unit, values)
         }
         for urn in settings.showURNs.sorted() + settings.topicURNs.sorted() { _ = try checked(urn) }
         for day in [settings.fromDay, settings.toDay] { _ = try inRange(day) }
         for item in settings.queryItems { values[item.name] = item.value }
-        return try pages(.mediaSearchWithSettings, unit, values)
+        return try pages("mediaSearchWithSettings", unit, values)
     }
 
     /// The URNs of the shows with a transmission that match a query.
@@ -130,7 +130,7 @@ extension Catalogue {
     /// - Throws: ``CatalogueError/nothingChosen(name:)`` for a transmission that the search does not support; `none`
     ///   means any.
     public func showSearch(
-        _ unit: BusinessUnit,
+        _ unit: BusinessUnit? = nil,
         matching query: String,
         transmission: Transmission
     ) throws(CatalogueError) -> PagedEndpoint<Listing<ShowSearchHit>> {
@@ -144,7 +144,7 @@ extension Catalogue {
 
     /// The most searched shows with a transmission, from services that no longer respond.
     public func mostSearchedShows(
-        _ unit: BusinessUnit,
+        _ unit: BusinessUnit? = nil,
         transmission: Transmission
     ) throws(CatalogueError) -> Endpoint<[Show]> {
         switch transmission {
@@ -165,7 +165,7 @@ extension Catalogue {
     /// - Returns: The pages.
     /// - Throws: ``CatalogueError/invalidIdentifier(name:_:)`` for a tag that is empty or contains a comma.
     public func videosWithTags(
-        _ unit: BusinessUnit,
+        _ unit: BusinessUnit? = nil,
         _ tags: [String],
         excluding excludedTags: [String] = [],
         excludesFullLength: Bool = false
@@ -174,6 +174,10 @@ extension Catalogue {
             "includes": try joinedIdentifiers(tags),
             "excludes": excludedTags.isEmpty ? nil : try joinedIdentifiers(excludedTags),
         ])
-        return try pages(excludesFullLength ? .videosWithTagsExcludingFullLength : .videosWithTags, unit, values)
+        return try pages(
+            excludesFullLength ? "videosWithTagsExcludingFullLength" : "videosWithTags",
+            unit,
+            values
+        )
     }
 }

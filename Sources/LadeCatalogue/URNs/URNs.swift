@@ -33,7 +33,7 @@ public struct MediaURN: CatalogueURN {
     /// The broadcaster.
     public let vendor: Vendor
     /// The media type, video or audio.
-    public let mediaType: MediaType
+    public let mediaType: CatalogueMediaType
     /// The identifier, in its original letter case.
     public let uid: String
     /// Whether the media is an event of the live centre, delivered by Swiss TXT.
@@ -51,7 +51,8 @@ public struct MediaURN: CatalogueURN {
             guard parts.count == 4 else { return nil }
             parts.remove(at: 1)
         }
-        guard parts.count >= 3, let vendor = Vendor(urnVendor: parts[0]), let type = MediaType(urnPart: parts[1]),
+        guard parts.count >= 3, let vendor = Vendor(urnVendor: parts[0]),
+            let type = CatalogueMediaType(urnPart: parts[1]),
             !parts[2].isEmpty
         else { return nil }
         self.text = text

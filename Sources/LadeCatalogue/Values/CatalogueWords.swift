@@ -211,7 +211,7 @@ public enum MediaContainer: String, CatalogueWord {
 }
 
 /// The type of a media.
-public enum MediaType: String, CatalogueWord {
+public enum CatalogueMediaType: String, CatalogueWord {
     /// No value.
     case none = ""
     /// `VIDEO`.

@@ -12,7 +12,7 @@ struct ServeSettings: CommandSettings {
             guard let port = UInt16(value) else {
                 throw .usage("--port: “\(value.asArgument)” is no port", advice: "Write a number up to 65535.")
             }
-            settings.options.endpoint = .ipv4(port: port)
+            settings.options.address = .ipv4(port: port)
         },
         .duration("for", .server, "Stop after so long (30s, 5m)") { $0.duration = $1 },
         .count("medias", .server, "How many medias there are (20000)", to: LocalCatalogue.Options.most) {

@@ -11,13 +11,3 @@ extension AsyncStream where Element: Sendable {
         }
     }
 }
-
-extension AsyncThrowingStream where Element: Sendable, Failure == any Error {
-    /// The stream, which ends with the task of its reader, also where elements are buffered.
-    package var endingWithTask: AsyncThrowingStream<Element, any Error> {
-        AsyncThrowingStream {
-            var iterator = self.makeAsyncIterator()
-            return try await iterator.next()
-        }
-    }
-}

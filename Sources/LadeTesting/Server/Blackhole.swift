@@ -24,7 +24,7 @@ public final class Blackhole: Sendable {
     ///
     /// - Parameter endpoint: The address; a free port of 127.0.0.1 by default.
     /// - Throws: ``SystemCallFailure`` when it cannot listen there.
-    public init(_ endpoint: LoopbackServer.Endpoint = .ipv4()) throws(SystemCallFailure) {
+    public init(_ endpoint: LoopbackServer.Address = .ipv4()) throws(SystemCallFailure) {
         let (listener, port) = try Sockets.listen(on: endpoint, backlog: 0)
         self.port = port
         // Linux accepts one more than the backlog, other systems a few more.
@@ -44,9 +44,9 @@ public final class Blackhole: Sendable {
         // A port that is free in one family may be in use in the other.
         for _ in 0..<20 {
             var options = LoopbackServer.Options()
-            options.endpoint = isSixDead ? .ipv4() : .ipv6()
+            options.address = isSixDead ? .ipv4() : .ipv6()
             let server = try LoopbackServer(options, handler: handler)
-            let endpoint = isSixDead ? LoopbackServer.Endpoint.ipv6(port: server.port) : .ipv4(port: server.port)
+            let endpoint = isSixDead ? LoopbackServer.Address.ipv6(port: server.port) : .ipv4(port: server.port)
             if let hole = try? Blackhole(endpoint) { return (server, hole) }
         }
         throw SystemCallFailure(operation: "bind the same port in both families", errno: EADDRINUSE)

@@ -28,7 +28,7 @@ public import LadeCore
 /// for tests: it trusts its clients and does not support TLS.
 public final class LoopbackServer: Sendable {
     /// The address that a server listens on.
-    public enum Endpoint: Sendable, Hashable {
+    public enum Address: Sendable, Hashable {
         /// 127.0.0.1; port 0 selects a free one.
         case ipv4(port: UInt16 = 0)
         /// ::1; port 0 selects a free one.
@@ -44,7 +44,7 @@ public final class LoopbackServer: Sendable {
     /// How a server listens and how much it records.
     public struct Options: Sendable {
         /// The address; a free port of 127.0.0.1 by default.
-        public var endpoint = Endpoint.ipv4()
+        public var address = Address.ipv4()
         /// How many connections may wait to be accepted; 1,024 by default.
         public var backlog = 1024
         /// The size of the send buffer of each connection in bytes; the system's default if nil.
@@ -92,7 +92,7 @@ public final class LoopbackServer: Sendable {
         _ options: Options = Options(),
         serving serve: @escaping @Sendable (ServerConnection) throws -> Void
     ) throws(SystemCallFailure) {
-        let (listener, port) = try Sockets.listen(on: options.endpoint, backlog: Int32(clamping: options.backlog))
+        let (listener, port) = try Sockets.listen(on: options.address, backlog: Int32(clamping: options.backlog))
         self.port = port
         do throws(SystemCallFailure) {
             core = try ServerCore(listener: listener, options: options, serve: serve)
@@ -199,7 +199,7 @@ public final class LoopbackServer: Sendable {
 
     /// The host and port as in an address, `127.0.0.1:8080`; `localhost` for a Unix-domain socket.
     public var authority: String {
-        switch core.options.endpoint {
+        switch core.options.address {
         case .ipv4: "127.0.0.1:\(port)"
         case .ipv6: "[::1]:\(port)"
         case .unixSocket: "localhost"
@@ -222,7 +222,7 @@ public final class LoopbackServer: Sendable {
         delivery: Request.Delivery = .buffered(limit: Request.defaultBufferLimit)
     ) throws(LoadingError) -> Request {
         var request = try Request(method, address(target), headers: headers, body: body, delivery: delivery)
-        if case .unixSocket(let path) = core.options.endpoint { request.destination = .unixSocket(path: path) }
+        if case .unixSocket(let path) = core.options.address { request.destination = .unixSocket(path: path) }
         return request
     }
 

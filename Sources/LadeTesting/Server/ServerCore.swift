@@ -90,7 +90,7 @@ final class ServerCore: Sendable {
                 close(descriptor)
                 continue
             }
-            if options.endpoint.isInternet { Sockets.setOption(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1) }
+            if options.address.isInternet { Sockets.setOption(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1) }
             if let size = options.sendBuffer { Sockets.setOption(descriptor, SOL_SOCKET, SO_SNDBUF, Int32(size)) }
             begin(descriptor)
         }
@@ -190,7 +190,7 @@ final class ServerCore: Sendable {
         if isFirst {
             close(wake.read)
             close(wake.write)
-            if case .unixSocket(let path) = options.endpoint { unlink(path) }
+            if case .unixSocket(let path) = options.address { unlink(path) }
         }
     }
 

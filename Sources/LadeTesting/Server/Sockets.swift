@@ -48,7 +48,7 @@ enum Sockets {
     #endif
 
     /// Opens a listening socket; returns it with its port.
-    static func listen(on endpoint: LoopbackServer.Endpoint, backlog: Int32) throws(SystemCallFailure) -> (
+    static func listen(on endpoint: LoopbackServer.Address, backlog: Int32) throws(SystemCallFailure) -> (
         Int32, UInt16
     ) {
         let family: Int32
@@ -115,7 +115,7 @@ enum Sockets {
     }
 
     /// A socket that has begun to connect and may never finish; nil when the system refused immediately.
-    static func beginConnecting(to endpoint: LoopbackServer.Endpoint, port: UInt16) -> Int32? {
+    static func beginConnecting(to endpoint: LoopbackServer.Address, port: UInt16) -> Int32? {
         let isSix = if case .ipv6 = endpoint { true } else { false }
         let descriptor = socket(isSix ? AF_INET6 : AF_INET, stream, 0)
         guard descriptor >= 0 else { return nil }
@@ -207,7 +207,7 @@ enum Sockets {
         return address
     }
 
-    private static func bind(_ descriptor: Int32, _ endpoint: LoopbackServer.Endpoint) throws(SystemCallFailure) {
+    private static func bind(_ descriptor: Int32, _ endpoint: LoopbackServer.Address) throws(SystemCallFailure) {
         switch endpoint {
         case .ipv4(let port):
             var address = ipv4(port)

@@ -33,44 +33,44 @@ struct CatalogueSettingsTests {
 
     @Test("takes values by their place and by name")
     func values() throws {
-        func values(_ service: CatalogueService, _ operands: String...) throws -> [String: String] {
+        func values(_ name: String, _ operands: String...) throws -> [String: String] {
             var settings = CatalogueSettings()
-            settings.operands = [service.name] + operands
-            return try settings.values(of: service)
+            settings.operands = [name] + operands
+            return try settings.values(of: CatalogueService.named(name)!)
         }
 
-        #expect(try values(.radioEpisodes, "radio1", "2023-12-30") == ["channelUid": "radio1", "day": "2023-12-30"])
+        #expect(try values("radioEpisodes", "radio1", "2023-12-30") == ["channelUid": "radio1", "day": "2023-12-30"])
         #expect(
-            try values(.radioEpisodes, "day=2023-12-30", "radio1") == ["channelUid": "radio1", "day": "2023-12-30"]
+            try values("radioEpisodes", "day=2023-12-30", "radio1") == ["channelUid": "radio1", "day": "2023-12-30"]
         )
-        #expect(try values(.mediaSearch, "a=b") == ["q": "a=b"])
-        #expect(try values(.mediaSearch, "q=a=b") == ["q": "a=b"])
-        #expect(try values(.tvTrendingMedias, "pageSize=") == ["pageSize": ""])
+        #expect(try values("mediaSearch", "a=b") == ["q": "a=b"])
+        #expect(try values("mediaSearch", "q=a=b") == ["q": "a=b"])
+        #expect(try values("tvTrendingMedias", "pageSize=") == ["pageSize": ""])
         #expect(throws: CommandError.usage("q is given twice", advice: "Give it once.")) {
-            try values(.mediaSearch, "q=a", "q=b")
+            try values("mediaSearch", "q=a", "q=b")
         }
         #expect(
             throws: CommandError.usage(
                 "showSearch has no place for “video”",
                 advice: "It takes q, mediaType; write the rest as NAME=VALUE."
             )
-        ) { try values(.showSearch, "lac", "video") }
+        ) { try values("showSearch", "lac", "video") }
     }
 
-    typealias Paging = (CatalogueService, [String], String?)
+    typealias Paging = (String, [String], String?)
 
     static let pagingRows: [Paging] = [
-        (.tvTopics, [], nil), (.tvTopics, ["--all"], "--all: tvTopics has no pages"),
-        (.tvTopics, ["--size", "5"], "--size: tvTopics has no pages"), (.tvShows, ["--size", "unlimited"], nil),
-        (.tvLatestEpisodes, ["--size", "unlimited"], "--size: tvLatestEpisodes has no unlimited pages"),
-        (.tvLatestEpisodes, ["--size", "100", "--all"], nil),
-        (.tvLatestEpisodes, ["--size", "101"], "A page cannot have 101 items; it has 1 to 100."),
-        (.tvLatestEpisodes, ["--size", "1000"], "A page cannot have 1000 items; it has 1 to 100."),
-        (.tvLatestEpisodes, ["--size", "0"], "A page cannot have 0 items; it has 1 to 100."),
-        (.tvLatestEpisodes, ["--size", "-1"], "A page cannot have -1 items; it has 1 to 100."),
-        (.sectionMedias, ["--size", "5"], "--size: sectionMedias chooses the size of its pages"),
-        (.sectionMedias, ["--pages", "2"], nil), (.medias, ["--size", "50"], nil),
-        (.medias, ["--size", "51"], "--size: medias takes 50 URNs at most"),
+        ("tvTopics", [], nil), ("tvTopics", ["--all"], "--all: tvTopics has no pages"),
+        ("tvTopics", ["--size", "5"], "--size: tvTopics has no pages"), ("tvShows", ["--size", "unlimited"], nil),
+        ("tvLatestEpisodes", ["--size", "unlimited"], "--size: tvLatestEpisodes has no unlimited pages"),
+        ("tvLatestEpisodes", ["--size", "100", "--all"], nil),
+        ("tvLatestEpisodes", ["--size", "101"], "A page cannot have 101 items; it has 1 to 100."),
+        ("tvLatestEpisodes", ["--size", "1000"], "A page cannot have 1000 items; it has 1 to 100."),
+        ("tvLatestEpisodes", ["--size", "0"], "A page cannot have 0 items; it has 1 to 100."),
+        ("tvLatestEpisodes", ["--size", "-1"], "A page cannot have -1 items; it has 1 to 100."),
+        ("sectionMedias", ["--size", "5"], "--size: sectionMedias chooses the size of its pages"),
+        ("sectionMedias", ["--pages", "2"], nil), ("medias", ["--size", "50"], nil),
+        ("medias", ["--size", "51"], "--size: medias takes 50 URNs at most"),
     ]
 
     @Test("refuses paging that a service does not have", arguments: pagingRows)
@@ -78,7 +78,9 @@ struct CatalogueSettingsTests {
         var settings = CatalogueSettings()
         _ = try ArgumentParser(command: "lade catalogue", rows: CatalogueSettings.rows).read(row.1, into: &settings)
         var refusal: String?
-        do throws(CommandError) { try settings.checkPaging(of: row.0) } catch { refusal = error.what }
+        do throws(CommandError) { try settings.checkPaging(of: CatalogueService.named(row.0)!) } catch {
+            refusal = error.what
+        }
         #expect(refusal == row.2)
     }
 

@@ -240,7 +240,7 @@ struct GetTests: GetSuite {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
         var options = LoopbackServer.Options()
-        options.endpoint = .unixSocket(path: folder.path + "/s")
+        options.address = .unixSocket(path: folder.path + "/s")
         let server = try LoopbackServer(options) { _ in .text("hi") }
         let outcome = try await LadeProcess.run("get", "--unix-socket", folder.path + "/s", "http://localhost/x")
         #expect(outcome.output == "hi")

@@ -144,7 +144,7 @@ struct HandleReuseTests {
             var options = LoopbackServer.Options()
             let path = FileManager.default.temporaryDirectory.appending(path: "lade-\(UInt32.random(in: 0...(.max)))")
                 .path
-            options.endpoint = .unixSocket(path: path)
+            options.address = .unixSocket(path: path)
             let answer = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n\(name)"
             return try LoopbackServer(options, script: [.readRequest, .send(answer), .close])
         }

@@ -280,7 +280,7 @@ struct LoopTimeTests {
     /// Whether this machine has an IPv6 loopback address.
     static var hasIPv6: Bool {
         var options = LoopbackServer.Options()
-        options.endpoint = .ipv6()
+        options.address = .ipv6()
         return (try? LoopbackServer(options) { _ in .text("") }) != nil
     }
 

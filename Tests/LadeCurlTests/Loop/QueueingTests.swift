@@ -42,7 +42,7 @@ struct QueueingTests {
         let body = Data(repeating: 0x61, count: 2 << 20)
         var options = LoopbackServer.Options()
         let path = FileManager.default.temporaryDirectory.appending(path: "lade-\(UInt32.random(in: 0...(.max)))").path
-        if isUnix { options.endpoint = .unixSocket(path: path) }
+        if isUnix { options.address = .unixSocket(path: path) }
         let server = try LoopbackServer(options) { _ in .bytes(body) }
         var settings = TransportSettings()
         settings.proxy = .direct

@@ -10,7 +10,7 @@ struct UnixSocketTests {
     private static func options() -> LoopbackServer.Options {
         var options = LoopbackServer.Options()
         let path = FileManager.default.temporaryDirectory.appending(path: "lade-\(UInt32.random(in: 0...(.max)))").path
-        options.endpoint = .unixSocket(path: path)
+        options.address = .unixSocket(path: path)
         return options
     }
 

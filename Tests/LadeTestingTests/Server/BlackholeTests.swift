@@ -17,7 +17,7 @@ struct BlackholeTests {
     private final class Attempt {
         private let descriptor: Int32
 
-        init(_ endpoint: LoopbackServer.Endpoint, _ port: UInt16) throws {
+        init(_ endpoint: LoopbackServer.Address, _ port: UInt16) throws {
             descriptor = try #require(Sockets.beginConnecting(to: endpoint, port: port))
         }
 
@@ -36,13 +36,13 @@ struct BlackholeTests {
         }
     }
 
-    private static let families: [LoopbackServer.Endpoint] = [.ipv4(), .ipv6()]
+    private static let families: [LoopbackServer.Address] = [.ipv4(), .ipv6()]
 
     @Test("lets attempts hang in both families, while others beside it connect", arguments: families)
-    func hangs(endpoint: LoopbackServer.Endpoint) throws {
+    func hangs(endpoint: LoopbackServer.Address) throws {
         let hole = try Blackhole(endpoint)
         var options = LoopbackServer.Options()
-        options.endpoint = endpoint
+        options.address = endpoint
         let server = try LoopbackServer(options, script: [.stall])
 
         let hanging = try Attempt(endpoint, hole.port)

@@ -24,7 +24,7 @@ final class RawClient {
     }
 
     /// Connects in the endpoint's family to the server's port, because the endpoint's may be 0.
-    convenience init(to endpoint: LoopbackServer.Endpoint, port: UInt16 = 0) throws {
+    convenience init(to endpoint: LoopbackServer.Address, port: UInt16 = 0) throws {
         switch endpoint {
         case .ipv4: self.init(port: port)
         case .ipv6:

@@ -42,6 +42,16 @@ struct LoadedPageTests {
         #expect(source.transport.requests.map { $0.url.query() } == ["size=2", "from=2", "from=4"])
     }
 
+    @Test("finding SF-11 a paged endpoint loads its first page with load, in the requested size", arguments: [0, 2])
+    func firstPage(size: Int) async throws {
+        let source = PagedSource.linked(count: 5, size: 2)
+        let endpoint = try PagedEndpoint<Numbers>.numbers()
+        let numbers = try await source.loader.load(endpoint, size: size)
+
+        #expect(numbers.items == [0, 1])
+        #expect(source.transport.requests.map { $0.url.query() } == [size == 0 ? nil : "size=2"])
+    }
+
     @Test("throws what kept a page from coming, with the page")
     func failure() async throws {
         let source = PagedSource { _ in .status(500) }

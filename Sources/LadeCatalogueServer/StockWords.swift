@@ -1,5 +1,5 @@
 /// The words for generated titles.
-enum CatalogueWords {
+enum StockWords {
     static let places = [
         "le lac", "la montagne", "la vallée", "la gare", "le vieux port", "la forêt", "le marché", "l'île", "le col",
         "la rivière", "le glacier", "la place", "le jardin", "le phare", "la ruelle", "le moulin",

@@ -4,21 +4,21 @@ import LadeTesting
 import Testing
 
 @Suite("Where a loopback server listens", .timeLimit(.minutes(5)))
-struct EndpointTests {
+struct ServerAddressTests {
     /// A path for a socket, short enough for its address.
     private static func socketPath() -> String {
         FileManager.default.temporaryDirectory.appending(path: "lade-\(UInt32.random(in: 0...(.max)))").path
     }
 
-    private func options(_ endpoint: LoopbackServer.Endpoint) -> LoopbackServer.Options {
+    private func options(_ endpoint: LoopbackServer.Address) -> LoopbackServer.Options {
         var options = LoopbackServer.Options()
-        options.endpoint = endpoint
+        options.address = endpoint
         return options
     }
 
     @Test("serves over IPv4, IPv6 and Unix-domain sockets alike", arguments: ["4", "6", "unix"])
     func serves(kind: String) async throws {
-        let endpoint: LoopbackServer.Endpoint =
+        let endpoint: LoopbackServer.Address =
             switch kind {
             case "4": .ipv4()
             case "6": .ipv6()
@@ -41,7 +41,7 @@ struct EndpointTests {
 
     @Test("resets connections of each kind", arguments: ["6", "unix"])
     func resets(kind: String) async throws {
-        let endpoint: LoopbackServer.Endpoint = kind == "6" ? .ipv6() : .unixSocket(path: Self.socketPath())
+        let endpoint: LoopbackServer.Address = kind == "6" ? .ipv6() : .unixSocket(path: Self.socketPath())
         let server = try LoopbackServer(options(endpoint), script: [.readRequest, .send("part"), .reset])
         let client = try RawClient(to: endpoint, port: server.port)
         client.send("GET / HTTP/1.1\r\n\r\n")
