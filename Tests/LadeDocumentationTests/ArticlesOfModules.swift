@@ -124,11 +124,10 @@ private func json(body: Data) throws {
 }
 
 private func hosts() {
-    let hosts = HostDirectory([
+    var settings = Service.Settings()
+    settings.hosts = HostDirectory([
         "api.example.com": ["api.example.com", "backup.example.com", HostAddress("192.0.2.7", port: 8443)]
     ])
-    let interceptor = HostsInterceptor(directory: hosts)
-    _ = interceptor
 }
 
 private func retries() throws {
@@ -152,15 +151,15 @@ private func limits(key: ServiceKey, call: Call) throws {
 private actor Keychain { func store(_ secret: Secret?) {} }
 private let keychain = Keychain()
 
-private func signingIn(tokenURL: URL, saved: Secret) throws {
+private func signingIn(tokenURL: URL, saved: Secret, service: Service) throws {
     let scope = try CredentialScope("https://api.example.com")
     var settings = OAuth2Settings(tokenEndpoint: tokenURL, grant: .refreshToken(saved), clientID: "app")
     let oauth = OAuth2Authoriser(settings, scope: scope) { tokens in
         await keychain.store(tokens.refreshToken)
     }
-    let interceptor = AuthorisationInterceptor(authorisers: [oauth])
+    let account = service.account(authorisers: [oauth])
     settings.scopes = []
-    _ = interceptor
+    _ = account
 }
 
 struct SessionAuthoriser: Authoriser {

@@ -23,12 +23,21 @@ public struct Backoff: Sendable, Hashable {
         Backoff(shape: .fullJitter(base: max(.zero, base), maximum: max(.zero, maximum)))
     }
 
-    /// The intervals of an ``ExponentialTimer``, with jitter on the first one too.
+    /// Each delay is the one before times a factor, with random variation, as SPTDataLoader's exponential timer has it.
+    ///
+    /// The varied delay is the base of the next one, so two clients drift apart more and more: about 1 s, 2.72 s, 7.39 s. An
+    /// initial delay of zero stays zero.
+    ///
+    /// - Parameters:
+    ///   - initial: The first delay.
+    ///   - maximum: The longest delay.
+    ///   - growth: The factor from one delay to the next; e by default.
+    ///   - jitter: The standard deviation of a delay as a fraction of it; below 0.0001 there is no variation.
     public static func exponentialTimer(
         initial: Duration = .seconds(1),
         maximum: Duration = .seconds(60),
-        growth: Double = ExponentialTimer.defaultGrowth,
-        jitter: Double = ExponentialTimer.defaultJitter
+        growth: Double = 2.718281828459045,
+        jitter: Double = 0.11304999836
     ) -> Backoff {
         Backoff(
             shape: .timer(ExponentialTimer(initial: initial, maximum: maximum, growth: growth, jitter: jitter))
