@@ -83,7 +83,7 @@ public struct Harvest: Sendable {
     /// Where a response contains the total number of items; nil, the default, for the usual places.
     ///
     /// Only a place that is given here ends a list that is counted. Elsewhere the total shows whether the list is whole.
-    public var total: PageTotal?
+    public var total: PagePlace?
     /// What happens when a next page has another origin; by default it is loaded without credentials.
     public var otherOrigins = OtherOrigins.withoutCredentials
     /// What happens to a page with the same items as the first page or the page before it; it is refused by default.

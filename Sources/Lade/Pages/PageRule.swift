@@ -159,11 +159,6 @@ extension PagePlace: CustomStringConvertible {
     }
 }
 
-/// Where an answer contains the number of items on all pages.
-///
-/// It is a number; in a header field also JSON with a total, or a `Content-Range` with one.
-public typealias PageTotal = PagePlace
-
 /// Where a cursor is written in the request of the next page.
 public enum CursorTarget: Sendable, Hashable {
     /// A query item; the cursor is a string or a number.

@@ -33,7 +33,7 @@ public struct PagedEndpoint<Value: Sendable>: Sendable {
     /// items is followed as any other; see ``emptyPageLimit``.
     public var itemCount: (@Sendable (Value) -> Int)?
     /// Where an answer contains the number of items on all pages; nil when none does.
-    public var total: PageTotal?
+    public var total: PagePlace?
     /// Where a response says whether there is a next page, such as `has_more`; nil, the default, where only the
     /// paginator's rules say so.
     ///

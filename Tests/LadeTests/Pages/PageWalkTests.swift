@@ -13,7 +13,7 @@ struct PageWalkTests {
     private func walk(
         _ rules: [PageRule],
         from address: String = "https://api.example.com/list?page=1",
-        total: PageTotal? = nil,
+        total: PagePlace? = nil,
         otherOrigins: OtherOrigins = .withoutCredentials,
         change: (inout Request) -> Void = { _ in }
     ) throws -> PageWalk {
