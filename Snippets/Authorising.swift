@@ -3,7 +3,7 @@ import Foundation
 import Lade
 
 let tokenEndpoint = try Request("https://id.example.com/token").url
-var oauth = OAuth2Settings(tokenEndpoint: tokenEndpoint, grant: .clientCredentials, clientID: "app")
+var oauth = OAuth2Authoriser.Settings(tokenEndpoint: tokenEndpoint, grant: .clientCredentials, clientID: "app")
 oauth.clientProof = .basic(Secret(ProcessInfo.processInfo.environment["APP_SECRET"] ?? ""))
 let authoriser = OAuth2Authoriser(oauth, scope: try CredentialScope("https://api.example.com"))
 

@@ -2,7 +2,7 @@
 import Foundation
 import Lade
 
-func upload(_ image: URL, by loader: Loader) async throws -> Status {
+func upload(_ image: URL, by loader: Loader) async throws -> HTTPStatus {
     var form = MultipartForm()
     form.addField("title", "Tagesschau")
     try form.addFile("image", image, contentType: "image/png")

@@ -13,7 +13,7 @@ let list = PagedEndpoint(
     paginator: .rule(.link(relation: "next"))
 )
 let model = try PagedContentModel<String, Int>(pageSize: 2) { [loader, list] position in
-    let page = position.cursor as? Page ?? list.firstPage(size: position.size)
+    let page = position.cursor as? PageRequest ?? list.firstPage(size: position.size)
     let loaded = try await loader.load(page, of: list)
     return ContentPage(loaded.value.items, cursor: loaded.next, hasMore: loaded.next != nil)
 }

@@ -16,7 +16,7 @@ let list = PagedEndpoint(
 
 // snippet.step
 let model = try PagedContentModel<String, Media>(pageSize: 20) { [loader, list] position in
-    let page = position.cursor as? Page ?? list.firstPage(size: position.size)
+    let page = position.cursor as? PageRequest ?? list.firstPage(size: position.size)
     let loaded = try await loader.load(page, of: list)
     return ContentPage(loaded.value, cursor: loaded.next, hasMore: loaded.next != nil)
 }

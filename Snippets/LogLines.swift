@@ -7,7 +7,7 @@ final class AttemptCounter: EventSink {
 
     var attempts: Int { count.withLock { $0 } }
 
-    func record(_ event: Event, of call: Call) {
+    func record(_ event: CallEvent, of call: Call) {
         if case .exchangeStarted = event { count.withLock { $0 += 1 } }
     }
 }

@@ -30,9 +30,9 @@ for try await page in loader.pages(of: shows, size: 2, prefetch: 1) {
 
 // Item by item, and from the page that failed after a failure.
 var titles: [String] = []
-var start: Page?
+var start: PageRequest?
 repeat {
-    do throws(PageFailure) {
+    do throws(PageError) {
         for try await show in loader.pages(of: shows, size: 2, from: start).items(\.showList) {
             titles.append(show.title)
         }

@@ -14,7 +14,7 @@ struct EpisodePage: Decodable {
 final class EpisodeList {
     private let queue: RequestQueue
     private var first: FirstPageHandle<EpisodePage>?
-    private var nextPage: Page?
+    private var nextPage: PageRequest?
     private(set) var episodes: [Episode] = []
 
     init(onChange: @escaping @MainActor @Sendable (RequestQueue.Change) -> Void) {

@@ -108,7 +108,7 @@ extension TransportConformance {
                 } request: {
                     $0.method = method
                 } check: { context, exchange, _ in
-                    context.expect(exchange, gives: Status(answer.status), "")
+                    context.expect(exchange, gives: HTTPStatus(answer.status), "")
                 }
             }
         }

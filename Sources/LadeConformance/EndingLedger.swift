@@ -11,7 +11,7 @@ final class EndingLedger: EventSink {
 
     private let counts = Locked<[Call.ID: Int]>([:])
 
-    func record(_ event: Event, of call: Call) {
+    func record(_ event: CallEvent, of call: Call) {
         switch event {
         case .exchangeFinished, .exchangeFailed: counts.withLock { $0[call.id, default: 0] += 1 }
         default: break

@@ -8,16 +8,16 @@ import LadeTesting
 
 /// The complete result of one exchange, for the cases to check.
 struct Exchange: Sendable {
-    var status: Status?
+    var status: HTTPStatus?
     var headers = Headers()
     var version: HTTPVersion?
     var body = Data()
     var trailers = Headers()
-    var metrics = Metrics()
+    var metrics = Response.Metrics()
     var error: LoadingError?
     /// Whether it failed after its head was delivered.
     var failedInBody = false
-    var events: [Event] = []
+    var events: [CallEvent] = []
 
     private static let lastCall = Locked<UInt64>(0)
 
@@ -32,7 +32,7 @@ struct Exchange: Sendable {
     }
 
     /// Makes one exchange like the end of a chain, and reads its body to the end.
-    static func perform(_ transport: any Transport, _ request: Request, scope: CallScope? = nil) async -> Exchange {
+    static func perform(_ transport: any Transport, _ request: Request, scope: Call.Scope? = nil) async -> Exchange {
         let recorder = EventRecorder()
         var call = makeCall(recorder)
         call.scope = scope
@@ -75,7 +75,7 @@ struct Exchange: Sendable {
     }
 
     /// The statuses of the final responses whose heads were reported as events.
-    var reportedStatuses: [Status] {
+    var reportedStatuses: [HTTPStatus] {
         events.compactMap { if case .headReceived(let status, _, _) = $0 { status } else { nil } }
     }
 
@@ -87,7 +87,7 @@ struct Exchange: Sendable {
 
 extension ConformanceContext {
     /// Records a deviation unless the exchange succeeded with this status and text, and its head was reported once.
-    func expect(_ exchange: Exchange, gives status: Status, _ text: String? = nil) {
+    func expect(_ exchange: Exchange, gives status: HTTPStatus, _ text: String? = nil) {
         expect(local: exchange, gives: status, text)
         if exchange.error == nil {
             expectEqual(exchange.reportedStatuses, [status], "statuses of the heads in the events")
@@ -95,7 +95,7 @@ extension ConformanceContext {
     }
 
     /// Records a deviation unless an answer without a server has this status and text.
-    func expect(local exchange: Exchange, gives status: Status, _ text: String? = nil) {
+    func expect(local exchange: Exchange, gives status: HTTPStatus, _ text: String? = nil) {
         expect(
             exchange.error == nil && exchange.status == status && (text == nil || exchange.text == text),
             "expected \(status)\(text.map { ", “\($0)”" } ?? ""), got \(exchange.ending)"
@@ -136,7 +136,7 @@ extension ConformanceContext {
     }
 
     /// Records a deviation unless the connection was lost, with the given progress if any.
-    func expectLost(_ exchange: Exchange, _ progress: AnswerProgress?, isSafeToRepeat: Bool? = nil) {
+    func expectLost(_ exchange: Exchange, _ progress: LoadingError.ResponseProgress?, isSafeToRepeat: Bool? = nil) {
         guard case .connectionLost(let got, let isSafe) = exchange.error?.kind else {
             return fail("expected a lost connection, got \(exchange.ending)")
         }
@@ -145,7 +145,7 @@ extension ConformanceContext {
     }
 
     /// Records a deviation unless the exchange ended by the given time-out.
-    func expectTimeout(_ exchange: Exchange, _ phase: TimeoutPhase) {
+    func expectTimeout(_ exchange: Exchange, _ phase: LoadingError.TimeoutPhase) {
         guard case .timedOut(let got) = exchange.error?.kind else {
             return fail("expected a time-out (\(phase.rawValue)), got \(exchange.ending)")
         }

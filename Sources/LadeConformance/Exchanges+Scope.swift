@@ -47,7 +47,7 @@ extension TransportConformance {
         await context.part("before it began") { context in
             let server = try LoopbackServer { _ in .status(204) }
             let transport = try context.transport { $0.connections.perHost = 1 }
-            let scope = CallScope()
+            let scope = Call.Scope()
             scope.cancel()
             try await context.expectGivenUp(ScopedExchange(transport, try server.request(.get, "/late"), scope))
             // By the time of this answer the other request would have arrived too.
@@ -92,10 +92,10 @@ extension TransportConformance {
 
 /// An exchange in its own task, with the scope that cancels it.
 private struct ScopedExchange {
-    let scope: CallScope
+    let scope: Call.Scope
     let task: Task<(exchange: Exchange, isTaskCancelled: Bool), Never>
 
-    init(_ transport: any Transport, _ request: Request, _ scope: CallScope = CallScope()) {
+    init(_ transport: any Transport, _ request: Request, _ scope: Call.Scope = Call.Scope()) {
         self.scope = scope
         task = Task { (await Exchange.perform(transport, request, scope: scope), Task.isCancelled) }
     }

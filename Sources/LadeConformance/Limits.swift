@@ -82,7 +82,7 @@ extension TransportConformance {
 
     private static func expectTimeout(
         _ context: ConformanceContext,
-        _ phase: TimeoutPhase,
+        _ phase: LoadingError.TimeoutPhase,
         _ script: [ServerStep],
         _ delivery: Request.Delivery
     ) async throws {
@@ -363,7 +363,7 @@ extension TransportConformance {
                     context.expectEqual(metrics.version, .http1_1, "version")
                     context.expectEqual(metrics.remoteAddress, "127.0.0.1", "remote address")
                     context.expectEqual(metrics.remotePort, Int(server.port), "remote port")
-                    let reported = exchange.events.compactMap { event -> Metrics? in
+                    let reported = exchange.events.compactMap { event -> Response.Metrics? in
                         if case .exchangeFinished(let metrics) = event { metrics } else { nil }
                     }
                     context.expectEqual(reported, [metrics], "metrics reported as events")
@@ -390,7 +390,7 @@ extension TransportConformance {
             let server = try LoopbackServer(answering: "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n1234")
             let exchange = try await context.exchange(try context.transport(), try server.request())
             context.expectIncomplete(exchange, received: 4, expected: 10)
-            let reported = exchange.events.compactMap { event -> Metrics? in
+            let reported = exchange.events.compactMap { event -> Response.Metrics? in
                 if case .exchangeFailed(_, let metrics) = event { metrics } else { nil }
             }
             context.expectEqual(
@@ -452,7 +452,7 @@ extension TransportConformance {
         let hold = Duration.milliseconds(100)
         pause.timeouts.idle = hold
         let holding = pause
-        let metrics = try await context.within("the exchange") { () -> Metrics in
+        let metrics = try await context.within("the exchange") { () -> Response.Metrics in
             let answer = Task { try await transport.send(request, call: Call()) }
             try await server.requests(atLeast: 1)
             context.expectTimeout(await Exchange.perform(transport, holding), .idle)
@@ -478,7 +478,7 @@ extension TransportConformance {
 
     private static func expectStages(
         _ context: ConformanceContext,
-        _ metrics: Metrics,
+        _ metrics: Response.Metrics,
         isReused: Bool,
         isSecure: Bool
     ) {

@@ -379,7 +379,7 @@ enum RandomFault: String, CaseIterable, Sendable {
             cancel?()
         }
 
-        func record(_ event: Event, of call: Call) {
+        func record(_ event: CallEvent, of call: Call) {
             switch event {
             case .exchangeFinished, .exchangeFailed: state.withLock { $0.endings += 1 }
             default: pass()

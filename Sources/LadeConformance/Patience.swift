@@ -123,7 +123,7 @@ extension TransportConformance {
 
         var instant: Instant? { noted.withLock { $0 } }
 
-        func record(_ event: Event, of call: Call) {
+        func record(_ event: CallEvent, of call: Call) {
             guard case .exchangeFailed = event else { return }
             let now = time.now
             noted.withLock { $0 = now }

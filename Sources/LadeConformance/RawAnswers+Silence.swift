@@ -34,7 +34,8 @@ extension TransportConformance {
     static let resets = ConformanceCase("TR-23", "reports how much had arrived when the connection was reset") {
         context in
         for (name, bytes, progress) in [
-            ("before the head", "", AnswerProgress.nothing), ("in the head", "HTTP/1.1 200 OK\r\nContent-Le", .head),
+            ("before the head", "", LoadingError.ResponseProgress.nothing),
+            ("in the head", "HTTP/1.1 200 OK\r\nContent-Le", .head),
         ] {
             await context.part(name) { context in
                 await context.eachDelivery {

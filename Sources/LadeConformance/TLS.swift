@@ -57,7 +57,7 @@ extension TransportConformance {
     ) { context in
         let crl = try context.peers.text("crl")
         for (peer, cause) in [
-            ("nginxSelfSigned", TrustFault.Cause.selfSigned), ("nginxExpired", .expired),
+            ("nginxSelfSigned", LoadingError.TrustCause.Cause.selfSigned), ("nginxExpired", .expired),
             ("nginxNotYetValid", .notYetValid), ("nginxWrongHost", .wrongHost), ("nginxUntrustedRoot", .untrustedRoot),
             ("nginxRevoked", .revoked), ("nginxWeakKey", .weakKey), ("nginxTLS11", .protocolVersion),
         ] {
@@ -280,7 +280,7 @@ extension ConformanceContext {
     }
 
     /// Records a deviation unless the exchange was refused for the given cause.
-    func expectUntrusted(_ exchange: Exchange, _ cause: TrustFault.Cause) {
+    func expectUntrusted(_ exchange: Exchange, _ cause: LoadingError.TrustCause.Cause) {
         guard case .untrustedServer(let fault) = exchange.error?.kind else {
             return fail("expected an untrusted server (\(cause)), got \(exchange.ending)")
         }

@@ -165,7 +165,7 @@ final class Disk {
         let isFile = status.st_mode & S_IFMT == S_IFREG
         guard isFile, status.st_size <= limit else {
             let reason = isFile ? "it is larger than \(limit) bytes" : "it is no regular file"
-            throw .file(FileFault(path: path, operation: .read, reason: reason))
+            throw .file(LoadingError.FileCause(path: path, operation: .read, reason: reason))
         }
         var contents = Data()
         var piece = [UInt8](repeating: 0, count: 16 << 10)
@@ -196,11 +196,12 @@ final class Disk {
         close(descriptor)
     }
 
-    static func failure(_ path: String, _ code: Int32, _ operation: FileFault.Operation) -> HarvestError {
+    static func failure(_ path: String, _ code: Int32, _ operation: LoadingError.FileCause.Operation) -> HarvestError {
         switch code {
         case ENOSPC, EDQUOT, EFBIG: .diskFull(path: path)
         case EPIPE: .outputClosed
-        default: .file(FileFault(path: path, operation: operation, reason: String(cString: strerror(code))))
+        default:
+            .file(LoadingError.FileCause(path: path, operation: operation, reason: String(cString: strerror(code))))
         }
     }
 }

@@ -71,7 +71,7 @@ public struct Harvest: Sendable {
     public var rules = PageRule.common
     /// Where a response says whether there is a next page, such as `has_more`; nil, the default, where only the rules
     /// say so.
-    public var more: PagePlace?
+    public var more: PageRule.Place?
     /// The statuses that mean the end of the list for a page after the first one; none by default.
     public var endStatuses: Set<Int> = []
     /// The number of pages without items in a row that are followed; 100 by default.
@@ -83,14 +83,14 @@ public struct Harvest: Sendable {
     /// Where a response contains the total number of items; nil, the default, for the usual places.
     ///
     /// Only a place that is given here ends a list that is counted. Elsewhere the total shows whether the list is whole.
-    public var total: PagePlace?
+    public var total: PageRule.Place?
     /// What happens when a next page has another origin; by default it is loaded without credentials.
-    public var otherOrigins = OtherOrigins.withoutCredentials
+    public var otherOrigins = PageRule.OtherOrigins.withoutCredentials
     /// What happens to a page with the same items as the first page or the page before it; it is refused by default.
     ///
     /// Pages are compared where a rule counts them or carries a cursor. Elsewhere the server names the next page
     /// itself.
-    public var repeatedPages = RepeatedPages.refused
+    public var repeatedPages = PageRule.RepeatedPages.refused
     /// The location of each item's identity, a string or a number; nil to count no duplicates.
     ///
     /// It takes about 16 bytes of memory for each item.
@@ -198,7 +198,7 @@ public struct Harvest: Sendable {
         to destination: Destination,
         restart: Bool = false,
         stop: Stop? = nil,
-        meter: PageMeter? = nil
+        meter: PageProgress.Meter? = nil
     ) async throws(HarvestError) -> Summary {
         try await run(to: destination, restart: restart, stop: stop, meter: meter) {
             (request) async throws(LoadingError) in
@@ -213,9 +213,9 @@ public struct Harvest: Sendable {
         to destination: Destination,
         restart: Bool = false,
         stop: Stop? = nil,
-        meter: PageMeter? = nil,
+        meter: PageProgress.Meter? = nil,
         fetch: @escaping @Sendable (Request) async throws(LoadingError) -> Response,
-        note: @escaping @Sendable (Event) -> Void = { _ in }
+        note: @escaping @Sendable (CallEvent) -> Void = { _ in }
     ) async throws(HarvestError) -> Summary {
         let walk = PageWalk(
             original: request,
@@ -273,7 +273,7 @@ public struct Harvest: Sendable {
             if let itemLimit, ledger.journal.items >= itemLimit { return try ledger.end(.limit) }
             if stop?.isRequested == true { return try ledger.end(.stopped) }
             let delivery: PageFeed<SplitPage>.Delivery?
-            do throws(PageFailure) {
+            do throws(PageError) {
                 delivery = try await feed.next()
             } catch {
                 try ledger.save()
@@ -293,7 +293,7 @@ public struct Harvest: Sendable {
 
     private func split(
         _ answer: Response,
-        _ page: Page,
+        _ page: PageRequest,
         _ walk: PageWalk
     ) throws(LoadingError) -> PagePiece<SplitPage> {
         guard let bytes = answer.body.bytes else {
@@ -311,7 +311,7 @@ public struct Harvest: Sendable {
 
     private func splitDocument(
         _ answer: Response,
-        _ page: Page,
+        _ page: PageRequest,
         _ walk: PageWalk,
         _ bytes: Data
     ) throws(LoadingError) -> PagePiece<SplitPage> {
@@ -331,10 +331,10 @@ public struct Harvest: Sendable {
             throw LoadingError(
                 .decoding,
                 ErrorContext(answer),
-                underlyingError: MissingListFault(
+                underlyingError: MissingListError(
                     pointer: items,
                     found: splitter.listState,
-                    lists: MissingListFault.lists(in: bytes)
+                    lists: MissingListError.lists(in: bytes)
                 )
             )
         }
@@ -348,7 +348,7 @@ public struct Harvest: Sendable {
 
     private func splitLines(
         _ answer: Response,
-        _ page: Page,
+        _ page: PageRequest,
         _ walk: PageWalk,
         _ bytes: Data
     ) throws(LoadingError) -> PagePiece<SplitPage> {
@@ -383,7 +383,7 @@ public struct Harvest: Sendable {
     /// Puts together what is known of a page.
     private func piece(
         _ answer: Response,
-        _ page: Page,
+        _ page: PageRequest,
         _ walk: PageWalk,
         _ content: SplitPage,
         _ bytes: Data,
@@ -409,7 +409,7 @@ public struct Harvest: Sendable {
 
     /// The signs that more follows a page after which no rule names one.
     private func doubts(
-        _ page: Page,
+        _ page: PageRequest,
         _ step: PageWalk.Step,
         _ facts: PageWalk.Facts,
         _ walk: PageWalk,

@@ -8,11 +8,11 @@ extension Harvest {
         /// One plain sentence that says what was found where.
         public let description: String
         /// The place that probably names the next page, which a rule can read; nil when there is none.
-        public let place: PagePlace?
+        public let place: PageRule.Place?
         /// Whether that place has an address; otherwise it has a cursor or a number.
         public let isAddress: Bool
 
-        init(certain isCertain: Bool, _ description: String, at place: PagePlace? = nil, isAddress: Bool = false) {
+        init(certain isCertain: Bool, _ description: String, at place: PageRule.Place? = nil, isAddress: Bool = false) {
             self.isCertain = isCertain
             self.description = description
             self.place = place

@@ -23,7 +23,7 @@ public enum HarvestError: Error, Sendable {
     /// A page could not be loaded.
     ///
     /// Run the harvest again to continue from there.
-    case page(PageFailure)
+    case page(PageError)
     /// The journal was written with other arguments.
     ///
     /// Use those, or restart.
@@ -49,7 +49,7 @@ public enum HarvestError: Error, Sendable {
     /// The reader of the output has closed it.
     case outputClosed
     /// The output or the journal cannot be written or read.
-    case file(FileFault)
+    case file(LoadingError.FileCause)
 }
 
 extension HarvestError: CustomStringConvertible {

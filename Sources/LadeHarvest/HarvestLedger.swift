@@ -52,7 +52,7 @@ final class HarvestLedger {
             let journalFile = JournalFile(path: journalPath ?? path + ".journal", calls: harvest.calls)
             let existed = FileIdentity(path: path) != nil
             let isOutput = HarvestError.file(
-                FileFault(path: journalFile.path, operation: .write, reason: "it is the output as well")
+                LoadingError.FileCause(path: journalFile.path, operation: .write, reason: "it is the output as well")
             )
             guard ![journalFile.path, journalFile.temporaryPath].contains(path) else { throw isOutput }
             // The lock comes first: before it is held, another harvest may change output and journal.
@@ -76,7 +76,7 @@ final class HarvestLedger {
             }
             guard let size = disk.size else {
                 let reason = "it is no regular file, so it cannot be cut where the journal ends"
-                throw .file(FileFault(path: path, operation: .write, reason: reason))
+                throw .file(LoadingError.FileCause(path: path, operation: .write, reason: reason))
             }
             guard restart || stored != nil || size == 0 else { throw .outputExists(path: path) }
             sink = .file(disk, journalFile)
@@ -127,11 +127,11 @@ final class HarvestLedger {
     }
 
     /// The page to start with.
-    func start(in walk: PageWalk) throws(HarvestError) -> Page {
+    func start(in walk: PageWalk) throws(HarvestError) -> PageRequest {
         guard let text = journal.nextURL else { return walk.first }
-        do throws(PageFailure.Cause) {
+        do throws(PageError.Cause) {
             guard let url = URL(string: text) else { throw .invalidTarget(text.escapedForDisplay(limit: 120)) }
-            var page = Page(
+            var page = PageRequest(
                 size: harvest.size,
                 number: journal.nextNumber,
                 request: try walk.moved(to: url),
@@ -144,7 +144,7 @@ final class HarvestLedger {
             }
             return page
         } catch {
-            throw .page(PageFailure(page: walk.first, cause: error))
+            throw .page(PageError(page: walk.first, cause: error))
         }
     }
 
@@ -272,7 +272,7 @@ final class HarvestLedger {
             } catch let error as HarvestError {
                 throw error
             } catch {
-                throw .file(FileFault(path: "the output", operation: .write, reason: "\(error)"))
+                throw .file(LoadingError.FileCause(path: "the output", operation: .write, reason: "\(error)"))
             }
         case .file(let disk, _), .descriptor(let disk):
             // Writing after the end of a truncated file would leave a hole.

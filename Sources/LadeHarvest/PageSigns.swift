@@ -87,7 +87,7 @@ struct PageSigns {
     private func read(
         _ name: String,
         _ value: JSONValue,
-        at place: PagePlace,
+        at place: PageRule.Place,
         siblings: JSONObject?,
         _ found: inout [Harvest.Doubt]
     ) {
@@ -164,7 +164,7 @@ struct PageSigns {
 private struct PagePlaceText: CustomStringConvertible {
     let description: String
 
-    init(_ place: PagePlace) {
+    init(_ place: PageRule.Place) {
         let text =
             switch place {
             case .body(let pointer): pointer.description

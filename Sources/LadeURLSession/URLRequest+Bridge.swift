@@ -84,7 +84,7 @@ extension Response {
     public init(_ response: HTTPURLResponse, body: Data = Data(), request: Request) {
         let head = PlatformHead(response)
         self.init(
-            status: Status(head.code),
+            status: HTTPStatus(head.code),
             headers: Headers(head.fields),
             body: ResponseBody(body),
             request: request

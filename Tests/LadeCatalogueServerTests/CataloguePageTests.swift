@@ -56,7 +56,7 @@ struct CataloguePageTests {
     /// The outcome of a list of the catalogue's client.
     private func listing<Item>(
         _ make: (Catalogue) throws -> PagedEndpoint<Listing<Item>>,
-        _ page: Page? = nil,
+        _ page: PageRequest? = nil,
         size: Int
     ) async throws -> LoadedPage<Outcome<Listing<Item>, NetworkError>> {
         let list = try make(client)

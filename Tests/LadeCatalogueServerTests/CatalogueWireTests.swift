@@ -277,7 +277,7 @@ struct CatalogueWireTests {
             let failure = await #expect(throws: (any Error).self, "\(unit)") {
                 try await call.call(loader, unchecked, unit)
             }
-            let error = failure as? LoadingError ?? (failure as? PageFailure)?.loading
+            let error = failure as? LoadingError ?? (failure as? PageError)?.loading
             let isOfSearch = call.service.name == "mediaSearchWithSettings" && unit == .swi
             #expect(error?.context.status == (isOfSearch ? 400 : 404), "\(unit): \(String(describing: failure))")
         }
@@ -342,7 +342,7 @@ struct CatalogueWalkTests {
     }
 }
 
-extension PageFailure {
+extension PageError {
     fileprivate var loading: LoadingError? {
         if case .loading(let error) = cause { error } else { nil }
     }

@@ -228,7 +228,7 @@ struct ProviderTests {
         let rig = try CatalogueRig()
         rig.answer("{}", status: 400)
 
-        let failure = await #expect(throws: PageFailure.self) {
+        let failure = await #expect(throws: PageError.self) {
             _ = try await rig.provider.pages(size: PageSize.unlimited) { try $0.tvLatestEpisodes(.rsi) }.first { _ in
                 true
             }
@@ -403,7 +403,7 @@ struct ProviderTests {
     func otherScheme(next: String) async throws {
         let rig = try CatalogueRig()
         rig.answer("{\"mediaList\": [{}], \"next\": \"\(next)\"}")
-        let failure = await #expect(throws: PageFailure.self) {
+        let failure = await #expect(throws: PageError.self) {
             try await rig.provider.pages { try $0.tvLatestEpisodes(.srf) }.collected()
         }
 
@@ -687,7 +687,9 @@ struct ProviderTests {
     @Test("catalogue IL-SEED20 every status has a text, in every language")
     func statusTexts() {
         for code in 100...999 {
-            for language in MessageLanguage.allCases { #expect(!Status(code).text(in: language).isEmpty, "\(code)") }
+            for language in MessageLanguage.allCases {
+                #expect(!HTTPStatus(code).text(in: language).isEmpty, "\(code)")
+            }
         }
     }
 

@@ -86,7 +86,7 @@ struct ReactiveTests {
         rig.answer("{}", status: 500)
         let pages = try rig.provider.pages { try $0.tvLatestEpisodes(.srf) }
 
-        await #expect(throws: PageFailure.self) { _ = try await pages.collected() }
+        await #expect(throws: PageError.self) { _ = try await pages.collected() }
         #expect(rig.transport.requests.count == 1)
     }
 
@@ -97,13 +97,13 @@ struct ReactiveTests {
         let rule = rig.transport.onAnyRequest()
         rule.then(.json(first)).then(.status(500), times: 2).then(.json(#"{"mediaList": [{"id": "2"}]}"#))
         var found: [[String]] = []
-        var start: Page?
+        var start: PageRequest?
         for _ in 0..<3 {
             do {
                 for try await page in try rig.provider.pages(from: start, { try $0.tvLatestEpisodes(.srf) }) {
                     found.append(page.value.items.map(\.uid))
                 }
-            } catch let error as PageFailure {
+            } catch let error as PageError {
                 start = error.page
             }
         }
@@ -130,7 +130,7 @@ struct ReactiveTests {
         for await _ in begun { break }
         task.cancel()
 
-        let failure = await #expect(throws: PageFailure.self) { try await task.value }
+        let failure = await #expect(throws: PageError.self) { try await task.value }
         #expect(failure?.isCancellation == true && failure?.page.number == 1)
         #expect(rig.transport.requests.count == 2)
     }
@@ -143,7 +143,7 @@ struct ReactiveTests {
             .then(.json(#"{"mediaList": [{"id": "2"}], "next": "https://catalogue.example.com/list?next=3"}"#))
         let pages = try rig.provider.pages { try $0.tvLatestEpisodes(.srf) }
         let failure = await Task {
-            await #expect(throws: PageFailure.self) {
+            await #expect(throws: PageError.self) {
                 var iterator = pages.makeAsyncIterator()
                 for _ in 0..<count { _ = try await iterator.next() }
                 withUnsafeCurrentTask { $0?.cancel() }

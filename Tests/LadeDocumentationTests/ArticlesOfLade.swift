@@ -187,7 +187,7 @@ private func fromAlamofire(
     var settings = Service.Settings()
     settings.acceptableStatuses = [.successful, 404]
     settings.retries.limit = 4
-    settings.retries.hook = RetryHook(
+    settings.retries.hook = RetryPolicy.Hook(
         shouldRetry: { attempt, suggestion in
             if case .answer(409, _) = attempt.outcome { true } else { suggestion }
         }

@@ -73,7 +73,7 @@ private final class List {
 
     private var first: FirstPageHandle<Shows>
     private var list: [Show] = []
-    private var nextPage: Lade.Page?
+    private var nextPage: Lade.PageRequest?
 
     func refresh(loader: Loader, shows: PagedEndpoint<Shows>, queue: RequestQueue) {
         first = FirstPageHandle(loader, shows) { [weak self, queue] outcome in
@@ -153,7 +153,7 @@ private let keychain = Keychain()
 
 private func signingIn(tokenURL: URL, saved: Secret, service: Service) throws {
     let scope = try CredentialScope("https://api.example.com")
-    var settings = OAuth2Settings(tokenEndpoint: tokenURL, grant: .refreshToken(saved), clientID: "app")
+    var settings = OAuth2Authoriser.Settings(tokenEndpoint: tokenURL, grant: .refreshToken(saved), clientID: "app")
     let oauth = OAuth2Authoriser(settings, scope: scope) { tokens in
         await keychain.store(tokens.refreshToken)
     }

@@ -9,7 +9,7 @@ import Testing
 
 struct TitleProcessor: ResponseProcessor {
     func process(_ input: JSONValue?, of response: Response) throws -> String {
-        guard let title = input?["title"]?.string else { throw ProcessingFault.emptyBody }
+        guard let title = input?["title"]?.string else { throw ProcessingError.emptyBody }
         return title
     }
 }

@@ -66,8 +66,8 @@ final class EditorialMedias {
     private let provider: CatalogueProvider
     private var queue = RequestQueue()
     private var firstPage: FirstPageHandle<Listing<Media>>?
-    private var nextPage: Page?
-    private(set) var medias: [Page: [Media]] = [:]
+    private var nextPage: PageRequest?
+    private(set) var medias: [PageRequest: [Media]] = [:]
 
     init(provider: CatalogueProvider) {
         self.provider = provider

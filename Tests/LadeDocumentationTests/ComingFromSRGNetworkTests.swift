@@ -47,7 +47,7 @@ final class VideosOnDemand {
     private let loader: Loader
     private let queue: RequestQueue
     private var first: FirstPageHandle<[String: JSONValue]>?
-    private var nextPage: Page?
+    private var nextPage: PageRequest?
     private(set) var titles: [String] = []
 
     init(loader: Loader, onChange: @escaping @MainActor @Sendable (RequestQueue.Change) -> Void) {

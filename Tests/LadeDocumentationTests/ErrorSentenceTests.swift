@@ -18,13 +18,13 @@ struct ErrorSentenceTests {
         let timedOut = LoadingError(.timedOut(.whole), context)
         let refused = LoadingError(.unacceptableStatus(404), context)
         var errors: [(any Error, String?)] = [
-            (timedOut, timedOut.text()), (refused, Status(404).text()), (LoadingError(.cancelled, context), nil),
+            (timedOut, timedOut.text()), (refused, HTTPStatus(404).text()), (LoadingError(.cancelled, context), nil),
             (LoadingError(.invalidSetting(name: "a", reason: "b"), context), nil),
             (NetworkError.transport(timedOut, looksLikePublicWiFi: false), timedOut.text()),
             (CatalogueError.request(timedOut), timedOut.text()), (CatalogueError.emptyQuery, nil),
         ]
-        for cause in [PageFailure.Cause.loading(refused), .loop, .insecure(URL(filePath: "/"))] {
-            let failure = PageFailure(page: PagedEndpoint<Data>.probe, cause: cause)
+        for cause in [PageError.Cause.loading(refused), .loop, .insecure(URL(filePath: "/"))] {
+            let failure = PageError(page: PagedEndpoint<Data>.probe, cause: cause)
             let text = if case .loading = cause { refused.text() } else { NetworkError.pagination(failure).text() }
             errors.append((failure, text))
             errors.append((cause, text))
@@ -32,9 +32,9 @@ struct ErrorSentenceTests {
         }
         errors.append((HarvestError.outputClosed, HarvestError.outputClosed.description))
         errors.append((HarvestError.diskFull(path: "/a"), nil))
-        errors.append((ContentFault.pageSize(0), nil))
-        errors.append((EventStreamFault.mediaType(nil), nil))
-        errors.append((ProcessingFault.emptyBody, "The body is empty."))
+        errors.append((ContentError.pageSize(0), nil))
+        errors.append((EventStream.MediaTypeError.mediaType(nil), nil))
+        errors.append((ProcessingError.emptyBody, "The body is empty."))
         errors.append((ImageFault.unknownFormat, "The bytes are no PNG, JPEG or WebP image."))
         errors.append((StreamToken.Fault.streamCannotBeSecured(url: "a"), nil))
         errors.append((JSONPointer.Fault.noSlash, nil))
@@ -58,7 +58,7 @@ struct ErrorSentenceTests {
     func thrown() {
         for make: () throws -> Void in [
             { _ = try JSONValue(parsing: Data("[".utf8)) }, { _ = try Catalogue("nowhere") },
-            { _ = try Request("http://a b/") }, { throw MissingListFault(pointer: ["a"], found: .missing) },
+            { _ = try Request("http://a b/") }, { throw MissingListError(pointer: ["a"], found: .missing) },
         ] {
             let error = #expect(throws: (any Error).self) { try make() }
             #expect(error?.localizedDescription.contains("could not be completed") == false)
@@ -89,7 +89,7 @@ struct ErrorSentenceTests {
 }
 
 extension PagedEndpoint where Value == Data {
-    fileprivate static var probe: Page {
+    fileprivate static var probe: PageRequest {
         let request = Request(URL(filePath: "/list"))
         return PagedEndpoint(Endpoint(request), paginator: Paginator { _ in nil }).firstPage()
     }

@@ -106,7 +106,7 @@ private func service(request: Request, searchURL: URL) async throws {
 
 private func settings(request: Request) throws {
     var settings = Service.Settings()
-    let meter = PageMeter { progress in print(progress.pages, progress.waiting?.description ?? "") }
+    let meter = PageProgress.Meter { progress in print(progress.pages, progress.waiting?.description ?? "") }
     settings.observers.append(meter)
     settings.attemptInterceptors = [
         ClosureInterceptor { request, next in
@@ -115,7 +115,7 @@ private func settings(request: Request) throws {
             return try await next(signed)
         }
     ]
-    settings.retries.hook = RetryHook(
+    settings.retries.hook = RetryPolicy.Hook(
         shouldRetry: { attempt, suggestion in
             if case .answer(409, _) = attempt.outcome { true } else { suggestion }
         }
@@ -128,7 +128,7 @@ private func settings(request: Request) throws {
 }
 
 private func pages(loader: Loader, shows: PagedEndpoint<Shows>, render: ([Show]) -> Void) async throws {
-    do throws(PageFailure) {
+    do throws(PageError) {
         for try await page in loader.pages(of: shows) { render(page.value.showList) }
     } catch {
         // Later: the same list, from the page that failed.
@@ -180,7 +180,7 @@ private func form(request: Request) throws {
     request.body = form.body
 }
 
-enum ScreenName: RequestTag { static let defaultValue: String? = nil }
+enum ScreenName: Request.Tag { static let defaultValue: String? = nil }
 
 private func requests() throws {
     var request = try Request("https://api.example.com/shows?size=10")
@@ -236,7 +236,7 @@ private func authorisers(signIn: SignIn, tokenURL: URL, secret: Secret, keychain
     let scope = try CredentialScope("https://api.example.com", "https://media.example.com/private/")
     _ = scope
     do {
-        var settings = OAuth2Settings(tokenEndpoint: tokenURL, grant: .refreshToken(secret), clientID: "app")
+        var settings = OAuth2Authoriser.Settings(tokenEndpoint: tokenURL, grant: .refreshToken(secret), clientID: "app")
         let authoriser = OAuth2Authoriser(settings, scope: try CredentialScope("https://api.example.com")) { tokens in
             keychain.store(tokens.refreshToken)
         }

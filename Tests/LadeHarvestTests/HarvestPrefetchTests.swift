@@ -178,7 +178,7 @@ struct HarvestPrefetchTests {
                     headers: ["X-Total-Count": String(number)]
                 )
             }
-            for total in [PagePlace.body(["total"]), .header("X-Total-Count")] {
+            for total in [PageRule.Place.body(["total"]), .header("X-Total-Count")] {
                 var harvest = try UnevenList(rule: rule) { $0 }.harvest()
                 harvest.total = total
                 harvest.prefetch = 0

@@ -163,7 +163,7 @@ struct HarvestTests {
         var harvest = try HarvestSample.harvest()
         harvest.total = .body(["total"])
         harvest.pageLimit = 2
-        let first = PageMeter()
+        let first = PageProgress.Meter()
         let before = try await harvest.run(
             with: HarvestSample.source(total: true).loader,
             to: .file(folder.file("out")),
@@ -175,7 +175,7 @@ struct HarvestTests {
         _ = try await harvest.run(
             with: HarvestSample.source(total: true).loader,
             to: .file(folder.file("out")),
-            meter: PageMeter { progress in reports.withLock { $0.append(progress) } }
+            meter: PageProgress.Meter { progress in reports.withLock { $0.append(progress) } }
         )
 
         let (begun, last) = reports.withLock { ($0.first, $0.last) }

@@ -18,11 +18,16 @@ struct OAuthPeerTests {
     private func authoriser(
         _ origin: String,
         client: String,
-        _ grant: OAuth2Settings.Grant,
-        proof: OAuth2Settings.ClientProof = .basic("secret")
+        _ grant: OAuth2Authoriser.Settings.Grant,
+        proof: OAuth2Authoriser.Settings.ClientProof = .basic("secret")
     ) throws -> OAuth2Authoriser {
         let endpoint = try #require(URL(string: origin + "/token"))
-        var settings = OAuth2Settings(tokenEndpoint: endpoint, grant: grant, clientID: client, clientProof: proof)
+        var settings = OAuth2Authoriser.Settings(
+            tokenEndpoint: endpoint,
+            grant: grant,
+            clientID: client,
+            clientProof: proof
+        )
         settings.allowsInsecureEndpoint = true
         // The machine may be busy with other tests.
         settings.refresh.deadline = .seconds(240)

@@ -10,7 +10,7 @@ struct TrustPeerTests {
     /// The result of an exchange.
     private enum Outcome: Equatable {
         case answered(Int)
-        case untrusted(TrustFault.Cause)
+        case untrusted(LoadingError.TrustCause.Cause)
         case pinMismatch(String)
         case other(String)
     }

@@ -396,7 +396,7 @@ struct RetryTableTests {
     private func decision(
         _ outcome: RetryPolicy.Attempt.Outcome,
         _ change: (inout RetryPolicy, inout RetryPolicy.Attempt) -> Void = { _, _ in }
-    ) throws -> RetryDecision {
+    ) throws -> RetryPolicy.Decision {
         var (policy, attempt) = (RetryPolicy(), RetryPolicy.Attempt(try Request("https://svc.test/"), outcome))
         change(&policy, &attempt)
         return policy.decision(attempt)
@@ -406,10 +406,10 @@ struct RetryTableTests {
     func everyStatus() throws {
         let passing: Set<Int> = [408, 425, 429, 500, 502, 503, 504]
         for code in Array(0...599) + [999] {
-            let status = Status(code)
+            let status = HTTPStatus(code)
             for pause in [nil, Duration.seconds(2)] {
                 let decision = try decision(.answer(status, pause: pause))
-                let again = RetryDecision.Action.retry(after: pause ?? .zero)
+                let again = RetryPolicy.Decision.Action.retry(after: pause ?? .zero)
                 switch code {
                 case ..<400: #expect(decision.action == .accept && decision.rule == .acceptedStatus(status))
                 case 413 where pause != nil, _ where passing.contains(code):
@@ -435,9 +435,9 @@ struct RetryTableTests {
             (LoadingError(.connectionLost(.nothing, isSafeToRepeat: false), context), .transportFailure),
             (LoadingError(.connectionLost(.head, isSafeToRepeat: false), context), .transportFailure),
             (LoadingError(.incompleteBody(received: 1, expected: 2), context), .transportFailure),
-        ] as [(LoadingError, RetryRule)]
+        ] as [(LoadingError, RetryPolicy.Rule)]
     )
-    func passingFailures(error: LoadingError, rule: RetryRule) throws {
+    func passingFailures(error: LoadingError, rule: RetryPolicy.Rule) throws {
         let decision = try decision(.failure(error))
         #expect(decision.action == .retry(after: .zero))
         #expect(decision.rule == rule)
@@ -447,8 +447,8 @@ struct RetryTableTests {
         "finding FQ-24 policies PL-12 failures that last are final, however much repeating is allowed",
         arguments: [
             LoadingError(.cancelled, context),
-            LoadingError(.untrustedServer(TrustFault(host: "h", cause: .expired)), context),
-            LoadingError(.untrustedServer(TrustFault(host: "h", cause: .selfSigned)), context),
+            LoadingError(.untrustedServer(LoadingError.TrustCause(host: "h", cause: .expired)), context),
+            LoadingError(.untrustedServer(LoadingError.TrustCause(host: "h", cause: .selfSigned)), context),
             LoadingError(.pinMismatch(host: "h"), context),
             LoadingError(.clientCertificateRequired, context),
             LoadingError(.malformedResponse(.init(.statusLine)), context),

@@ -29,14 +29,14 @@ struct SecretsTests {
         let secret = Secret(Self.canary)
         let scope = try CredentialScope("https://api.test")
         let endpoint = try #require(URL(string: "https://u:\(Self.canary)@id.test/token?token=\(Self.canary)"))
-        var settings = OAuth2Settings(
+        var settings = OAuth2Authoriser.Settings(
             tokenEndpoint: endpoint,
             grant: .password(user: "u", password: secret),
             clientID: "app",
             clientProof: .basic(secret)
         )
         settings.parameters = [("assertion", secret)]
-        settings.tokens = OAuth2Tokens(accessToken: secret, refreshToken: secret)
+        settings.tokens = OAuth2Authoriser.Tokens(accessToken: secret, refreshToken: secret)
         let jar = CookieJar()
         jar.insert(Cookie(name: "sid", value: secret, domain: "api.test"), at: .distantPast)
         let digest = DigestAuthoriser(user: "u", password: secret, scope: scope)
@@ -90,7 +90,7 @@ struct SecretsTests {
                 RedirectInterceptor(), CookieInterceptor(jar: CookieJar()),
                 AuthorisationInterceptor(authorisers: [
                     OAuth2Authoriser(
-                        OAuth2Settings(tokenEndpoint: endpoint, grant: .refreshToken(secret)),
+                        OAuth2Authoriser.Settings(tokenEndpoint: endpoint, grant: .refreshToken(secret)),
                         scope: scope
                     ),
                     APIKeyAuthoriser(.query("own"), key: secret, scope: scope),

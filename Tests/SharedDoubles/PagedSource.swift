@@ -81,7 +81,7 @@ extension PagedEndpoint<Numbers> {
 
 extension PageSequence where Value == Numbers {
     /// All items of all pages.
-    package func collected() async throws(PageFailure) -> [Int] {
+    package func collected() async throws(PageError) -> [Int] {
         var all: [Int] = []
         for try await page in self { all += page.value.items }
         return all

@@ -14,7 +14,7 @@ import Measuring
 @main
 enum LadePeer {
     struct Refused: Error {
-        var status: Status
+        var status: HTTPStatus
     }
 
     static func main() throws {

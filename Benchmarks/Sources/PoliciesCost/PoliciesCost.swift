@@ -16,7 +16,7 @@ struct PoliciesCost {
         let request = try Request("https://api.example.com/v1/shows?size=10")
         let call = Call(id: .init(1))
 
-        let limiter = try RateLimiter(RateLimits(default: Rate(perSecond: 1e6, burst: 1_000_000_000)))
+        let limiter = try RateLimiter(RateLimits(default: RateLimits.Rate(perSecond: 1e6, burst: 1_000_000_000)))
         _ = try await limiter.start(request, call: call)
         try await print(
             "slot, uncontended, with its rate",

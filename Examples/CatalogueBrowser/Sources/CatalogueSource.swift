@@ -15,7 +15,7 @@ struct CatalogueSource: Sendable {
     @MainActor
     func list<Item: Sendable>(_ endpoint: PagedEndpoint<Listing<Item>>) throws -> PagedContentModel<String, Item> {
         try PagedContentModel(pageSize: Self.pageSize) { [loader] position in
-            let page = position.cursor as? Page ?? endpoint.firstPage(size: position.size)
+            let page = position.cursor as? PageRequest ?? endpoint.firstPage(size: position.size)
             let loaded = try await loader.load(page, of: endpoint)
             return ContentPage(loaded.value.items, cursor: loaded.next, hasMore: loaded.next != nil)
         }
@@ -28,7 +28,7 @@ struct CatalogueSource: Sendable {
     func search() throws -> PagedContentModel<String, Media> {
         try PagedContentModel(pageSize: Self.pageSize) { [loader, catalogue, unit] position in
             let hits = try catalogue.mediaSearch(unit, matching: position.query ?? "")
-            let page = position.cursor as? Page ?? hits.firstPage(size: position.size)
+            let page = position.cursor as? PageRequest ?? hits.firstPage(size: position.size)
             let found = try await loader.load(page, of: hits)
             guard !found.value.urns.isEmpty else { return ContentPage([], hasMore: false) }
             let medias = try catalogue.medias(urns: found.value.urns)

@@ -342,7 +342,7 @@ extension Error {
     /// The error as a sentence for the user.
     var shownReason: String {
         var error: any Error = self
-        if case .loading(let cause) = (self as? PageFailure)?.cause { error = cause }
+        if case .loading(let cause) = (self as? PageError)?.cause { error = cause }
         guard let loading = error as? LoadingError else { return String(describing: error).shown }
         if case .unacceptableStatus(let status) = loading.kind {
             return "The server answered \(status.code): \(status.text(in: .english))."

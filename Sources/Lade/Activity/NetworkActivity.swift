@@ -75,7 +75,7 @@ public final class NetworkActivity: EventSink, Observable {
     }
 
     /// Counts the calls of a service, until their bodies have ended.
-    public func record(_ event: Event, of call: Call) {
+    public func record(_ event: CallEvent, of call: Call) {
         switch event {
         case .callStarted: increase()
         case .bodyFinished, .callFailed: decrease()

@@ -21,7 +21,7 @@ public final class ConsumptionObserver: EventSink {
         /// The error that the exchange failed with; nil when it succeeded.
         public var error: LoadingError?
         /// The measurements of the exchange; they list bytes on the wire and decoded bytes separately.
-        public var metrics: Metrics
+        public var metrics: Response.Metrics
 
         /// Bytes sent, the head included.
         public var bytesSent: Int64 { metrics.bytesSent }
@@ -42,7 +42,7 @@ public final class ConsumptionObserver: EventSink {
         /// The time from the start of the call to the end of its last exchange, including waits and retries.
         public var duration: Duration = .zero
         /// The status of the answer; nil when the call failed.
-        public var status: Status?
+        public var status: HTTPStatus?
         /// The error that the call failed with; nil when it ended with an answer.
         public var error: LoadingError?
     }
@@ -78,7 +78,7 @@ public final class ConsumptionObserver: EventSink {
     }
 
     /// Records one event.
-    public func record(_ event: Event, of call: Call) {
+    public func record(_ event: CallEvent, of call: Call) {
         switch event {
         case .callStarted:
             books.withLock { $0[call.id] = Book(total: Total(call: call.id), start: call.time.now) }

@@ -24,12 +24,12 @@ extension RequestDecorator {
 }
 
 /// Whether a request goes to an origin that a server chose.
-enum LeadsToOtherOrigin: RequestTag {
+enum LeadsToOtherOrigin: Request.Tag {
     static let defaultValue = false
 }
 
 /// The decorators of the endpoint that a request comes from.
-enum EndpointDecorators: RequestTag {
+enum EndpointDecorators: Request.Tag {
     static var defaultValue: [any RequestDecorator] { [] }
 }
 

@@ -117,7 +117,7 @@ extension CredentialScope {
 }
 
 /// Whether a decorator set the `Authorization` of a request, so that a later decorator may replace it.
-private enum DecoratedAuthorization: RequestTag {
+private enum DecoratedAuthorization: Request.Tag {
     static let defaultValue = false
 }
 

@@ -4,18 +4,20 @@
     public import Foundation
 #endif
 
-/// A downloaded file differs from the digest that its server announced.
-public struct DigestMismatch: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The field that names the digest.
-    public let field: String
-    /// The SHA-256 that the server announced.
-    public let expected: Data
-    /// The SHA-256 of the downloaded bytes.
-    public let actual: Data
+extension Download {
+    /// A downloaded file differs from the digest that its server announced.
+    public struct DigestError: Error, Sendable, Hashable, CustomStringConvertible {
+        /// The field that names the digest.
+        public let field: String
+        /// The SHA-256 that the server announced.
+        public let expected: Data
+        /// The SHA-256 of the downloaded bytes.
+        public let actual: Data
 
-    /// One plain clause.
-    public var description: String {
-        "its SHA-256 is \(actual.base64EncodedString()), but \(field) says \(expected.base64EncodedString())"
+        /// One plain clause.
+        public var description: String {
+            "its SHA-256 is \(actual.base64EncodedString()), but \(field) says \(expected.base64EncodedString())"
+        }
     }
 }
 
@@ -46,7 +48,7 @@ extension Response {
     }
 }
 
-extension DigestMismatch: LocalizedError {
+extension Download.DigestError: LocalizedError {
     /// The text for display, in one of the user's languages.
     public var errorDescription: String? { description.asSentence }
 }

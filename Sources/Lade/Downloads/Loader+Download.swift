@@ -29,7 +29,7 @@ extension Loader {
     ///     download.
     /// - Returns: The file.
     /// - Throws: `LoadingError.Kind.file` when the file cannot be written, exists and may not be replaced, or is being
-    ///   downloaded already; `LoadingError.Kind.decoding` with ``DigestMismatch``; otherwise the same as `load(_:)`.
+    ///   downloaded already; `LoadingError.Kind.decoding` with ``Download/DigestError``; otherwise the same as `load(_:)`.
     ///   Cancelling the task keeps the bytes that can be resumed.
     @concurrent
     public func download(
@@ -300,7 +300,7 @@ private struct DownloadRun {
         if continuesFile, !mayReplace {
             let answer = load.misfit.map { ": \($0)" } ?? ""
             let reason = Download.noRest + answer
-            let fault = FileFault(path: target.folder + name, operation: .write, reason: reason)
+            let fault = LoadingError.FileCause(path: target.folder + name, operation: .write, reason: reason)
             throw LoadingError(.file(fault), ErrorContext(response))
         }
         try check(load.length ?? 0, announced: load.length)
@@ -354,7 +354,7 @@ private struct DownloadRun {
         guard let bytes = try part?.digest() else { return nil }
         let actual = Data(bytes)
         guard digest.hash == actual else {
-            let mismatch = DigestMismatch(field: digest.field, expected: digest.hash, actual: actual)
+            let mismatch = Download.DigestError(field: digest.field, expected: digest.hash, actual: actual)
             throw LoadingError(.decoding, ErrorContext(response), underlyingError: mismatch)
         }
         return digest.field
@@ -403,12 +403,16 @@ private struct DownloadTarget {
         let isFolder = name.isEmpty || stat(folder + name, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
         guard !isFolder else {
             let reason = name.isEmpty ? "it names no file" : "it is no regular file"
-            let fault = FileFault(path: folder + name, operation: .write, reason: reason)
+            let fault = LoadingError.FileCause(path: folder + name, operation: .write, reason: reason)
             throw LoadingError(.file(fault))
         }
         // Otherwise only renaming the complete part would show it.
         guard lstat(folder + name, &status) == 0 || errno != ENAMETOOLONG else {
-            let fault = FileFault(path: folder + name, operation: .write, reason: String(cString: strerror(errno)))
+            let fault = LoadingError.FileCause(
+                path: folder + name,
+                operation: .write,
+                reason: String(cString: strerror(errno))
+            )
             throw LoadingError(.file(fault))
         }
         guard !options.mayOverwrite, !(options.continuesFile && name == self.name), lstat(folder + name, &status) == 0

@@ -64,7 +64,9 @@ struct PartFile {
             file = try Self.openLocked(self.name, noteName, self.folder, opened)
         } catch {
             let fault = error == .busy ? "another download is writing it" : error.reason
-            throw LoadingError(.file(FileFault(path: folder + hidden + ".lade-part", operation: .write, reason: fault)))
+            throw LoadingError(
+                .file(LoadingError.FileCause(path: folder + hidden + ".lade-part", operation: .write, reason: fault))
+            )
         }
         origin = readNote()
         prologueLength = origin?.prologueLength ?? 0
@@ -119,7 +121,9 @@ struct PartFile {
         defer { close(source) }
         var status = stat()
         guard fstat(source, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            throw LoadingError(.file(FileFault(path: file, operation: .read, reason: "it is no regular file")))
+            throw LoadingError(
+                .file(LoadingError.FileCause(path: file, operation: .read, reason: "it is no regular file"))
+            )
         }
         try restart()
         try begin(nil, Data())
@@ -200,7 +204,7 @@ struct PartFile {
         if isWhole, !isNameChecked || file.hasItsName { return }
         try restart()
         let reason = "another program has changed it meanwhile"
-        throw LoadingError(.file(FileFault(path: path, operation: .write, reason: reason)))
+        throw LoadingError(.file(LoadingError.FileCause(path: path, operation: .write, reason: reason)))
     }
 
     private mutating func write(_ bytes: Data) throws(LoadingError) {
@@ -271,7 +275,7 @@ struct PartFile {
 
     /// The error for a file that must not be replaced.
     static func exists(_ path: String) -> LoadingError {
-        LoadingError(.file(FileFault(path: path, operation: .write, reason: "it exists already")))
+        LoadingError(.file(LoadingError.FileCause(path: path, operation: .write, reason: "it exists already")))
     }
 
     // MARK: - Opening
@@ -345,9 +349,9 @@ struct PartFile {
         }
     }
 
-    private func fault(_ operation: FileFault.Operation) -> LoadingError { Self.fault(path, operation) }
+    private func fault(_ operation: LoadingError.FileCause.Operation) -> LoadingError { Self.fault(path, operation) }
 
-    private static func fault(_ path: String, _ operation: FileFault.Operation) -> LoadingError {
+    private static func fault(_ path: String, _ operation: LoadingError.FileCause.Operation) -> LoadingError {
         FileDistrust.system(errno).error(path, operation)
     }
 }

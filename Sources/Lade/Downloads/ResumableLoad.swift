@@ -69,11 +69,11 @@ package struct ResumableLoad {
         self.loader = loader
         delays = loader.account.service.settings.retries.backoff.makeDelays()
         iterator = body.makeAsyncIterator()
-        response = Response(status: Status(0), request: request)
+        response = Response(status: HTTPStatus(0), request: request)
     }
 
     /// How many attempts were made; 0 before the first head.
-    package var attempts: Int { response.status == Status(0) ? 0 : call.attempt }
+    package var attempts: Int { response.status == HTTPStatus(0) ? 0 : call.attempt }
 
     private var settings: Service.Settings { loader.account.service.settings }
 
@@ -156,7 +156,7 @@ package struct ResumableLoad {
         if let limit = request.deadline ?? settings.deadlines.streamed {
             let now = call.time.now
             call.deadline = now.advanced(by: limit)
-            call.ledger = StageLedger(start: now)
+            call.ledger = Call.Ledger(start: now)
         }
         report = BodyReport(call, since: call.isObserved ? call.time.now : nil)
         return try await loader.core.run(asked, call, .response, report: report) { scope.end() }.get()
@@ -293,7 +293,7 @@ package struct ResumableLoad {
         report?.count(chunk.count)
         guard let end = rangeEnd ?? announced, received > end else { return }
         body.cancel()
-        throw LoadingError(.malformedResponse(MalformedResponse(.contentLength)), ErrorContext(request))
+        throw LoadingError(.malformedResponse(LoadingError.MalformedResponse(.contentLength)), ErrorContext(request))
     }
 
     private func checkEnd() throws(LoadingError) {
@@ -412,11 +412,15 @@ package struct ResumableLoad {
         if attempt.number > policy.immediateTries { attempt.delay = delays.next(call.random) }
         attempt.remaining = call.deadline.map { call.time.now.duration(to: $0) }
         let decision = policy.decision(attempt)
-        var record = RetryRecord(attempt: call.attempt, status: error.context.status, rule: decision.rule.description)
+        var record = CallEvent.Retry(
+            attempt: call.attempt,
+            status: error.context.status,
+            rule: decision.rule.description
+        )
         switch decision.action {
         case .retry(let delay) where canGoOn:
             guard withdraw(after: error) else {
-                record.rule = RetryRule.budgetEmpty.description
+                record.rule = RetryPolicy.Rule.budgetEmpty.description
                 break
             }
             record.delay = delay

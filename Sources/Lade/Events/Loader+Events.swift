@@ -13,7 +13,7 @@ extension Loader {
     /// }
     /// ```
     ///
-    /// When an answer ends or breaks, the request is sent again with `Last-Event-ID`, after 3 s or the delay that the server
+    /// When an answer ends or breaks, the request is sent again with `Last-CallEvent-ID`, after 3 s or the delay that the server
     /// has set by `retry`; the delay doubles with each connection in a row that brings no event, up to a minute
     /// (WHATWG HTML §9.2.3). A 204 ends the sequence. Leaving the loop, or cancelling its task, ends the connection; so
     /// does cancelling the work of the loader, its account or its service, at any time.
@@ -24,12 +24,12 @@ extension Loader {
     /// an error, or after one that brought no event, withdraws from the retry budget of the service.
     ///
     /// - Parameters:
-    ///   - request: The request; `Accept`, `Cache-Control` and `Last-Event-ID` are added unless it has them.
+    ///   - request: The request; `Accept`, `Cache-Control` and `Last-CallEvent-ID` are added unless it has them.
     ///   - silence: How long the server may send nothing before the connection is opened anew; nil, the default, for any
     ///     time.
     ///   - limit: The most bytes of one line and characters of one event; 1 MiB by default.
     /// - Returns: The events. Their iterator throws `LoadingError.Kind.unacceptableStatus` for another status than 200 or 204,
-    ///   `LoadingError.Kind.decoding` with ``EventStreamFault`` for another media type, and any error after which opening
+    ///   `LoadingError.Kind.decoding` with ``EventStream/MediaTypeError`` for another media type, and any error after which opening
     ///   the connection anew cannot help.
     public func events(
         from request: Request,
@@ -40,16 +40,19 @@ extension Loader {
     }
 }
 
-/// An answer that is no stream of events.
-public enum EventStreamFault: Error, Sendable, Hashable, CustomStringConvertible {
-    /// Its media type is another one, or missing.
-    case mediaType(String?)
+extension EventStream {
+    /// An answer that is no stream of events.
+    public enum MediaTypeError: Error, Sendable, Hashable, CustomStringConvertible {
+        /// Its media type is another one, or missing.
+        case mediaType(String?)
 
-    /// One plain clause.
-    public var description: String {
-        switch self {
-        case .mediaType(let type?): "its media type is “\(type.escapedForDisplay(limit: 80))”, not text/event-stream"
-        case .mediaType(nil): "it has no media type, and should have text/event-stream"
+        /// One plain clause.
+        public var description: String {
+            switch self {
+            case .mediaType(let type?):
+                "its media type is “\(type.escapedForDisplay(limit: 80))”, not text/event-stream"
+            case .mediaType(nil): "it has no media type, and should have text/event-stream"
+            }
         }
     }
 }
@@ -79,7 +82,7 @@ public struct EventStream: AsyncSequence, Sendable {
     /// Walks over the events.
     public struct Iterator: AsyncIteratorProtocol {
         private let stream: EventStream
-        private var events: ServerSentEventSequence.Iterator?
+        private var events: ResponseBody.ServerSentEvents.Iterator?
         private var isEnded = false
         private var lastEventID: String
         private var delay = EventStream.delay
@@ -88,14 +91,14 @@ public struct EventStream: AsyncSequence, Sendable {
         /// What the connections since the last event have taken from the retry budget.
         private var withdrawn = 0
         /// Why the request cannot be sent again; nil when it can.
-        private let obstacle: RetryRule?
+        private let obstacle: RetryPolicy.Rule?
 
         init(_ stream: EventStream) {
             var stream = stream
             let settings = stream.loader.account.service.settings
             // Each connection is a call of its own, and all of them are one effect: they share the key.
             if stream.request.idempotencyKey == .generated {
-                stream.request.idempotencyKey = .value(IdempotencyKey.make(settings.random))
+                stream.request.idempotencyKey = .value(Request.IdempotencyKey.make(settings.random))
             }
             self.stream = stream
             lastEventID = stream.request.headers["Last-Event-ID"] ?? ""
@@ -152,7 +155,7 @@ public struct EventStream: AsyncSequence, Sendable {
         }
 
         /// Opens a connection; nil when the server has no more events.
-        private mutating func connect() async throws(LoadingError) -> ServerSentEventSequence.Iterator? {
+        private mutating func connect() async throws(LoadingError) -> ResponseBody.ServerSentEvents.Iterator? {
             var asked = stream.request
             asked.delivery = .streamed
             asked.timeouts.idle = stream.silence
@@ -176,9 +179,13 @@ public struct EventStream: AsyncSequence, Sendable {
             // A field that cannot be read names no type.
             guard let type, (try? MediaType(type))?.essence == "text/event-stream" else {
                 response.body.cancel()
-                throw LoadingError(.decoding, ErrorContext(response), underlyingError: EventStreamFault.mediaType(type))
+                throw LoadingError(
+                    .decoding,
+                    ErrorContext(response),
+                    underlyingError: EventStream.MediaTypeError.mediaType(type)
+                )
             }
-            return ServerSentEventSequence(response.body, lastEventID: lastEventID, limit: stream.limit)
+            return ResponseBody.ServerSentEvents(response.body, lastEventID: lastEventID, limit: stream.limit)
                 .makeAsyncIterator()
         }
 
@@ -232,7 +239,7 @@ extension LoadingError {
     }
 }
 
-extension EventStreamFault: LocalizedError {
+extension EventStream.MediaTypeError: LocalizedError {
     /// The text for display, in one of the user's languages.
     public var errorDescription: String? { description.asSentence }
 }

@@ -6,14 +6,16 @@
 public import LadeCore
 public import LadeJSON
 
-/// How the values of a body follow one another.
-public enum JSONFraming: Sendable, Hashable {
-    /// As an array when the first character is a bracket, else as lines.
-    case automatic
-    /// A value in each line (NDJSON); blank lines are skipped.
-    case lines
-    /// The elements of an array, and where it is in the document.
-    case array(JSONPointer)
+extension ResponseBody {
+    /// How the values of a body follow one another.
+    public enum JSONFraming: Sendable, Hashable {
+        /// As an array when the first character is a bracket, else as lines.
+        case automatic
+        /// A value in each line (NDJSON); blank lines are skipped.
+        case lines
+        /// The elements of an array, and where it is in the document.
+        case array(JSONPointer)
+    }
 }
 
 extension ResponseBody {
@@ -34,11 +36,11 @@ extension ResponseBody {
     ///   - decoder: What decodes each value; `FastJSONDecoder` by default.
     ///   - valueLimit: The most bytes that a value may have; 16 MiB by default.
     /// - Returns: The values. The iteration throws what breaks the body, and ``LoadingError/Kind/decoding`` with a `JSONFault`, a
-    ///   ``MissingListFault``, or what the decoder throws, whose coding path begins with the position of the value. The values
+    ///   ``MissingListError``, or what the decoder throws, whose coding path begins with the position of the value. The values
     ///   before it are given first.
     public func decoded<Value: Decodable>(
         _ type: Value.Type,
-        from framing: JSONFraming = .automatic,
+        from framing: ResponseBody.JSONFraming = .automatic,
         decoder: any BodyDecoder = FastJSONDecoder(),
         valueLimit: Int = 16 << 20
     ) -> DecodedValues<Value> {
@@ -54,7 +56,7 @@ public struct DecodedValues<Value: Decodable>: AsyncSequence, Sendable {
     public typealias Failure = LoadingError
 
     let body: ResponseBody
-    let framing: JSONFraming
+    let framing: ResponseBody.JSONFraming
     let decoder: any BodyDecoder
     let valueLimit: Int
 

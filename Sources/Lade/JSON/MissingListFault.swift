@@ -5,7 +5,7 @@
 #endif
 
 /// The value at the location of the list is not a list.
-public struct MissingListFault: Error, Sendable, Hashable, CustomStringConvertible {
+public struct MissingListError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The location of the list.
     public let pointer: JSONPointer
     /// What the location contains.
@@ -39,7 +39,7 @@ public struct MissingListFault: Error, Sendable, Hashable, CustomStringConvertib
     }
 
     /// Whether the locations and what they contain are the same.
-    public static func == (lhs: MissingListFault, rhs: MissingListFault) -> Bool {
+    public static func == (lhs: MissingListError, rhs: MissingListError) -> Bool {
         lhs.pointer == rhs.pointer && lhs.found == rhs.found
     }
 
@@ -64,7 +64,7 @@ public struct MissingListFault: Error, Sendable, Hashable, CustomStringConvertib
     }
 }
 
-extension MissingListFault: LocalizedError {
+extension MissingListError: LocalizedError {
     /// The text for display, in one of the user's languages.
     public var errorDescription: String? { description.asSentence }
 }

@@ -29,7 +29,7 @@ final class ValueSplitter {
     /// Whether nothing comes after what is ready.
     private(set) var isFinished = false
 
-    init(_ framing: JSONFraming, valueLimit: Int) {
+    init(_ framing: ResponseBody.JSONFraming, valueLimit: Int) {
         self.valueLimit = valueLimit
         form = .undecided(Data())
         switch framing {
@@ -121,7 +121,7 @@ final class ValueSplitter {
         case .array(let pointer):
             do throws(JSONFault) { try splitter.finish() } catch { fail(error) }
             if failure == nil, splitter.listState != .array {
-                fail(MissingListFault(pointer: pointer, found: splitter.listState))
+                fail(MissingListError(pointer: pointer, found: splitter.listState))
             }
         }
     }

@@ -8,4 +8,4 @@ package protocol CancellableError: Error {
 
 extension LoadingError: CancellableError {}
 
-extension PageFailure: CancellableError {}
+extension PageError: CancellableError {}

@@ -16,12 +16,12 @@ public final class LoadHandle: Work {
     public let request: Request
 
     /// Counts the attempts of the call, which has no scope: its task is what cancels it.
-    let counter: CallScope
+    let counter: Call.Scope
 
     init(id: Call.ID, request: Request) {
         self.id = id
         self.request = request
-        counter = CallScope(request)
+        counter = Call.Scope(request)
     }
 
     var asked: Request? { request }

@@ -50,10 +50,10 @@ final class LoaderCore: Sendable {
 
     /// Makes a call and its scope, and adds the scope to the group.
     @inline(never)
-    func begin(_ request: Request) throws(LoadingError) -> (Call, CallScope, WorkGroup.Slot) {
+    func begin(_ request: Request) throws(LoadingError) -> (Call, Call.Scope, WorkGroup.Slot) {
         try request.validate()
         var call = makeCall()
-        let scope = CallScope(request)
+        let scope = Call.Scope(request)
         guard let slot = group.join(scope) else {
             call.recordStart(request)
             call.record(.callFailed(LoadingError(.cancelled, ErrorContext(request))))
@@ -107,7 +107,7 @@ final class LoaderCore: Sendable {
     /// - Returns: The answer.
     /// - Throws: The error of the attempt; `LoadingError.Kind.cancelled` when the loader's work was cancelled meanwhile.
     func askAgain(_ request: Request, _ call: Call, after delay: Duration) async throws(LoadingError) -> Response {
-        let scope = CallScope(request)
+        let scope = Call.Scope(request)
         guard let slot = group.join(scope) else { throw LoadingError(.cancelled, ErrorContext(request)) }
         defer { group.leave(slot) }
         var call = call
@@ -128,7 +128,7 @@ final class LoaderCore: Sendable {
     ///   - request: The request that follows.
     /// - Throws: `LoadingError.Kind.cancelled` as soon as the task or that work is cancelled.
     func pause(for delay: Duration, before request: Request) async throws(LoadingError) {
-        let scope = CallScope(request)
+        let scope = Call.Scope(request)
         guard let slot = group.join(scope) else { throw LoadingError(.cancelled, ErrorContext(request)) }
         defer { group.leave(slot) }
         var call = makeCall()
@@ -143,7 +143,7 @@ final class LoaderCore: Sendable {
 
     /// What a call's events at its end need.
     private struct Course {
-        var status = Status(0)
+        var status = HTTPStatus(0)
         /// When the call started; nil when no observer is notified.
         var start: Instant?
         /// Reports the end of a streamed body.
@@ -164,7 +164,7 @@ final class LoaderCore: Sendable {
             let duration = start.duration(to: call.time.now)
             call.record(
                 .bodyFinished(
-                    BodyRecord(.whole, bytes: Int64(course.bytes), duration: duration, attempts: call.attemptsMade)
+                    CallEvent.Body(.whole, bytes: Int64(course.bytes), duration: duration, attempts: call.attemptsMade)
                 )
             )
         case .failure(let error): call.record(.callFailed(error))

@@ -2,10 +2,10 @@
 enum TrackedBody {
     /// The group holds this member and not the body, so that an unread body can be released.
     private final class Member: Work {
-        private weak let source: (any ResponseBodySource)?
+        private weak let source: (any ResponseBody.Source)?
         let asked: Request?
 
-        init(_ source: any ResponseBodySource, _ request: Request) {
+        init(_ source: any ResponseBody.Source, _ request: Request) {
             self.source = source
             asked = request
         }
@@ -30,7 +30,7 @@ enum TrackedBody {
     }
 
     private static func observed(
-        _ source: any ResponseBodySource,
+        _ source: any ResponseBody.Source,
         _ request: Request,
         _ attempts: Int,
         in group: WorkGroup,

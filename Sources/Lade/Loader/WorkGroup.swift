@@ -80,6 +80,6 @@ final class WorkGroup: Work {
     }
 }
 
-extension CallScope: Work {
+extension Call.Scope: Work {
     var asked: Request? { request }
 }

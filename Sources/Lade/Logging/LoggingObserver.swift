@@ -63,7 +63,7 @@ public final class LoggingObserver: EventSink {
     }
 
     /// Records one event.
-    public func record(_ event: Event, of call: Call) {
+    public func record(_ event: CallEvent, of call: Call) {
         switch detail {
         case .events:
             guard let text = text(of: event) else { return }
@@ -79,7 +79,7 @@ public final class LoggingObserver: EventSink {
 
     /// Records an event; returns the line of the call when the call and all of its exchanges have ended.
     private static func take(
-        _ event: Event,
+        _ event: CallEvent,
         of id: Call.ID,
         at now: Instant,
         _ calls: inout [Call.ID: CallRecord]
@@ -109,7 +109,7 @@ public final class LoggingObserver: EventSink {
     }
 
     private static func endExchange(
-        _ metrics: Metrics,
+        _ metrics: Response.Metrics,
         of id: Call.ID,
         _ calls: inout [Call.ID: CallRecord]
     ) {
@@ -118,7 +118,7 @@ public final class LoggingObserver: EventSink {
     }
 
     private static func endBody(
-        _ record: BodyRecord,
+        _ record: CallEvent.Body,
         of id: Call.ID,
         at now: Instant,
         _ calls: inout [Call.ID: CallRecord]
@@ -139,7 +139,7 @@ public final class LoggingObserver: EventSink {
 
     // MARK: - One line per event
 
-    private func text(of event: Event) -> String? {
+    private func text(of event: CallEvent) -> String? {
         switch event {
         case .callStarted(let method, let url): "asks \(method) \(url)"
         case .exchangeStarted(let method, let url): "sends \(method) \(url)"

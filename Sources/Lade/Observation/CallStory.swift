@@ -33,7 +33,7 @@ public final class CallStory: EventSink {
     }
 
     /// Records an event of the call; events of other calls are ignored.
-    public func record(_ event: Event, of call: Call) {
+    public func record(_ event: CallEvent, of call: Call) {
         let record = CallTimeline.Record(instant: call.time.now, event: event)
         state.withLock { state in
             if state.id == nil { state.id = call.id }

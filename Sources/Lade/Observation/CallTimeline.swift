@@ -10,7 +10,7 @@ public struct CallTimeline: Sendable, Hashable {
     @nonexhaustive
     public enum Stage: Sendable, Hashable {
         /// A wait, for the reason given.
-        case wait(WaitReason)
+        case wait(Call.WaitReason)
         /// Resolving the host name.
         case nameLookup
         /// Opening a connection.
@@ -63,7 +63,7 @@ public struct CallTimeline: Sendable, Hashable {
 
     struct Record {
         var instant: Instant
-        var event: Event
+        var event: CallEvent
     }
 
     init(_ records: [Record], omitted: Int = 0) {
@@ -95,7 +95,7 @@ private struct TimelineBuilder {
     private typealias Stage = CallTimeline.Stage
 
     private enum Activity {
-        case wait(WaitReason)
+        case wait(Call.WaitReason)
         /// The exchange with this index.
         case exchange(Int)
     }
@@ -110,7 +110,7 @@ private struct TimelineBuilder {
         var isSecure: Bool
         /// When the first head of the answer was reported.
         var head: Int64?
-        var metrics = Metrics()
+        var metrics = Response.Metrics()
     }
 
     private(set) var title = ""
@@ -147,12 +147,12 @@ private struct TimelineBuilder {
         if let words = EventWords.text(of: record.event) { pieces.append(.mark(now, words)) }
     }
 
-    private mutating func endWait(_ reason: WaitReason) {
+    private mutating func endWait(_ reason: Call.WaitReason) {
         let index = activities.lastIndex { if case .wait(reason) = $0 { true } else { false } }
         if let index { activities.remove(at: index) }
     }
 
-    private mutating func endExchange(_ metrics: Metrics) {
+    private mutating func endExchange(_ metrics: Response.Metrics) {
         for index in activities.indices.reversed() {
             guard case .exchange(let number) = activities[index] else { continue }
             exchanges[number].metrics = metrics

@@ -4,7 +4,7 @@ import LadePolicies
 /// Short descriptions of events for timelines, without secrets.
 enum EventWords {
     /// The description of an event; nil for an event that a timeline shows in another way.
-    static func text(of event: Event) -> String? {
+    static func text(of event: CallEvent) -> String? {
         switch event {
         case .callStarted, .waitStarted, .waitEnded: nil
         case .exchangeStarted(let method, let url): "\(method) \(url)"
@@ -20,7 +20,7 @@ enum EventWords {
             "attempt \(record.attempt): \(record.rule); next in \(record.delay.shortText)"
         case .retryRefused(let record):
             // No retry was allowed, so its refusal is not shown.
-            record.rule == RetryRule.limitReached(0).description
+            record.rule == RetryPolicy.Rule.limitReached(0).description
                 ? nil : "attempt \(record.attempt): \(record.rule); not repeated"
         case .redirectFollowed(let status, _, let to, let method): "\(status) leads to \(method) \(to)"
         case .gateClosed(let key, let duration, _): "\(key) requests a delay of \(duration.shortText)"
@@ -51,13 +51,13 @@ enum EventWords {
         }
     }
 
-    private static func head(_ status: Status, _ headers: Headers, _ version: HTTPVersion?) -> String {
+    private static func head(_ status: HTTPStatus, _ headers: Headers, _ version: HTTPVersion?) -> String {
         var text = "answer \(status)" + (version.map { ", \($0.rawValue)" } ?? "")
         if let pause = headers["Retry-After"] { text += ", Retry-After: \(pause.escapedForDisplay(limit: 40))" }
         return text
     }
 
-    private static func volume(_ metrics: Metrics) -> String {
+    private static func volume(_ metrics: Response.Metrics) -> String {
         var text = "\(metrics.bytesSent) bytes up, \(metrics.bytesReceived) down"
         if let address = metrics.remoteAddress {
             let kind = metrics.isReusedConnection == true ? "open" : "new"

@@ -23,14 +23,14 @@ final class ObserverList: Sendable {
         state.withLock { state in (version, state.entries.map(\.sink)) }
     }
 
-    func add(_ sink: any EventSink) -> ServiceObservation {
+    func add(_ sink: any EventSink) -> Service.Observation {
         let id = state.withLock { state in
             changes.add(1, ordering: .acquiringAndReleasing)
             state.lastID += 1
             state.entries.append((state.lastID, sink))
             return state.lastID
         }
-        return ServiceObservation(list: self, id: id)
+        return Service.Observation(list: self, id: id)
     }
 
     fileprivate func remove(_ id: UInt64) {
@@ -43,26 +43,28 @@ final class ObserverList: Sendable {
     }
 }
 
-/// Keeps an observer with a service until ``end()`` is called or the observation is released.
-///
-/// Calls in flight still report to the observer.
-public final class ServiceObservation: Sendable {
-    private let list: ObserverList
-    private let id: UInt64
-
-    fileprivate init(list: ObserverList, id: UInt64) {
-        self.list = list
-        self.id = id
-    }
-
-    deinit {
-        list.remove(id)
-    }
-
-    /// Removes the observer: it is not notified of later calls.
+extension Service {
+    /// Keeps an observer with a service until ``end()`` is called or the observation is released.
     ///
-    /// A second call has no effect.
-    public func end() {
-        list.remove(id)
+    /// Calls in flight still report to the observer.
+    public final class Observation: Sendable {
+        private let list: ObserverList
+        private let id: UInt64
+
+        fileprivate init(list: ObserverList, id: UInt64) {
+            self.list = list
+            self.id = id
+        }
+
+        deinit {
+            list.remove(id)
+        }
+
+        /// Removes the observer: it is not notified of later calls.
+        ///
+        /// A second call has no effect.
+        public func end() {
+            list.remove(id)
+        }
     }
 }

@@ -5,11 +5,11 @@
 @dynamicMemberLookup
 public struct LoadedPage<Content: Sendable>: Sendable {
     /// The page that was requested.
-    public let page: Page
+    public let page: PageRequest
     /// The page after it; nil after the last, after a failure, and when ``nextFailure`` says why there is none.
-    public let next: Page?
+    public let next: PageRequest?
     /// Why the next page that the answer names cannot be loaded; nil when it can, and when there is none.
-    public let nextFailure: PageFailure?
+    public let nextFailure: PageError?
     /// The number of items on all pages; nil when the answer does not say.
     public let total: Int?
     /// The content of the page.
@@ -17,9 +17,9 @@ public struct LoadedPage<Content: Sendable>: Sendable {
 
     /// Makes a loaded page from its parts.
     public init(
-        page: Page,
-        next: Page? = nil,
-        nextFailure: PageFailure? = nil,
+        page: PageRequest,
+        next: PageRequest? = nil,
+        nextFailure: PageError? = nil,
         total: Int? = nil,
         content: Content
     ) {

@@ -11,7 +11,7 @@ import LadeCore
 /// Method, address and a body of bytes are stored, header fields are not: a page that was read back is loaded with those of
 /// its endpoint. An address that leads to another origin than the endpoint's is followed as a link of a server is, by
 /// ``PagedEndpoint/otherOrigins``. The address is stored whole, so a page is as confidential as its address.
-extension Page: Codable {
+extension PageRequest: Codable {
     private enum CodingKeys: String, CodingKey {
         case size, number, itemsBefore, method, url, body, trail, contents, cursor, emptyBefore
     }

@@ -8,10 +8,10 @@ import LadeCore
 
 /// A page of a list: its number, its size, and the request that loads it.
 ///
-/// Pages are never made by callers: they come from a ``PagedEndpoint``, a ``LoadedPage``, a ``PageFailure``, or from a
+/// Pages are never made by callers: they come from a ``PagedEndpoint``, a ``LoadedPage``, a ``PageError``, or from a
 /// decoder that reads what an encoder wrote. Two pages are equal when size, number, address and cursor are. Source: SRG Network,
 /// `SRGPage`.
-public struct Page: Sendable {
+public struct PageRequest: Sendable {
     /// The number of items that were requested.
     ///
     /// 0 leaves it to the service. The page may contain more or fewer.
@@ -41,9 +41,9 @@ public struct Page: Sendable {
     }
 }
 
-extension Page: Hashable {
+extension PageRequest: Hashable {
     /// Whether size, number, address and cursor are the same.
-    public static func == (lhs: Page, rhs: Page) -> Bool {
+    public static func == (lhs: PageRequest, rhs: PageRequest) -> Bool {
         lhs.size == rhs.size && lhs.number == rhs.number && lhs.request.url == rhs.request.url
             && lhs.cursor == rhs.cursor
     }
@@ -56,7 +56,7 @@ extension Page: Hashable {
     }
 }
 
-extension Page: CustomStringConvertible {
+extension PageRequest: CustomStringConvertible {
     /// The number, the size and the address without secrets.
     public var description: String {
         "page \(number), size \(size == 0 ? "unspecified" : String(size)), \(request)"

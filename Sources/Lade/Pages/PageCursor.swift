@@ -9,12 +9,12 @@ import LadeJSON
 
 /// A cursor, and where a request has it.
 package struct PageCursor: Hashable, Sendable {
-    let target: CursorTarget
+    let target: PageRule.CursorTarget
     /// The cursor as JSON: a string, a number, or whatever the response had.
     let json: String
 
     /// Writes the cursor into a request.
-    func write(into request: inout Request) throws(PageFailure.Cause) {
+    func write(into request: inout Request) throws(PageError.Cause) {
         switch target {
         case .query(let name): request.url = request.url.settingQuery(name, text)
         // A text that is no value of a field makes the request invalid.
@@ -65,7 +65,7 @@ extension PageCursor: Codable {
     }
 }
 
-extension CursorTarget {
+extension PageRule.CursorTarget {
     /// Whether a cursor may be an array or object.
     var keepsTypes: Bool {
         if case .body = self { true } else { false }

@@ -21,7 +21,7 @@ public import LadeCore
 ///     for try await page in loader.pages(of: shows, from: error.page) { render(page.value.showList) }
 /// }
 /// ```
-public struct PageFailure: Error, Sendable {
+public struct PageError: Error, Sendable {
     /// The cause.
     @nonexhaustive
     public enum Cause: Error, Sendable {
@@ -29,7 +29,7 @@ public struct PageFailure: Error, Sendable {
         case loading(LoadingError)
         /// The page was loaded before: the server's pages form a loop.
         case loop
-        /// The page has the same content as the first page or the page before it; see ``RepeatedPages``.
+        /// The page has the same content as the first page or the page before it; see ``PageRule/RepeatedPages``.
         case repeated
         /// The page has another origin, and the settings do not allow that.
         case otherOrigin(URL)
@@ -40,9 +40,9 @@ public struct PageFailure: Error, Sendable {
         /// The answer names a next page that cannot be loaded; the text is truncated and escaped.
         case invalidTarget(String)
         /// A place that a rule reads has something that names no page; the text says what, truncated and escaped.
-        case unusable(place: PagePlace, found: String)
+        case unusable(place: PageRule.Place, found: String)
         /// The response says that there is more, and no rule names the next page.
-        case cut(more: PagePlace)
+        case cut(more: PageRule.Place)
         /// More pages in a row than allowed had no items, and another one follows.
         case emptyPages(limit: Int)
         /// The paginator threw an error.
@@ -57,14 +57,14 @@ public struct PageFailure: Error, Sendable {
     /// The page that could not be loaded.
     ///
     /// Causes that lie in the page before have no such page; for them it is the page before.
-    public let page: Page
+    public let page: PageRequest
     /// The cause.
     public let cause: Cause
     /// Whether the list is counted, so that a status may mean its end.
     package let isCounted: Bool
 
     /// Makes a failure.
-    package init(page: Page, cause: Cause, isCounted: Bool = false) {
+    package init(page: PageRequest, cause: Cause, isCounted: Bool = false) {
         self.page = page
         self.cause = cause
         self.isCounted = isCounted
@@ -82,8 +82,8 @@ public struct PageFailure: Error, Sendable {
     private var number: Int { page.number.addingSaturated(1) }
 
     /// The task was cancelled before a page.
-    package static func cancelled(at page: Page) -> PageFailure {
-        PageFailure(page: page, cause: .loading(LoadingError(.cancelled, ErrorContext(page.request))))
+    package static func cancelled(at page: PageRequest) -> PageError {
+        PageError(page: page, cause: .loading(LoadingError(.cancelled, ErrorContext(page.request))))
     }
 
     /// Whether the call was cancelled, which is an outcome and not a failure.
@@ -92,7 +92,7 @@ public struct PageFailure: Error, Sendable {
     }
 }
 
-extension PageFailure: CustomStringConvertible {
+extension PageError: CustomStringConvertible {
     /// One plain sentence with the number of the page.
     public var description: String {
         switch cause {
@@ -142,36 +142,37 @@ extension PageFailure: CustomStringConvertible {
     }
 }
 
-extension PageFailure.Cause {
+extension PageError.Cause {
     /// The cause as a clause, for an event.
     func description(in request: Request) -> String {
         switch self {
         case .unusable(let place, let found): "\(place) has \(Redaction(request).unparsable(found))"
         case .invalidTarget(let target): Redaction(request).unparsable(target)
         default:
-            PageFailure(page: Page(size: 0, number: 0, request: request, itemsBefore: nil), cause: self).description
+            PageError(page: PageRequest(size: 0, number: 0, request: request, itemsBefore: nil), cause: self)
+                .description
         }
     }
 }
 
-extension PageFailure {
+extension PageError {
     /// A text for display to the user.
     public func text(in language: MessageLanguage = .preferred) -> String { cause.text(in: language) }
 }
 
-extension PageFailure.Cause {
+extension PageError.Cause {
     /// A text for display to the user.
     func text(in language: MessageLanguage = .preferred) -> String {
         if case .loading(let error) = self { error.text(in: language) } else { Message.invalidData.text(in: language) }
     }
 }
 
-extension PageFailure: LocalizedError {
+extension PageError: LocalizedError {
     /// The text for display, in one of the user's languages.
     public var errorDescription: String? { text() }
 }
 
-extension PageFailure.Cause: LocalizedError {
+extension PageError.Cause: LocalizedError {
     /// The text for display, in one of the user's languages.
     public var errorDescription: String? { text() }
 }

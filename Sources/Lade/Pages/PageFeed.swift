@@ -22,17 +22,17 @@ package struct PageSource<Content: Sendable>: Sendable {
     package typealias Piece = PagePiece<Content>
 
     var walk: PageWalk
-    var start: Page
+    var start: PageRequest
     /// Loads a page and parses it, off the caller's actor.
-    var load: @concurrent @Sendable (Page) async throws(LoadingError) -> Piece
+    var load: @concurrent @Sendable (PageRequest) async throws(LoadingError) -> Piece
     /// The page after a page, if the walk does not determine it.
-    var next: (@Sendable (Page, Piece) throws(PageFailure.Cause) -> Page?)?
+    var next: (@Sendable (PageRequest, Piece) throws(PageError.Cause) -> PageRequest?)?
     /// How many pages are loaded ahead, at most ``PageSource/prefetchLimit``.
     package var prefetch = 0
     package var pageLimit: Int?
-    package var meter: PageMeter?
+    package var meter: PageProgress.Meter?
     /// What happens to a page with the content of an earlier one, where pieces have checksums.
-    package var repeatedPages = RepeatedPages.refused
+    package var repeatedPages = PageRule.RepeatedPages.refused
     /// Whether such a page is none of its own; nil where the walk's rules decide.
     var comparesContents: Bool?
     /// Statuses that mean the end of the list, for a page after the first.
@@ -40,19 +40,19 @@ package struct PageSource<Content: Sendable>: Sendable {
     /// Whether a list that says that there is more, although no rule names a page, is an error.
     package var refusesCut = true
     /// Receives events about the pages, outside any call.
-    package var note: @Sendable (Event) -> Void = { _ in }
+    package var note: @Sendable (CallEvent) -> Void = { _ in }
     /// Pages before the start; returning to one of them is a loop.
     package var visited: Set<UInt64> = []
     /// Why the start cannot be loaded; nil when it can.
-    var startFault: PageFailure.Cause?
+    var startFault: PageError.Cause?
 
     /// The most pages that are loaded ahead, for any setting: 64.
     static var prefetchLimit: Int { 64 }
 
     package init(
         walk: PageWalk,
-        start: Page,
-        load: @concurrent @escaping @Sendable (Page) async throws(LoadingError) -> Piece
+        start: PageRequest,
+        load: @concurrent @escaping @Sendable (PageRequest) async throws(LoadingError) -> Piece
     ) {
         self.walk = walk
         self.start = start
@@ -72,10 +72,10 @@ package final class PageFeed<Content: Sendable>: Sendable {
 
     /// A page in order, and its successor.
     package struct Delivery: Sendable {
-        package var page: Page
-        package var next: Page?
+        package var page: PageRequest
+        package var next: PageRequest?
         /// Why the page after it cannot be followed.
-        package var nextFailure: PageFailure?
+        package var nextFailure: PageError?
         /// Whether the list ends here; a page without a next one may also be one whose next cannot be followed.
         package var isLast: Bool
         /// The number of items on all pages, according to the answer.
@@ -87,14 +87,14 @@ package final class PageFeed<Content: Sendable>: Sendable {
         case piece(Piece)
         /// There is no such page: the list has ended before it.
         case end
-        case failure(PageFailure.Cause)
+        case failure(PageError.Cause)
     }
 
     /// A page that was started, at its position in the list.
     private struct Slot {
         /// Distinguishes it from dropped pages at the same position.
         var id: UInt64
-        var page: Page
+        var page: PageRequest
         var task: Task<Void, Never>?
         var outcome: Outcome?
     }
@@ -107,19 +107,19 @@ package final class PageFeed<Content: Sendable>: Sendable {
         /// The number of pages whose loading was started.
         var started = 0
         /// The next page to start; it is speculative when `started` is above `frontier`.
-        var upcoming: Page?
+        var upcoming: PageRequest?
         /// The position of the first page whose successor is unknown; all pages up to it are certain.
         var frontier = 0
         /// Pages that were started and not delivered, by position.
         var slots: [Int: Slot] = [:]
         /// The successors of pages that were not delivered yet, by position.
-        var following: [Int: Page] = [:]
+        var following: [Int: PageRequest] = [:]
         /// No page is started at or after this position.
         var end = Int.max
         /// No page is started speculatively at or after this position: according to the server's total there is none.
         var guessEnd = Int.max
         /// Why the page at a position cannot be followed to, which ends the list.
-        var broken: (position: Int, failure: PageFailure)?
+        var broken: (position: Int, failure: PageError)?
         /// How many items the last known page has, which is the guess for those after it.
         var stride: Int?
         /// The keys of all requests that were sent, to detect a loop.
@@ -193,7 +193,7 @@ package final class PageFeed<Content: Sendable>: Sendable {
     ///
     /// - Throws: The error that kept the page from being loaded. Cancelling the task cancels everything in flight, and
     ///   pages that were loaded ahead are not delivered.
-    package func next() async throws(PageFailure) -> Delivery? {
+    package func next() async throws(PageError) -> Delivery? {
         let position = state.withLock { state in
             state.demanded += 1
             return state.delivered
@@ -225,7 +225,7 @@ package final class PageFeed<Content: Sendable>: Sendable {
     // MARK: - Loading
 
     /// Takes the page that must be loaded in the caller's task.
-    private func begin(_ position: Int) -> (id: UInt64, page: Page)? {
+    private func begin(_ position: Int) -> (id: UInt64, page: PageRequest)? {
         state.withLock { state in
             guard position < state.end, !state.isCancelled, let page = state.upcoming else { return nil }
             let id = state.makeID()
@@ -236,7 +236,7 @@ package final class PageFeed<Content: Sendable>: Sendable {
         }
     }
 
-    private func load(_ page: Page, _ id: UInt64, _ position: Int) async {
+    private func load(_ page: PageRequest, _ id: UInt64, _ position: Int) async {
         let outcome: Outcome
         do throws(LoadingError) {
             outcome = .piece(try await source.load(page))
@@ -299,8 +299,8 @@ package final class PageFeed<Content: Sendable>: Sendable {
                 for task in dropped { task.cancel() }
                 return
             }
-            let next: Result<Page?, PageFailure.Cause>
-            do throws(PageFailure.Cause) {
+            let next: Result<PageRequest?, PageError.Cause>
+            do throws(PageError.Cause) {
                 next = .success(try successor(of: page, piece))
             } catch {
                 next = .failure(error)
@@ -313,9 +313,9 @@ package final class PageFeed<Content: Sendable>: Sendable {
         }
     }
 
-    private func takeFollowing() -> (position: Int, page: Page, piece: Piece)? {
+    private func takeFollowing() -> (position: Int, page: PageRequest, piece: Piece)? {
         let (following, dropped) = state.withLock {
-            state -> ((position: Int, page: Page, piece: Piece)?, [Task<Void, Never>]) in
+            state -> ((position: Int, page: PageRequest, piece: Piece)?, [Task<Void, Never>]) in
             guard !state.isFollowing, let slot = state.slots[state.frontier] else { return (nil, []) }
             switch slot.outcome {
             case .piece(let piece):
@@ -331,7 +331,7 @@ package final class PageFeed<Content: Sendable>: Sendable {
         return following
     }
 
-    private func successor(of page: Page, _ piece: Piece) throws(PageFailure.Cause) -> Page? {
+    private func successor(of page: PageRequest, _ piece: Piece) throws(PageError.Cause) -> PageRequest? {
         guard let facts = piece.facts else { return nil }
         if let next = source.next { return try next(page, piece) }
         let step = try source.walk.step(after: page, facts)
@@ -347,7 +347,7 @@ package final class PageFeed<Content: Sendable>: Sendable {
     /// Whether a page with the content of an earlier one is no page of its own.
     private var comparesContents: Bool { source.comparesContents ?? source.walk.composesPages }
 
-    private func repeatsContent(_ page: Page, _ piece: Piece) -> Bool {
+    private func repeatsContent(_ page: PageRequest, _ piece: Piece) -> Bool {
         // Pages that are kept in any case have none.
         guard let checksum = piece.checksum else { return false }
         return page.contents?.contains(checksum) == true
@@ -369,8 +369,8 @@ package final class PageFeed<Content: Sendable>: Sendable {
     ///
     /// - Returns: The tasks to cancel.
     private func settle(
-        _ next: Result<Page?, PageFailure.Cause>,
-        after page: Page,
+        _ next: Result<PageRequest?, PageError.Cause>,
+        after page: PageRequest,
         _ piece: Piece,
         _ position: Int,
         _ state: inout State
@@ -418,13 +418,13 @@ package final class PageFeed<Content: Sendable>: Sendable {
     }
 
     /// Ends the list with a page that cannot be followed to.
-    private func fail(_ page: Page, _ cause: PageFailure.Cause, _ state: inout State) {
+    private func fail(_ page: PageRequest, _ cause: PageError.Cause, _ state: inout State) {
         state.slots[state.frontier] = Slot(id: state.makeID(), page: page, outcome: .failure(cause))
-        state.broken = (state.frontier, PageFailure(page: page, cause: cause))
+        state.broken = (state.frontier, PageError(page: page, cause: cause))
     }
 
     /// Guesses from a page how long those after it are, and how many there are.
-    private func estimate(from next: Page, _ piece: Piece, _ state: inout State) {
+    private func estimate(from next: PageRequest, _ piece: Piece, _ state: inout State) {
         // The items of counted pages are known, and a page without items is the last.
         guard isParallel, let facts = piece.facts, let stride = facts.itemCount, stride > 0 else { return }
         state.stride = stride
@@ -455,13 +455,13 @@ package final class PageFeed<Content: Sendable>: Sendable {
     }
 
     /// The page at a position that was not delivered; nil at the end of the list.
-    private func pending(_ state: State, at position: Int) -> Page? {
+    private func pending(_ state: State, at position: Int) -> PageRequest? {
         guard position < state.end else { return nil }
         return state.slots[position]?.page ?? (position == state.started ? state.upcoming : nil) ?? source.start
     }
 
-    private func take(_ position: Int) throws(PageFailure) -> Delivery? {
-        let (slot, next, broken, lost) = state.withLock { state -> (Slot?, Page?, PageFailure?, Page?) in
+    private func take(_ position: Int) throws(PageError) -> Delivery? {
+        let (slot, next, broken, lost) = state.withLock { state -> (Slot?, PageRequest?, PageError?, PageRequest?) in
             guard state.isCertain(position), let slot = state.slots[position] else {
                 let isCut = state.isCancelled && Task.isCancelled
                 return (nil, nil, nil, isCut ? pending(state, at: position) : nil)
@@ -480,7 +480,7 @@ package final class PageFeed<Content: Sendable>: Sendable {
             guard let lost else { return nil }
             throw .cancelled(at: lost)
         case .failure(let cause):
-            throw PageFailure(page: slot?.page ?? source.start, cause: cause, isCounted: source.walk.countsPages)
+            throw PageError(page: slot?.page ?? source.start, cause: cause, isCounted: source.walk.countsPages)
         case .piece(let piece):
             let page = slot?.page ?? source.start
             let total = piece.facts.flatMap { source.walk.total($0) }

@@ -35,7 +35,7 @@ package struct PageMarks: Equatable, Sendable {
 
     /// A key that identifies a page in this run and in later ones: that of its request, and of a cursor in a header
     /// field.
-    package static func key(of page: Page) -> UInt64 { key(of: page.request, page.cursor) }
+    package static func key(of page: PageRequest) -> UInt64 { key(of: page.request, page.cursor) }
 
     /// A key that identifies a request: from its method, address and body.
     package static func key(of request: Request) -> UInt64 { key(of: request, nil) }

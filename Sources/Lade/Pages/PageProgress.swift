@@ -11,76 +11,78 @@ public struct PageProgress: Sendable, Hashable {
     /// The number of items on all pages, according to the last answer; nil if it does not say.
     public var total: Int?
     /// The current wait; nil when only the server is waited for.
-    public var waiting: WaitReason?
+    public var waiting: Call.WaitReason?
 
     /// Makes a progress without any pages.
     public init() {}
 }
 
-/// Follows the progress of reading pages, including waits.
-///
-/// Add it to the observers of the service and pass it to the pages.
-///
-/// ```swift
-/// let meter = PageMeter { progress in print(progress.pages, progress.waiting?.description ?? "") }
-/// settings.observers.append(meter)
-/// ```
-public final class PageMeter: EventSink {
-    private struct State {
-        var progress = PageProgress()
-        var waits: [WaitReason] = []
-    }
-
-    private let state = Locked(State())
-    private let report: @Sendable (PageProgress) -> Void
-
-    /// Makes a meter.
+extension PageProgress {
+    /// Follows the progress of reading pages, including waits.
     ///
-    /// - Parameter report: Called after every change, on the thread that made the change; it must not block.
-    public init(_ report: @escaping @Sendable (PageProgress) -> Void = { _ in }) {
-        self.report = report
-    }
-
-    /// The progress so far.
-    public var progress: PageProgress { state.withLock { $0.progress } }
-
-    /// Follows the waits of all calls.
-    public func record(_ event: Event, of call: Call) {
-        switch event {
-        case .waitStarted(let reason):
-            change { state in
-                state.waits.append(reason)
-                state.progress.waiting = reason
-            }
-        case .waitEnded(let reason, _):
-            change { state in
-                if let index = state.waits.lastIndex(of: reason) { state.waits.remove(at: index) }
-                state.progress.waiting = state.waits.last
-            }
-        default: break
+    /// Add it to the observers of the service and pass it to the pages.
+    ///
+    /// ```swift
+    /// let meter = PageMeter { progress in print(progress.pages, progress.waiting?.description ?? "") }
+    /// settings.observers.append(meter)
+    /// ```
+    public final class Meter: EventSink {
+        private struct State {
+            var progress = PageProgress()
+            var waits: [Call.WaitReason] = []
         }
-    }
 
-    func add(items: Int, bytes: Int, total: Int?) {
-        change { state in
-            state.progress.pages += 1
-            state.progress.items = state.progress.items.addingSaturated(items)
-            state.progress.bytes += Int64(bytes)
-            state.progress.total = total ?? state.progress.total
+        private let state = Locked(State())
+        private let report: @Sendable (PageProgress) -> Void
+
+        /// Makes a meter.
+        ///
+        /// - Parameter report: Called after every change, on the thread that made the change; it must not block.
+        public init(_ report: @escaping @Sendable (PageProgress) -> Void = { _ in }) {
+            self.report = report
         }
-    }
 
-    /// Sets the progress of earlier runs.
-    package func begin(with progress: PageProgress) {
-        change { $0.progress = progress }
-    }
+        /// The progress so far.
+        public var progress: PageProgress { state.withLock { $0.progress } }
 
-    private func change(_ body: (inout State) -> Void) {
-        report(
-            state.withLock { state in
-                body(&state)
-                return state.progress
+        /// Follows the waits of all calls.
+        public func record(_ event: CallEvent, of call: Call) {
+            switch event {
+            case .waitStarted(let reason):
+                change { state in
+                    state.waits.append(reason)
+                    state.progress.waiting = reason
+                }
+            case .waitEnded(let reason, _):
+                change { state in
+                    if let index = state.waits.lastIndex(of: reason) { state.waits.remove(at: index) }
+                    state.progress.waiting = state.waits.last
+                }
+            default: break
             }
-        )
+        }
+
+        func add(items: Int, bytes: Int, total: Int?) {
+            change { state in
+                state.progress.pages += 1
+                state.progress.items = state.progress.items.addingSaturated(items)
+                state.progress.bytes += Int64(bytes)
+                state.progress.total = total ?? state.progress.total
+            }
+        }
+
+        /// Sets the progress of earlier runs.
+        package func begin(with progress: PageProgress) {
+            change { $0.progress = progress }
+        }
+
+        private func change(_ body: (inout State) -> Void) {
+            report(
+                state.withLock { state in
+                    body(&state)
+                    return state.progress
+                }
+            )
+        }
     }
 }

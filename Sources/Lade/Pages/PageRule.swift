@@ -10,7 +10,7 @@ public enum PageRule: Sendable, Hashable {
     /// Also a link object with `href` or `url`, or an array of such objects, of which the one with the relation `next`
     /// counts.
     case body(JSONPointer)
-    /// An address in a header field, such as `Next-Page`; or JSON in the field with an address in a member.
+    /// An address in a header field, such as `Next-PageRequest`; or JSON in the field with an address in a member.
     case header(String)
     /// A cursor that is copied from a response into the next request, which is otherwise that of the first page.
     ///
@@ -21,7 +21,7 @@ public enum PageRule: Sendable, Hashable {
     ///     .cursor(.body(["LastEvaluatedKey"]), to: .body(["ExclusiveStartKey"])),  // an object
     /// ]
     /// ```
-    case cursor(PagePlace, to: CursorTarget)
+    case cursor(PageRule.Place, to: PageRule.CursorTarget)
     /// A page number, set as a query item of the first page's request.
     ///
     /// `first` is the number of the first page; nil stands for the number in the first page's address, or 1.
@@ -41,10 +41,10 @@ public enum PageRule: Sendable, Hashable {
         .cursor(.header(name), to: .query(query))
     }
 
-    /// The places where common APIs name the next page: `Link`, `Next-Page`, `next`, `links.next`, `_links.next.href`,
+    /// The places where common APIs name the next page: `Link`, `Next-PageRequest`, `next`, `links.next`, `_links.next.href`,
     /// `@odata.nextLink`, `next_page_url` and their relatives, and JSON in `X-Pagination`.
     ///
-    /// Only what is clearly an address is followed there; also a whole number in `X-Next-Page`, `Next-Page` or
+    /// Only what is clearly an address is followed there; also a whole number in `X-Next-PageRequest`, `Next-PageRequest` or
     /// `next_page` of `X-Pagination`, which is the query item `page` of the next page.
     public static let common: [PageRule] =
         [.link(relation: "next")]
@@ -82,7 +82,7 @@ public enum PageRule: Sendable, Hashable {
     }
 
     /// Where a response has what the rule reads; nil for a rule that counts, and for links.
-    var place: PagePlace? {
+    var place: PageRule.Place? {
         switch self {
         case .body(let pointer): .body(pointer)
         case .header(let name): .header(name)
@@ -114,42 +114,47 @@ extension PageRule: CustomStringConvertible {
     }
 }
 
-/// A place in a response: a cursor, a number of items, or whether there is more.
-public enum PagePlace: Sendable, Hashable {
-    /// A value in the body. The token `-` stands for the last element of an array.
-    case body(JSONPointer)
-    /// A header field, such as `X-Total-Count`; with a pointer, a value in the JSON that the field contains.
-    case header(String, JSONPointer = [])
+extension PageRule {
+    /// A place in a response: a cursor, a number of items, or whether there is more.
+    public enum Place: Sendable, Hashable {
+        /// A value in the body. The token `-` stands for the last element of an array.
+        case body(JSONPointer)
+        /// A header field, such as `X-Total-Count`; with a pointer, a value in the JSON that the field contains.
+        case header(String, JSONPointer = [])
 
-    /// The pointer into the body, if that is where the place is.
-    var bodyPointer: JSONPointer? {
-        if case .body(let pointer) = self { pointer } else { nil }
+        /// The pointer into the body, if that is where the place is.
+        var bodyPointer: JSONPointer? {
+            if case .body(let pointer) = self { pointer } else { nil }
+        }
+
+        /// Whether the place is the whole value of a header field.
+        var isPlainField: Bool { if case .header(_, []) = self { true } else { false } }
+
+        /// The usual places of the number of all items.
+        static let commonTotals: [PageRule.Place] =
+            ["X-Total-Count", "X-Total", "X-WP-Total", "Total-Count", "Total-Records", "Total-Objects"].map {
+                .header($0)
+            }
+            + [.header("X-Pagination"), .header("Content-Range")]
+            + ([
+                ["total"], ["total_count"], ["totalCount"], ["totalItems"], ["total_items"], ["totalResults"],
+                ["total_results"], ["totalElements"], ["total_elements"], ["totalRecords"], ["total_records"],
+                ["totalHits"], ["hydra:totalItems"], ["@odata.count"], ["numFound"], ["total_rows"], ["meta", "total"],
+                ["meta", "total_count"], ["meta", "totalCount"], ["meta", "page", "total"],
+                ["meta", "pagination", "count"], ["meta", "pagination", "total"], ["_meta", "total"],
+                ["pagination", "total"], ["pagination", "total_count"], ["pagination", "totalCount"],
+                ["paging", "total"],
+                ["meta", "pagination", "total_count"], ["meta", "pagination", "totalCount"], ["meta", "total_items"],
+                ["meta", "totalItems"], ["pagination", "total_items"], ["pagination", "totalItems"],
+                ["pagination", "count"], ["paging", "total_count"], ["page_info", "total_results"],
+                ["pageInfo", "totalResults"], ["info", "count"],
+                ["page", "totalElements"], ["response", "numFound"], ["hits", "total", "value"], ["meta", "count"],
+                ["count"],
+            ] as [JSONPointer]).map { .body($0) }
     }
-
-    /// Whether the place is the whole value of a header field.
-    var isPlainField: Bool { if case .header(_, []) = self { true } else { false } }
-
-    /// The usual places of the number of all items.
-    static let commonTotals: [PagePlace] =
-        ["X-Total-Count", "X-Total", "X-WP-Total", "Total-Count", "Total-Records", "Total-Objects"].map { .header($0) }
-        + [.header("X-Pagination"), .header("Content-Range")]
-        + ([
-            ["total"], ["total_count"], ["totalCount"], ["totalItems"], ["total_items"], ["totalResults"],
-            ["total_results"], ["totalElements"], ["total_elements"], ["totalRecords"], ["total_records"],
-            ["totalHits"], ["hydra:totalItems"], ["@odata.count"], ["numFound"], ["total_rows"], ["meta", "total"],
-            ["meta", "total_count"], ["meta", "totalCount"], ["meta", "page", "total"],
-            ["meta", "pagination", "count"], ["meta", "pagination", "total"], ["_meta", "total"],
-            ["pagination", "total"], ["pagination", "total_count"], ["pagination", "totalCount"], ["paging", "total"],
-            ["meta", "pagination", "total_count"], ["meta", "pagination", "totalCount"], ["meta", "total_items"],
-            ["meta", "totalItems"], ["pagination", "total_items"], ["pagination", "totalItems"],
-            ["pagination", "count"], ["paging", "total_count"], ["page_info", "total_results"],
-            ["pageInfo", "totalResults"], ["info", "count"],
-            ["page", "totalElements"], ["response", "numFound"], ["hits", "total", "value"], ["meta", "count"],
-            ["count"],
-        ] as [JSONPointer]).map { .body($0) }
 }
 
-extension PagePlace: CustomStringConvertible {
+extension PageRule.Place: CustomStringConvertible {
     /// The location in a few words.
     public var description: String {
         switch self {
@@ -159,19 +164,21 @@ extension PagePlace: CustomStringConvertible {
     }
 }
 
-/// Where a cursor is written in the request of the next page.
-public enum CursorTarget: Sendable, Hashable {
-    /// A query item; the cursor is a string or a number.
-    case query(String)
-    /// A header field; the cursor is a string or a number.
-    case header(String)
-    /// A value in the JSON of the request's body; the cursor keeps its type, and may be an object or an array.
-    ///
-    /// Objects on the way to the value are made where they are missing.
-    case body(JSONPointer)
+extension PageRule {
+    /// Where a cursor is written in the request of the next page.
+    public enum CursorTarget: Sendable, Hashable {
+        /// A query item; the cursor is a string or a number.
+        case query(String)
+        /// A header field; the cursor is a string or a number.
+        case header(String)
+        /// A value in the JSON of the request's body; the cursor keeps its type, and may be an object or an array.
+        ///
+        /// Objects on the way to the value are made where they are missing.
+        case body(JSONPointer)
+    }
 }
 
-extension CursorTarget: CustomStringConvertible {
+extension PageRule.CursorTarget: CustomStringConvertible {
     /// The target in a few words.
     public var description: String {
         switch self {
@@ -182,19 +189,21 @@ extension CursorTarget: CustomStringConvertible {
     }
 }
 
-/// What happens when the next page has another origin than the first.
-public enum OtherOrigins: Sendable, Hashable {
-    /// It is loaded without credentials: decorators that may add one do not run, and of the header fields only those
-    /// for content negotiation are sent (`Accept`, `Accept-Language`, `User-Agent` …).
-    ///
-    /// A request with a body is refused.
-    case withoutCredentials
-    /// The same, but a body is sent too.
-    case withBody
-    /// It is refused.
-    case refused
-    /// Its path and query are loaded from the first page's origin instead, with everything that the first page sends.
-    ///
-    /// For a service behind another address than the one in its answers, such as a mirror or a test server.
-    case replacedByFirst
+extension PageRule {
+    /// What happens when the next page has another origin than the first.
+    public enum OtherOrigins: Sendable, Hashable {
+        /// It is loaded without credentials: decorators that may add one do not run, and of the header fields only those
+        /// for content negotiation are sent (`Accept`, `Accept-Language`, `User-Agent` …).
+        ///
+        /// A request with a body is refused.
+        case withoutCredentials
+        /// The same, but a body is sent too.
+        case withBody
+        /// It is refused.
+        case refused
+        /// Its path and query are loaded from the first page's origin instead, with everything that the first page sends.
+        ///
+        /// For a service behind another address than the one in its answers, such as a mirror or a test server.
+        case replacedByFirst
+    }
 }

@@ -9,7 +9,7 @@ public struct PageSequence<Value: Sendable>: AsyncSequence, Sendable {
     public typealias Element = LoadedPage<LoadedValue<Value>>
 
     /// The error of an iteration: the cause, and the page to resume at.
-    public typealias Failure = PageFailure
+    public typealias Failure = PageError
 
     private let source: PageSource<LoadedValue<Value>>
 
@@ -34,15 +34,15 @@ public struct PageSequence<Value: Sendable>: AsyncSequence, Sendable {
 
         /// The next page; nil after the last.
         ///
-        /// - Throws: ``PageFailure`` with the page that could not be loaded.
-        public mutating func next(isolation actor: isolated (any Actor)?) async throws(PageFailure) -> Element? {
+        /// - Throws: ``PageError`` with the page that could not be loaded.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(PageError) -> Element? {
             try await owner.feed.next().map(Element.init)
         }
 
         /// The next page; nil after the last.
         ///
-        /// - Throws: ``PageFailure`` with the page that could not be loaded.
-        public mutating func next() async throws(PageFailure) -> Element? {
+        /// - Throws: ``PageError`` with the page that could not be loaded.
+        public mutating func next() async throws(PageError) -> Element? {
             try await next(isolation: #isolation)
         }
 
@@ -66,7 +66,7 @@ public struct ItemSequence<Value: Sendable, Item: Sendable>: AsyncSequence, Send
     /// One item.
     public typealias Element = Item
     /// The error of an iteration: the cause, and the page to resume at.
-    public typealias Failure = PageFailure
+    public typealias Failure = PageError
 
     fileprivate let pages: PageSequence<Value>
     fileprivate let items: @Sendable (Value) -> [Item]
@@ -97,7 +97,7 @@ public struct ItemSequence<Value: Sendable, Item: Sendable>: AsyncSequence, Send
         fileprivate let sequence: ItemSequence
         fileprivate var rest: ArraySlice<Item> = []
         /// The page of these items.
-        private var page: Page?
+        private var page: PageRequest?
         private let isNew: ((Item) -> Bool)?
 
         fileprivate init(pages: PageSequence<Value>.AsyncIterator, sequence: ItemSequence) {
@@ -108,9 +108,9 @@ public struct ItemSequence<Value: Sendable, Item: Sendable>: AsyncSequence, Send
 
         /// The next item; nil after the last.
         ///
-        /// - Throws: ``PageFailure`` with the page that could not be loaded; when the task is cancelled between the items
+        /// - Throws: ``PageError`` with the page that could not be loaded; when the task is cancelled between the items
         ///   of a page, with that page.
-        public mutating func next(isolation actor: isolated (any Actor)?) async throws(PageFailure) -> Item? {
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(PageError) -> Item? {
             if Task.isCancelled, !rest.isEmpty, let page {
                 throw .cancelled(at: page)
             }
@@ -127,8 +127,8 @@ public struct ItemSequence<Value: Sendable, Item: Sendable>: AsyncSequence, Send
 
         /// The next item; nil after the last.
         ///
-        /// - Throws: ``PageFailure`` with the page that could not be loaded.
-        public mutating func next() async throws(PageFailure) -> Item? {
+        /// - Throws: ``PageError`` with the page that could not be loaded.
+        public mutating func next() async throws(PageError) -> Item? {
             try await next(isolation: #isolation)
         }
     }
@@ -159,8 +159,8 @@ extension Loader {
         size: Int = 0,
         prefetch: Int = 0,
         pageLimit: Int? = nil,
-        from start: Page? = nil,
-        meter: PageMeter? = nil
+        from start: PageRequest? = nil,
+        meter: PageProgress.Meter? = nil
     ) -> PageSequence<Value> {
         endpoint.pages(
             size: size,
@@ -188,12 +188,12 @@ extension Loader {
     ///   - page: A page of this list: its first, one after another, or one that was stored.
     ///   - endpoint: The list.
     /// - Returns: The page, with the one after it.
-    /// - Throws: ``PageFailure`` when the page cannot be loaded. Cancelling the task ends the call.
+    /// - Throws: ``PageError`` when the page cannot be loaded. Cancelling the task ends the call.
     @concurrent
     public func load<Value>(
-        _ page: Page,
+        _ page: PageRequest,
         of endpoint: PagedEndpoint<Value>
-    ) async throws(PageFailure) -> LoadedPage<LoadedValue<Value>> {
+    ) async throws(PageError) -> LoadedPage<LoadedValue<Value>> {
         try await endpoint.load(page) {
             $0
         } _: { (endpoint) async throws(LoadingError) in
@@ -202,5 +202,5 @@ extension Loader {
     }
 
     /// Sends an event about pages, which is part of no call, to the observers.
-    package func note(_ event: Event) { core.makeCall().record(event) }
+    package func note(_ event: CallEvent) { core.makeCall().record(event) }
 }

@@ -20,7 +20,7 @@ package enum PageValue: Sendable, Hashable {
     case json([UInt8])
 
     /// Reads a place; `index` is that of its pointer, if it is in the body.
-    package init(_ place: PagePlace, _ index: Int?, _ facts: PageWalk.Facts) {
+    package init(_ place: PageRule.Place, _ index: Int?, _ facts: PageWalk.Facts) {
         switch place {
         case .body(let pointer):
             guard let index else {
@@ -141,7 +141,7 @@ extension PageValue: CustomStringConvertible {
 
 /// Names and values of members that concern pages, compared without their spelling.
 package enum PageNames {
-    /// A name in lower case without punctuation: `next_page`, `nextPage` and `Next-Page` are `nextpage`.
+    /// A name in lower case without punctuation: `next_page`, `nextPage` and `Next-PageRequest` are `nextpage`.
     package static func normal(_ name: String) -> String {
         String(decoding: name.asciiLowercased.utf8.filter { $0.isASCIILetterOrDigit || $0 >= 0x80 }, as: UTF8.self)
     }

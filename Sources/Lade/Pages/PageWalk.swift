@@ -41,9 +41,9 @@ package struct PageWalk: Sendable {
     /// What follows a page.
     package struct Step: Sendable {
         /// The next page; nil after the last.
-        package var page: Page?
+        package var page: PageRequest?
         /// The rules whose places have something that names no page.
-        package var skipped: [(rule: PageRule, cause: PageFailure.Cause)] = []
+        package var skipped: [(rule: PageRule, cause: PageError.Cause)] = []
         /// Whether the response says that there is more, although no rule names a page.
         package var isCut = false
         /// Whether the condition says that there is no more.
@@ -53,16 +53,16 @@ package struct PageWalk: Sendable {
     /// The first page's request, without a size.
     let original: Request
     /// The first page, with its size.
-    package let first: Page
+    package let first: PageRequest
     let rules: [PageRule]
     /// Whether the rules are the usual places, in which anything may stand.
     let isCommon: Bool
     /// Where a response says whether there is a next page; nil where only the rules say so.
-    let more: PagePlace?
-    private let totals: [PagePlace]
+    let more: PageRule.Place?
+    private let totals: [PageRule.Place]
     /// Whether the announced number of items ends a list that is counted.
     private let endsAtTotal: Bool
-    let otherOrigins: OtherOrigins
+    let otherOrigins: PageRule.OtherOrigins
     let emptyPageLimit: Int
     /// The number that the first page's address has: of the page, or of the items before it.
     private let base: Int
@@ -80,17 +80,17 @@ package struct PageWalk: Sendable {
         standardSize: Int = 0,
         sizer: Sizer?,
         rules: [PageRule],
-        more: PagePlace? = nil,
-        total: PagePlace?,
+        more: PageRule.Place? = nil,
+        total: PageRule.Place?,
         findsTotal: Bool = false,
-        otherOrigins: OtherOrigins,
+        otherOrigins: PageRule.OtherOrigins,
         emptyPageLimit: Int = 100
     ) {
         self.original = original
         self.rules = rules
         isCommon = rules == PageRule.common
         self.more = more
-        totals = total.map { [$0] } ?? (findsTotal ? PagePlace.commonTotals : [])
+        totals = total.map { [$0] } ?? (findsTotal ? PageRule.Place.commonTotals : [])
         endsAtTotal = total != nil
         self.otherOrigins = otherOrigins
         self.emptyPageLimit = max(0, emptyPageLimit)
@@ -103,9 +103,9 @@ package struct PageWalk: Sendable {
         case .offset(let query): base = max(0, original.url.queryNumber(query) ?? 0)
         default: base = 0
         }
-        first = Page(size: size > 0 ? size : standardSize, number: 0, request: sized, itemsBefore: 0)
+        first = PageRequest(size: size > 0 ? size : standardSize, number: 0, request: sized, itemsBefore: 0)
         var pointers: [JSONPointer] = []
-        func index(_ place: PagePlace?) -> Int? {
+        func index(_ place: PageRule.Place?) -> Int? {
             guard let pointer = place?.bodyPointer else { return nil }
             pointers.append(pointer)
             return pointers.count - 1
@@ -137,7 +137,7 @@ package struct PageWalk: Sendable {
     /// items.
     ///
     /// It may be wrong; ``next(after:_:)`` is right once the page is loaded. Nil where the numbers do not suffice.
-    func guess(after page: Page, stride: Int) -> Page? {
+    func guess(after page: PageRequest, stride: Int) -> PageRequest? {
         guard original.canRepeatBody else { return nil }
         let itemsBefore = page.itemsBefore.flatMap { $0.adding(stride) }
         guard isAddressable, let number = page.number.adding(1) else { return nil }
@@ -151,16 +151,16 @@ package struct PageWalk: Sendable {
             request = changed(query, String(value))
         default: return nil
         }
-        return Page(size: page.size, number: number, request: request, itemsBefore: itemsBefore)
+        return PageRequest(size: page.size, number: number, request: request, itemsBefore: itemsBefore)
     }
 
     /// The page after a loaded one; nil after the last.
-    package func next(after page: Page, _ facts: Facts) throws(PageFailure.Cause) -> Page? {
+    package func next(after page: PageRequest, _ facts: Facts) throws(PageError.Cause) -> PageRequest? {
         try step(after: page, facts).page
     }
 
     /// What comes after a loaded page.
-    package func step(after page: Page, _ facts: Facts) throws(PageFailure.Cause) -> Step {
+    package func step(after page: PageRequest, _ facts: Facts) throws(PageError.Cause) -> Step {
         var step = Step()
         let claim = try hasMore(facts)
         step.isEnd = claim == false
@@ -171,7 +171,7 @@ package struct PageWalk: Sendable {
             if !request.canRepeatBody {
                 throw .loading(LoadingError(.invalidRequest(.bodyNotReplayable), ErrorContext(request)))
             }
-            var next = Page(
+            var next = PageRequest(
                 size: page.size,
                 number: page.number.addingSaturated(1),
                 request: request,
@@ -187,15 +187,15 @@ package struct PageWalk: Sendable {
 
     /// The number of pages without items that end with this one.
     ///
-    /// - Throws: ``PageFailure/Cause/emptyPages(limit:)`` when there are too many.
-    func emptyPages(_ page: Page, _ facts: Facts) throws(PageFailure.Cause) -> Int {
+    /// - Throws: ``PageError/Cause/emptyPages(limit:)`` when there are too many.
+    func emptyPages(_ page: PageRequest, _ facts: Facts) throws(PageError.Cause) -> Int {
         guard facts.itemCount == 0 else { return 0 }
         guard page.emptyBefore < emptyPageLimit else { throw .emptyPages(limit: emptyPageLimit) }
         return page.emptyBefore + 1
     }
 
     /// Whether the response says that there is a next page; nil when it does not say.
-    private func hasMore(_ facts: Facts) throws(PageFailure.Cause) -> Bool? {
+    private func hasMore(_ facts: Facts) throws(PageError.Cause) -> Bool? {
         guard let more else { return nil }
         let value = PageValue(more, morePointer, facts)
         switch value {
@@ -217,15 +217,15 @@ package struct PageWalk: Sendable {
         /// The place says that there is no next page.
         case none
         case missing
-        case unusable(PageFailure.Cause)
+        case unusable(PageError.Cause)
     }
 
     private func request(
-        after page: Page,
+        after page: PageRequest,
         _ facts: Facts,
         _ itemsBefore: Int?,
         _ step: inout Step
-    ) throws(PageFailure.Cause) -> (Request, PageCursor?)? {
+    ) throws(PageError.Cause) -> (Request, PageCursor?)? {
         var saysEnd = false
         for (index, rule) in rules.enumerated() {
             switch try reading(rule, rulePointers[index], after: page, facts, itemsBefore) {
@@ -247,10 +247,10 @@ package struct PageWalk: Sendable {
     private func reading(
         _ rule: PageRule,
         _ pointer: Int?,
-        after page: Page,
+        after page: PageRequest,
         _ facts: Facts,
         _ itemsBefore: Int?
-    ) throws(PageFailure.Cause) -> Reading {
+    ) throws(PageError.Cause) -> Reading {
         switch rule {
         case .link(let relation): return try linked(relation, facts.response)
         case .body, .header:
@@ -279,9 +279,9 @@ package struct PageWalk: Sendable {
     /// Reads an address in the body or in a header field.
     private func addressed(
         _ value: PageValue,
-        at place: PagePlace,
+        at place: PageRule.Place,
         _ facts: Facts
-    ) throws(PageFailure.Cause) -> Reading {
+    ) throws(PageError.Cause) -> Reading {
         let target: String
         // In the usual places, a number in a field is that of a page, which another rule reads.
         if isCommon, place.isPlainField, value.pageNumber != nil { return .missing }
@@ -309,9 +309,9 @@ package struct PageWalk: Sendable {
     /// Reads a cursor and writes it into the request.
     private func carried(
         _ value: PageValue,
-        at place: PagePlace,
-        to target: CursorTarget
-    ) throws(PageFailure.Cause) -> Reading {
+        at place: PageRule.Place,
+        to target: PageRule.CursorTarget
+    ) throws(PageError.Cause) -> Reading {
         if isCommon, place.isPlainField, value.pageNumber == nil {
             // What is no number of a page was read as an address.
             return value == .none ? .none : .missing
@@ -331,18 +331,18 @@ package struct PageWalk: Sendable {
     }
 
     /// The first page's request with a cursor.
-    package func request(with cursor: PageCursor) throws(PageFailure.Cause) -> Request {
+    package func request(with cursor: PageCursor) throws(PageError.Cause) -> Request {
         var request = first.request
         try cursor.write(into: &request)
         return request
     }
 
-    private static var uncounted: PageFailure.Cause {
+    private static var uncounted: PageError.Cause {
         let reason = "pages that are counted end with an empty one, so it must be known how many items a page has"
         return .loading(LoadingError(.invalidSetting(name: "itemCount", reason: reason)))
     }
 
-    private static func tooLarge(_ query: String) -> PageFailure.Cause {
+    private static func tooLarge(_ query: String) -> PageError.Cause {
         .invalidTarget("\(query) above \(Int.max)")
     }
 
@@ -352,7 +352,7 @@ package struct PageWalk: Sendable {
         return request
     }
 
-    private func linked(_ relation: String, _ response: Response) throws(PageFailure.Cause) -> Reading {
+    private func linked(_ relation: String, _ response: Response) throws(PageError.Cause) -> Reading {
         let lines = response.headers.all("Link")
         guard !lines.isEmpty else { return .missing }
         let links: [WebLink]
@@ -370,7 +370,7 @@ package struct PageWalk: Sendable {
     }
 
     /// The first page's request for another address, which the server named in its answer to `request`.
-    package func moved(to url: URL, from request: Request? = nil) throws(PageFailure.Cause) -> Request {
+    package func moved(to url: URL, from request: Request? = nil) throws(PageError.Cause) -> Request {
         var next = first.request
         next.url = url
         if let request { next.keepSecrets(of: request) }
@@ -380,13 +380,13 @@ package struct PageWalk: Sendable {
     /// A page that was read by a decoder, with what its endpoint's requests have beside method, address and body.
     ///
     /// The address is as trustworthy as one that a server names.
-    func attached(_ page: Page) throws(PageFailure.Cause) -> Page {
+    func attached(_ page: PageRequest) throws(PageError.Cause) -> PageRequest {
         guard page.isDetached else { return page }
         var request = first.request
         request.url = page.request.url
         if page.request.hasBody || page.request.method != request.method { request.body = page.request.body }
         request.method = page.request.method
-        var attached = Page(
+        var attached = PageRequest(
             size: page.size,
             number: page.number,
             request: try placed(request),
@@ -402,7 +402,7 @@ package struct PageWalk: Sendable {
         return attached
     }
 
-    private func placed(_ candidate: Request) throws(PageFailure.Cause) -> Request {
+    private func placed(_ candidate: Request) throws(PageError.Cause) -> Request {
         var next = try vetted(candidate)
         guard next[LeadsToOtherOrigin.self] else { return next }
         next.headers.keepDescription(withBody: next.hasBody)
@@ -410,7 +410,7 @@ package struct PageWalk: Sendable {
     }
 
     /// The request as far as it may be sent to its address: another origin receives no credentials.
-    func vetted(_ candidate: Request) throws(PageFailure.Cause) -> Request {
+    func vetted(_ candidate: Request) throws(PageError.Cause) -> Request {
         var request = candidate
         guard request.isHTTP, (try? request.validate()) != nil, let origin = Origin(request.url) else {
             throw .invalidTarget(Redaction(request).address(request.url.absoluteString).escapedForDisplay(limit: 120))

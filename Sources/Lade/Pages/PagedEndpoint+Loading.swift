@@ -6,9 +6,9 @@ extension PagedEndpoint {
         size: Int = 0,
         prefetch: Int = 0,
         pageLimit: Int? = nil,
-        from start: Page? = nil,
-        meter: PageMeter? = nil,
-        note: @escaping @Sendable (Event) -> Void = { _ in },
+        from start: PageRequest? = nil,
+        meter: PageProgress.Meter? = nil,
+        note: @escaping @Sendable (CallEvent) -> Void = { _ in },
         _ load: @escaping @Sendable (Endpoint<Value>) async throws(LoadingError) -> LoadedValue<Value>
     ) -> PageSequence<Value> {
         var source = source(size: size, from: start, { $0 }, load)
@@ -26,13 +26,13 @@ extension PagedEndpoint {
     ///   - value: The value in what was loaded; nil when nothing can follow it.
     ///   - load: Loads what the page's endpoint gives.
     /// - Returns: What was loaded, with the next page.
-    /// - Throws: ``PageFailure`` for a stored page that cannot be followed, and for what `load` throws.
+    /// - Throws: ``PageError`` for a stored page that cannot be followed, and for what `load` throws.
     @concurrent
     package func load<Content: Sendable>(
-        _ page: Page,
+        _ page: PageRequest,
         _ value: @escaping @Sendable (Content) -> LoadedValue<Value>?,
         _ load: @escaping @Sendable (Endpoint<Value>) async throws(LoadingError) -> Content
-    ) async throws(PageFailure) -> LoadedPage<Content> {
+    ) async throws(PageError) -> LoadedPage<Content> {
         var source = source(size: page.size, from: page, value, load)
         // There is no list here that could end before the page.
         if repeatedPages == .end { source.repeatedPages = .refused }
@@ -45,7 +45,7 @@ extension PagedEndpoint {
 
     private func source<Content: Sendable>(
         size: Int,
-        from start: Page?,
+        from start: PageRequest?,
         _ value: @escaping @Sendable (Content) -> LoadedValue<Value>?,
         _ load: @escaping @Sendable (Endpoint<Value>) async throws(LoadingError) -> Content
     ) -> PageSource<Content> {
@@ -68,13 +68,13 @@ extension PagedEndpoint {
         source.repeatedPages = repeatedPages
         source.comparesContents = comparesContents
         source.endStatuses = endStatuses
-        do throws(PageFailure.Cause) {
+        do throws(PageError.Cause) {
             source.start = try walk.attached(source.start)
         } catch {
             source.startFault = error
         }
         if paginator.rules.isEmpty {
-            source.next = { (page, piece) throws(PageFailure.Cause) in
+            source.next = { (page, piece) throws(PageError.Cause) in
                 guard let loaded = value(piece.content), let facts = piece.facts else { return nil }
                 return try self.next(after: page, loaded.value, facts, walk)
             }

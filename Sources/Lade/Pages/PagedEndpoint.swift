@@ -33,28 +33,28 @@ public struct PagedEndpoint<Value: Sendable>: Sendable {
     /// items is followed as any other; see ``emptyPageLimit``.
     public var itemCount: (@Sendable (Value) -> Int)?
     /// Where an answer contains the number of items on all pages; nil when none does.
-    public var total: PagePlace?
+    public var total: PageRule.Place?
     /// Where a response says whether there is a next page, such as `has_more`; nil, the default, where only the
     /// paginator's rules say so.
     ///
     /// `true` and a number other than 0 mean that there is one. Then it is an error when no rule names it.
-    public var more: PagePlace?
+    public var more: PageRule.Place?
     /// The statuses that mean the end of the list for a page after the first one; none by default.
     ///
     /// Some services answer with 404, 400 or 416 behind the last page of a list that is counted.
     public var endStatuses: Set<Int> = []
     /// The number of pages without items in a row that are followed; 100 by default.
     ///
-    /// One more that names a next page is ``PageFailure/Cause/emptyPages(limit:)``.
+    /// One more that names a next page is ``PageError/Cause/emptyPages(limit:)``.
     public var emptyPageLimit = 100
     /// What happens when a next page has another origin; by default it is loaded without credentials.
-    public var otherOrigins = OtherOrigins.withoutCredentials
+    public var otherOrigins = PageRule.OtherOrigins.withoutCredentials
 
     /// What happens to a page with the same content as the first page or the page before it; it is refused by default.
     ///
     /// Contents are the bytes of the bodies. They are compared where pages are found by counting, by a cursor or by a
     /// closure, and ``itemCount`` says that the page has items. Elsewhere the server names the next page itself.
-    public var repeatedPages = RepeatedPages.refused
+    public var repeatedPages = PageRule.RepeatedPages.refused
 
     /// Makes a paged endpoint.
     public init(
@@ -80,33 +80,33 @@ public struct PagedEndpoint<Value: Sendable>: Sendable {
 
     /// The first page, with this many items, or the nearest of ``sizes``; for 0 the service chooses, and the sizer is
     /// not called.
-    public func firstPage(size: Int = 0) -> Page {
+    public func firstPage(size: Int = 0) -> PageRequest {
         walk(size: size).first
     }
 
     /// The first page with a size that a caller requests, where 0 is a size as any other if the sizes are known.
-    package func firstPage(requesting size: Int) -> Page {
+    package func firstPage(requesting size: Int) -> PageRequest {
         firstPage(size: sizes?.nearest(size) ?? size)
     }
 
     /// The page after a loaded one; nil after the last.
     ///
-    /// - Throws: ``PageFailure`` when the answer names a page that cannot be followed, or one that was passed before, and
+    /// - Throws: ``PageError`` when the answer names a page that cannot be followed, or one that was passed before, and
     ///   when the page repeats the content of an earlier one.
-    public func page(after page: Page, value: Value, response: Response) throws(PageFailure) -> Page? {
+    public func page(after page: PageRequest, value: Value, response: Response) throws(PageError) -> PageRequest? {
         let walk = walk(size: page.size)
         let facts = facts(value, response, walk)
         let checksum = checksum(of: response, facts)
         let isRepeated = checksum.map { page.contents?.contains($0) == true } ?? false
         if isRepeated, comparesContents {
             guard repeatedPages == .refused else { return nil }
-            throw PageFailure(page: page, cause: .repeated)
+            throw PageError(page: page, cause: .repeated)
         }
-        let found: Page?
-        do throws(PageFailure.Cause) {
+        let found: PageRequest?
+        do throws(PageError.Cause) {
             found = try next(after: page, value, facts, walk)
         } catch {
-            throw PageFailure(page: page, cause: error)
+            throw PageError(page: page, cause: error)
         }
         guard var next = found else { return nil }
         next.contents = .following(checksum, after: page.contents)
@@ -114,7 +114,7 @@ public struct PagedEndpoint<Value: Sendable>: Sendable {
         let key = PageMarks.key(of: page)
         let nextKey = PageMarks.key(of: next)
         guard nextKey != key, !page.trail.keys.contains(nextKey) else {
-            throw PageFailure(page: isRepeated ? page : next, cause: .loop)
+            throw PageError(page: isRepeated ? page : next, cause: .loop)
         }
         next.trail = page.trail
         next.trail.add(key, at: page.number)
@@ -122,7 +122,7 @@ public struct PagedEndpoint<Value: Sendable>: Sendable {
     }
 
     /// The endpoint of one page.
-    package func endpoint(of page: Page) -> Endpoint<Value> {
+    package func endpoint(of page: PageRequest) -> Endpoint<Value> {
         endpoint.request { $0 = page.request }
     }
 
@@ -167,11 +167,11 @@ public struct PagedEndpoint<Value: Sendable>: Sendable {
     }
 
     func next(
-        after page: Page,
+        after page: PageRequest,
         _ value: Value,
         _ facts: PageWalk.Facts,
         _ walk: PageWalk
-    ) throws(PageFailure.Cause) -> Page? {
+    ) throws(PageError.Cause) -> PageRequest? {
         let request: Request
         switch paginator.kind {
         case .rules:
@@ -200,7 +200,12 @@ public struct PagedEndpoint<Value: Sendable>: Sendable {
             guard let made else { return nil }
             request = try walk.vetted(made)
         }
-        var next = Page(size: page.size, number: page.number.addingSaturated(1), request: request, itemsBefore: nil)
+        var next = PageRequest(
+            size: page.size,
+            number: page.number.addingSaturated(1),
+            request: request,
+            itemsBefore: nil
+        )
         next.emptyBefore = try walk.emptyPages(page, facts)
         return next
     }

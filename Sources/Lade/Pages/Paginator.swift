@@ -40,7 +40,7 @@ public struct Paginator<Value: Sendable>: Sendable {
     /// Makes a paginator from a closure that returns the request of the next page, or nil after the last.
     ///
     /// It is called once for each page that was loaded successfully. An error that it throws ends the pages with
-    /// ``PageFailure/Cause/paginator(_:)``.
+    /// ``PageError/Cause/paginator(_:)``.
     public init(_ next: @escaping @Sendable (Loaded) throws -> Request?) {
         kind = .closure(next)
     }

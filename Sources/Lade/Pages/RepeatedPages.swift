@@ -6,22 +6,24 @@ import LadeCore
     package import Foundation
 #endif
 
-/// What happens to a page with the same content as the first page or the page before it.
-///
-/// A server that ignores the page number or the offset answers every request with the same page, so the list has no end.
-/// Other servers repeat their last page, or their first one, after the end of the list.
-public enum RepeatedPages: String, Sendable, Hashable {
-    /// The page is not delivered, and the pages end with ``PageFailure/Cause/repeated``.
-    case refused
-    /// The page is not delivered, and the list counts as complete.
+extension PageRule {
+    /// What happens to a page with the same content as the first page or the page before it.
     ///
-    /// For a server that repeats a page after the end of the list. Where a server ignores the page number, everything
-    /// but the first page is missing. A page that is loaded alone, as by ``Loader/load(_:of:)``, is refused.
-    case end
-    /// The page is delivered.
-    ///
-    /// For a list in which different pages may have the same content. Such a list needs a limit, or it may have no end.
-    case kept
+    /// A server that ignores the page number or the offset answers every request with the same page, so the list has no end.
+    /// Other servers repeat their last page, or their first one, after the end of the list.
+    public enum RepeatedPages: String, Sendable, Hashable {
+        /// The page is not delivered, and the pages end with ``PageError/Cause/repeated``.
+        case refused
+        /// The page is not delivered, and the list counts as complete.
+        ///
+        /// For a server that repeats a page after the end of the list. Where a server ignores the page number, everything
+        /// but the first page is missing. A page that is loaded alone, as by ``Loader/load(_:of:)``, is refused.
+        case end
+        /// The page is delivered.
+        ///
+        /// For a list in which different pages may have the same content. Such a list needs a limit, or it may have no end.
+        case kept
+    }
 }
 
 /// The contents that the next page is compared with: those of the first page and of the page before it.

@@ -69,9 +69,9 @@ extension Endpoint where Value == Data {
     /// The endpoint with a JSON object; anything else is an error.
     public func jsonObject() -> Endpoint<[String: JSONValue]> {
         json().map { value in
-            guard let value else { throw ProcessingFault.emptyBody }
+            guard let value else { throw ProcessingError.emptyBody }
             guard case .object(let members) = value else {
-                throw ProcessingFault.wrongKind(expected: "an object", found: value.kind)
+                throw ProcessingError.wrongKind(expected: "an object", found: value.kind)
             }
             return members.dictionary
         }
@@ -80,9 +80,9 @@ extension Endpoint where Value == Data {
     /// The endpoint with a JSON array; anything else is an error.
     public func jsonArray() -> Endpoint<[JSONValue]> {
         json().map { value in
-            guard let value else { throw ProcessingFault.emptyBody }
+            guard let value else { throw ProcessingError.emptyBody }
             guard case .array(let elements) = value else {
-                throw ProcessingFault.wrongKind(expected: "an array", found: value.kind)
+                throw ProcessingError.wrongKind(expected: "an array", found: value.kind)
             }
             return elements
         }
@@ -111,7 +111,7 @@ extension Endpoint where Value == Data {
         _ decode: @escaping @Sendable (Data) throws -> Image?
     ) -> Endpoint<Image> {
         map { data in
-            guard let image = try decode(data) else { throw ProcessingFault.notAnImage }
+            guard let image = try decode(data) else { throw ProcessingError.notAnImage }
             return image
         }
     }

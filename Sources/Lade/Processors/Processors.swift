@@ -53,19 +53,19 @@ extension PropertyListEncoder: BodyEncoder {
 }
 
 /// Decodes a `Decodable` value; an empty body is an error.
-public struct DecodingProcessor<Output: Decodable & Sendable>: ResponseProcessor {
+package struct DecodingProcessor<Output: Decodable & Sendable>: ResponseProcessor {
     private let decoder: any BodyDecoder
 
     /// Makes a processor for a type.
-    public init(_ type: Output.Type, decoder: any BodyDecoder = FastJSONDecoder()) {
+    package init(_ type: Output.Type, decoder: any BodyDecoder = FastJSONDecoder()) {
         self.decoder = decoder
     }
 
     /// Decodes the value.
     ///
-    /// - Throws: ``ProcessingFault/emptyBody`` without bytes, otherwise the error of the decoder.
-    public func process(_ input: Data, of response: Response) throws -> Output {
-        guard !input.isEmpty else { throw ProcessingFault.emptyBody }
+    /// - Throws: ``ProcessingError/emptyBody`` without bytes, otherwise the error of the decoder.
+    package func process(_ input: Data, of response: Response) throws -> Output {
+        guard !input.isEmpty else { throw ProcessingError.emptyBody }
         return try decoder.decode(Output.self, from: input)
     }
 }
@@ -73,14 +73,14 @@ public struct DecodingProcessor<Output: Decodable & Sendable>: ResponseProcessor
 /// Parses JSON, fragments included.
 ///
 /// The value of an empty body is nil, not an error.
-public struct JSONProcessor: ResponseProcessor {
+package struct JSONProcessor: ResponseProcessor {
     /// Makes the processor.
-    public init() {}
+    package init() {}
 
     /// Parses the bytes; nil when there are none.
     ///
     /// - Throws: `JSONFault` with the position at which the text is not JSON.
-    public func process(_ input: Data, of response: Response) throws -> JSONValue? {
+    package func process(_ input: Data, of response: Response) throws -> JSONValue? {
         input.isEmpty ? nil : try JSONValue(parsing: input)
     }
 }
@@ -92,23 +92,23 @@ public struct JSONProcessor: ResponseProcessor {
 /// browsers, `us-ascii` and `iso-8859-1` mean windows-1252, and a byte order mark of UTF-8 or UTF-16 has precedence over
 /// the name. All but Unicode and windows-1252 are decoded by the platform (`iconv` on Linux), whose tables for them may be
 /// missing in a minimal system.
-public struct TextProcessor: ResponseProcessor {
+package struct TextProcessor: ResponseProcessor {
     /// Makes the processor.
-    public init() {}
+    package init() {}
 
     /// Decodes the text.
     ///
     /// Invalid UTF-8 is read as windows-1252 when no character set was named.
     ///
-    /// - Throws: ``ProcessingFault/notText(characterSet:)`` for bytes that are invalid in the character set,
-    ///   ``ProcessingFault/unknownCharacterSet(_:)`` for one that is not known, or not on this system.
-    public func process(_ input: Data, of response: Response) throws -> String {
+    /// - Throws: ``ProcessingError/notText(characterSet:)`` for bytes that are invalid in the character set,
+    ///   ``ProcessingError/unknownCharacterSet(_:)`` for one that is not known, or not on this system.
+    package func process(_ input: Data, of response: Response) throws -> String {
         guard let label = response.headers["Content-Type"].flatMap(Self.label) else {
             let text = Charset.utf8.text(of: input) ?? Charset.windows1252.text(of: input)
             return text ?? String(decoding: input, as: UTF8.self)
         }
-        guard let charset = Charset(label: label) else { throw ProcessingFault.unknownCharacterSet(label) }
-        guard let text = charset.text(of: input) else { throw ProcessingFault.notText(characterSet: label) }
+        guard let charset = Charset(label: label) else { throw ProcessingError.unknownCharacterSet(label) }
+        guard let text = charset.text(of: input) else { throw ProcessingError.notText(characterSet: label) }
         return text
     }
 
@@ -121,16 +121,16 @@ public struct TextProcessor: ResponseProcessor {
 /// Decodes an image by a closure.
 ///
 /// The value of an undecodable body is nil, not an error.
-public struct ImageProcessor<Image: Sendable>: ResponseProcessor {
+package struct ImageProcessor<Image: Sendable>: ResponseProcessor {
     private let decode: @Sendable (Data) throws -> Image?
 
     /// Makes a processor from a decoding closure.
-    public init(_ decode: @escaping @Sendable (Data) throws -> Image?) {
+    package init(_ decode: @escaping @Sendable (Data) throws -> Image?) {
         self.decode = decode
     }
 
     /// Decodes the image; nil when the decoder returns nil or throws.
-    public func process(_ input: Data, of response: Response) throws -> Image? {
+    package func process(_ input: Data, of response: Response) throws -> Image? {
         // Bytes that are not an image are reported as nil; ``Endpoint/requiredImage(_:)`` throws instead.
         (try? decode(input)) ?? nil
     }
@@ -143,10 +143,10 @@ package struct RequiredJSONProcessor: ResponseProcessor {
 
     /// Parses the bytes as JSON.
     ///
-    /// - Throws: ``ProcessingFault/emptyBody`` when the body is empty; `JSONFault` with the position at which the JSON
+    /// - Throws: ``ProcessingError/emptyBody`` when the body is empty; `JSONFault` with the position at which the JSON
     ///   is invalid.
     package func process(_ input: Data, of response: Response) throws -> JSONValue {
-        guard !input.isEmpty else { throw ProcessingFault.emptyBody }
+        guard !input.isEmpty else { throw ProcessingError.emptyBody }
         return try JSONValue(parsing: input)
     }
 }

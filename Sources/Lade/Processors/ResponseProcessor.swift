@@ -45,7 +45,7 @@ public struct ClosureProcessor<Input: Sendable, Output: Sendable>: ResponseProce
 
 /// The errors that processors of this module throw.
 @nonexhaustive
-public enum ProcessingFault: Error, Sendable, Hashable {
+public enum ProcessingError: Error, Sendable, Hashable {
     /// The body is empty.
     case emptyBody
     /// A processor received a value of another type than it takes.
@@ -60,7 +60,7 @@ public enum ProcessingFault: Error, Sendable, Hashable {
     case notAnImage
 }
 
-extension ProcessingFault: CustomStringConvertible {
+extension ProcessingError: CustomStringConvertible {
     /// One plain clause.
     public var description: String {
         switch self {
@@ -79,19 +79,19 @@ extension ProcessingFault: CustomStringConvertible {
 /// Their types are checked when they run.
 ///
 /// Use it for lists that are composed at run time; ``Endpoint/processing(with:)`` checks the types at compile time.
-public struct ProcessorChain: ResponseProcessor {
+package struct ProcessorChain: ResponseProcessor {
     private let steps: [@Sendable (any Sendable, Response) throws -> any Sendable]
 
     /// Makes a chain.
-    public init(_ processors: [any ResponseProcessor]) {
+    package init(_ processors: [any ResponseProcessor]) {
         steps = processors.map { Self.erase($0) }
     }
 
     /// Runs the processors over the bytes, in order.
     ///
-    /// - Throws: The error of a processor; ``ProcessingFault/wrongInput(expected:found:)`` with both types when one
+    /// - Throws: The error of a processor; ``ProcessingError/wrongInput(expected:found:)`` with both types when one
     ///   receives a value of the wrong type.
-    public func process(_ input: Data, of response: Response) throws -> any Sendable {
+    package func process(_ input: Data, of response: Response) throws -> any Sendable {
         var value: any Sendable = input
         for step in steps { value = try step(value, response) }
         return value
@@ -102,7 +102,7 @@ public struct ProcessorChain: ResponseProcessor {
     ) -> @Sendable (any Sendable, Response) throws -> any Sendable {
         { value, response in
             guard let input = value as? Processor.Input else {
-                throw ProcessingFault.wrongInput(
+                throw ProcessingError.wrongInput(
                     expected: "\(Processor.Input.self)",
                     found: "\(type(of: value as Any))"
                 )
@@ -112,7 +112,7 @@ public struct ProcessorChain: ResponseProcessor {
     }
 }
 
-extension ProcessingFault: LocalizedError {
+extension ProcessingError: LocalizedError {
     /// The text for display, in one of the user's languages.
     public var errorDescription: String? { description.asSentence }
 }

@@ -109,7 +109,7 @@ public final class Service: Sendable {
     /// Notifies an observer of every call from now on.
     ///
     /// - Returns: The observation. It ends when it is released or ended, so keep it.
-    public func observe(with observer: some EventSink) -> ServiceObservation {
+    public func observe(with observer: some EventSink) -> Service.Observation {
         observers.add(observer)
     }
 

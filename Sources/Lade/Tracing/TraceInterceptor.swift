@@ -41,7 +41,7 @@ package struct TraceInterceptor: Interceptor {
 }
 
 /// The trace of a call, the same for all of its exchanges.
-struct TraceID: RequestTag {
+struct TraceID: Request.Tag {
     static var defaultValue: TraceID? { nil }
 
     let text: String

@@ -51,7 +51,7 @@ extension RequestBody {
                 try await write(Data(piece))
             }
             guard remaining == 0 else {
-                let fault = FileFault(
+                let fault = LoadingError.FileCause(
                     path: path,
                     operation: .read,
                     reason: "it has become shorter by \(remaining) bytes"
@@ -65,7 +65,7 @@ extension RequestBody {
 
     /// The body, made replayable by a closure that provides a new body for each further sending.
     ///
-    /// If the closure returns nil, that sending fails with ``RequestFault/bodyNotReplayable``.
+    /// If the closure returns nil, that sending fails with ``LoadingError/RequestCause/bodyNotReplayable``.
     package func reopened(by reopen: @escaping @Sendable () async -> RequestBody?) -> RequestBody {
         let reopening = Reopening(first: self, reopen: reopen)
         var body = RequestBody.writer(length: length, isReplayable: true, contentType: contentType) { write in

@@ -15,13 +15,13 @@ public import Lade
 @nonexhaustive
 public enum NetworkError: Error, Sendable {
     /// The response has a status that counts as an error; the address is without secrets.
-    case http(Status, url: String?)
+    case http(HTTPStatus, url: String?)
     /// The response could not be decoded into the requested value.
     case invalidData(any Error, url: String?)
     /// Several errors were reported to a queue, in this order.
     case multiple([any Error])
     /// The page was loaded, but its response names a next page that cannot be loaded.
-    case pagination(PageFailure)
+    case pagination(PageError)
     /// There was no response.
     ///
     /// If the certificate was refused, the login page of a public WiFi is a likely cause.
@@ -50,7 +50,7 @@ extension NetworkError {
     }
 
     /// The status of the response, if it was the cause.
-    public var status: Status? {
+    public var status: HTTPStatus? {
         switch self {
         case .http(let status, _): status
         case .transport(let error, _): error.context.status

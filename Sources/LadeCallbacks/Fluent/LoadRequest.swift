@@ -216,7 +216,7 @@ public final class LoadRequest: Sendable {
         add { owner, ended in
             let result = Result<Value, any Error> {
                 if let error = ended.error { throw error }
-                guard let response = ended.response else { throw ProcessingFault.emptyBody }
+                guard let response = ended.response else { throw ProcessingError.emptyBody }
                 return try make(response)
             }
             handler(Outcome(request: owner.request, response: ended.response, result: result))
@@ -339,9 +339,9 @@ package struct BodyProcessor: ResponseProcessor {
 
     /// Returns the bytes.
     ///
-    /// - Throws: ``ProcessingFault/emptyBody`` when the body is empty.
+    /// - Throws: ``ProcessingError/emptyBody`` when the body is empty.
     package func process(_ input: Data, of response: Response) throws -> Data {
-        guard !input.isEmpty else { throw ProcessingFault.emptyBody }
+        guard !input.isEmpty else { throw ProcessingError.emptyBody }
         return input
     }
 }

@@ -73,7 +73,7 @@ public final class FirstPageHandle<Value: Sendable>: GroupedRequest {
     }
 
     /// The first page, with its requested size.
-    public var page: Page { run.page }
+    public var page: PageRequest { run.page }
 
     /// The request for that page.
     public var request: Request { run.page.request }
@@ -114,7 +114,7 @@ public final class FirstPageHandle<Value: Sendable>: GroupedRequest {
     /// - Parameter page: A page that the completion of this request, or of a derived one, received; nil for the first
     ///   page.
     /// - Returns: The request for that page.
-    public func handle(for page: Page?) -> PageHandle<Value> {
+    public func handle(for page: PageRequest?) -> PageHandle<Value> {
         PageHandle(run.turned(to: page ?? self.page))
     }
 

@@ -11,7 +11,7 @@ public final class PageHandle<Value: Sendable>: GroupedRequest {
     }
 
     /// The page that it requests.
-    public var page: Page { run.page }
+    public var page: PageRequest { run.page }
 
     /// The request for that page.
     public var request: Request { run.page.request }

@@ -11,11 +11,11 @@ struct PageSource<Value: Sendable>: Sendable {
 /// The state of a page's handle: the page, its options, and its runs.
 final class PageRun<Value: Sendable>: Sendable {
     let source: PageSource<Value>
-    let page: Page
+    let page: PageRequest
     let options: RequestOptions
     let control: RunControl
 
-    init(_ source: PageSource<Value>, _ page: Page, _ options: RequestOptions) {
+    init(_ source: PageSource<Value>, _ page: PageRequest, _ options: RequestOptions) {
         self.source = source
         self.page = page
         self.options = options
@@ -41,13 +41,13 @@ final class PageRun<Value: Sendable>: Sendable {
     }
 
     /// Runs of another page with the same options.
-    func turned(to page: Page) -> PageRun {
+    func turned(to page: PageRequest) -> PageRun {
         PageRun(source, page, options)
     }
 
     /// Loads the page, and determines the next one when there is a value; nil when nothing must be delivered.
     private func outcome() async -> LoadedPage<Outcome<Value, NetworkError>>? {
-        do throws(PageFailure) {
+        do throws(PageError) {
             let loaded = try await source.paged.load(page) { outcome in
                 outcome.flatMap { outcome in
                     guard let value = outcome.value, let response = outcome.response else { return nil }

@@ -55,10 +55,10 @@ extension RateLimits {
     }
 }
 
-extension HostMarking {
+extension HostDirectory.Marking {
     /// The settings of SPTDataLoader's resolver: one hour for every mark, and the host itself when all are marked.
-    public static var dataLoader: HostMarking {
-        var marking = HostMarking()
+    public static var dataLoader: HostDirectory.Marking {
+        var marking = HostDirectory.Marking()
         marking.interval = .seconds(3600)
         marking.maximumInterval = .seconds(3600)
         marking.fallback = .hostItself
@@ -66,7 +66,7 @@ extension HostMarking {
     }
 }
 
-extension HeaderSize {
+extension Headers.Size {
     /// The size that SPTDataLoader reports: the bytes of name and value plus three for each field.
     ///
     /// A field whose name or value is not valid text counts zero bytes. `Authorisation: Basic thisismytoken` counts 35.

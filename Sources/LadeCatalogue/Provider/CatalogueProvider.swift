@@ -102,14 +102,14 @@ public final class CatalogueProvider: Sendable {
     /// - Parameters:
     ///   - size: The number of items per page, from 1 to 100, or ``PageSize/unlimited``; 10 by default.
     ///   - prefetch: The number of pages to load ahead; none by default.
-    ///   - start: The page to start with, such as the page of a `PageFailure`; nil for the first page.
+    ///   - start: The page to start with, such as the page of a `PageError`; nil for the first page.
     ///   - make: Makes the endpoint.
     /// - Returns: The sequence.
     /// - Throws: ``CatalogueError`` for an invalid request or page size.
     public func pages<Value>(
         size: Int = PageSize.default,
         prefetch: Int = 0,
-        from start: Page? = nil,
+        from start: PageRequest? = nil,
         _ make: (Catalogue) throws -> PagedEndpoint<Value>
     ) throws -> PageSequence<Value> {
         try PageSize.validate(size)

@@ -123,7 +123,7 @@ struct CatalogueRun: Sendable {
     /// Why the pages ended.
     private enum Failure: Error {
         case loading(LoadingError)
-        case page(PageFailure)
+        case page(PageError)
         case command(CommandError)
 
         func error(_ witness: Witness) -> CommandError {
@@ -163,7 +163,7 @@ struct CatalogueRun: Sendable {
     ) async -> Result<Bool, Failure> {
         var printer = CataloguePrinter(console)
         var hasMore = false
-        do throws(PageFailure) {
+        do throws(PageError) {
             let sequence = loader.pages(of: endpoint, size: settings.size ?? 0, pageLimit: settings.pageLimit)
             for try await page in sequence {
                 hasMore = page.next != nil

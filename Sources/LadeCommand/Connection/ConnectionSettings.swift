@@ -267,8 +267,8 @@ struct ConnectionSettings: Sendable {
     /// The pins of all hosts.
     ///
     /// - Throws: A usage error for a malformed pin.
-    func pinSet() throws(CommandError) -> PinSet {
-        var set = PinSet()
+    func pinSet() throws(CommandError) -> TLSSettings.PinSet {
+        var set = TLSSettings.PinSet()
         for pattern in Set(pins.map(\.pattern)) {
             let hashes = pins.filter { $0.pattern == pattern }.map(\.hash)
             do throws(LoadingError) {

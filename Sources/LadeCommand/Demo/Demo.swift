@@ -41,7 +41,7 @@ struct Demo: Sendable {
         defer { catalogue.stop() }
         let screen = DemoScreen(context.console, time: context.time, total: medias)
         let tally = DemoTally { screen.show($0) }
-        let meter = PageMeter { screen.show($0) }
+        let meter = PageProgress.Meter { screen.show($0) }
         introduce(catalogue)
         let start = context.time.now
         let account = try makeAccount(catalogue, observers: witness.observers + [tally, meter])
@@ -114,7 +114,7 @@ struct Demo: Sendable {
         service.deadlines.buffered = .seconds(60)
         // A response that takes longer has stalled.
         service.deadlines.attempt = .seconds(1)
-        var marking = HostMarking()
+        var marking = HostDirectory.Marking()
         marking.interval = .seconds(5)
         // The first address is a port that refuses connections.
         let dead = HostAddress("127.0.0.1", port: Int(catalogue.deadAuthority.split(separator: ":").last ?? "") ?? 1)
@@ -131,7 +131,7 @@ struct Demo: Sendable {
                 throw LoadingError(.invalidSetting(name: "tokenEndpoint", reason: "no address"))
             }
             let client = LocalCatalogue.client
-            var oauth = OAuth2Settings(
+            var oauth = OAuth2Authoriser.Settings(
                 tokenEndpoint: endpoint,
                 grant: .clientCredentials,
                 clientID: client.identifier,

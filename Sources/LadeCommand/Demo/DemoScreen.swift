@@ -90,7 +90,7 @@ final class DemoScreen: Sendable {
         return "\(share) %, \(progress.items) of \(total), \(ProgressLine.bytes(progress.bytes))"
     }
 
-    private static func short(_ reason: WaitReason) -> String {
+    private static func short(_ reason: Call.WaitReason) -> String {
         switch reason {
         case .rateLimit: "keeping to the rate"
         case .gate: "waiting as the server requested"

@@ -48,12 +48,12 @@ final class DemoTally: EventSink {
     /// The counts so far.
     var counts: Counts { state.withLock { $0 } }
 
-    func record(_ event: Event, of call: Call) {
+    func record(_ event: CallEvent, of call: Call) {
         let line = state.withLock { Self.count(event, &$0) }
         if let line { show(line) }
     }
 
-    private static func count(_ event: Event, _ counts: inout Counts) -> String? {
+    private static func count(_ event: CallEvent, _ counts: inout Counts) -> String? {
         switch event {
         case .headReceived(let status, let headers, _): return answer(status, headers, &counts)
         case .exchangeFailed(let error, _):
@@ -82,7 +82,7 @@ final class DemoTally: EventSink {
         }
     }
 
-    private static func answer(_ status: Status, _ headers: Headers, _ counts: inout Counts) -> String? {
+    private static func answer(_ status: HTTPStatus, _ headers: Headers, _ counts: inout Counts) -> String? {
         let pause = headers["Retry-After"].map { ", to come back after \($0.escapedForDisplay(limit: 20)) s" } ?? ""
         switch status.code {
         case 401:
@@ -111,7 +111,7 @@ final class DemoTally: EventSink {
         }
     }
 
-    private static func kind(of reason: WaitReason) -> String {
+    private static func kind(of reason: Call.WaitReason) -> String {
         switch reason {
         case .connection: "for a connection"
         case .connectivity: "for a network"

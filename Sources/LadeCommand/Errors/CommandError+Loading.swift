@@ -75,7 +75,7 @@ extension CommandError {
         case .authorisationFailed: (.authorisation, "Check the credentials, or sign in anew.")
         case .notStored: (.usage, "Allow a request to the server.")
         case .unacceptableStatus(401) where error.context.detail != nil || error.context.hadAuthorization:
-            (Status(401).exitCode, "The credentials that were sent are refused: check them, or get new ones.")
+            (HTTPStatus(401).exitCode, "The credentials that were sent are refused: check them, or get new ones.")
         case .unacceptableStatus(let status):
             // A status of success is refused where it does not fit the request, such as a part that was not requested.
             (status.exitCode == .success ? .network : status.exitCode, advice(on: status))
@@ -91,7 +91,7 @@ extension CommandError {
             "A \(method) may have been carried out, so it is not repeated: --idempotency-key or --retry-unsafe allow it."
     }
 
-    private static func advice(on cause: TrustFault.Cause) -> String {
+    private static func advice(on cause: LoadingError.TrustCause.Cause) -> String {
         switch cause {
         case .selfSigned, .untrustedRoot:
             "Give its authority with --cacert; -k accepts every certificate, so use it for tests only."
@@ -103,7 +103,7 @@ extension CommandError {
         }
     }
 
-    private static func advice(on status: Status) -> String {
+    private static func advice(on status: HTTPStatus) -> String {
         switch status.code {
         case 206: "It is a part that was not requested; report it to the server's operator."
         case 304: "It has not changed; leave out If-None-Match and If-Modified-Since to get it."
@@ -122,7 +122,7 @@ extension CommandError {
     }
 }
 
-extension Status {
+extension HTTPStatus {
     /// The exit code for a call with this final status.
     ///
     /// Codes of 600 and more are treated like 5xx (RFC 9110 §15).

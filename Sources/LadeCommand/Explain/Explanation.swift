@@ -54,7 +54,7 @@ struct Explanation: Sendable {
         }
     }
 
-    private func outcome(of request: Request, _ loader: Loader) async -> Result<Status, LoadingError> {
+    private func outcome(of request: Request, _ loader: Loader) async -> Result<HTTPStatus, LoadingError> {
         defer { withExtendedLifetime(loader) {} }
         do throws(LoadingError) {
             var load = ResumableLoad(request, by: loader)

@@ -8,7 +8,7 @@ struct HelpPage {
 
     /// The page of the program itself.
     var overview: String {
-        var page = Page()
+        var page = PageRequest()
         page.line("\(table.program) \(table.summary).")
         page.blank()
         page.line("Usage: \(table.program) [OPTION...] URL [ITEM...]   (the same as \(table.program) get)")
@@ -27,7 +27,7 @@ struct HelpPage {
     ///
     /// With `isComplete` the rare options also have a line each, and the page may be longer than a screen.
     func page(of command: Command, isComplete: Bool = false) -> String {
-        var page = Page()
+        var page = PageRequest()
         page.line(usage(of: command))
         page.line("\(command.summary).")
         for chapter in command.chapters { page.rows(chapter.title, chapter.rows.map { ($0.term, $0.meaning) }) }
@@ -47,7 +47,7 @@ struct HelpPage {
 
     /// The page of the exit codes.
     var exitCodes: String {
-        var page = Page()
+        var page = PageRequest()
         page.rows("Exit codes", ExitCode.allCases.map { (String($0.rawValue).leftPadded(to: 3), $0.meaning) })
         return page.text
     }
@@ -65,7 +65,7 @@ struct HelpPage {
 }
 
 /// Builds the lines of a page.
-private struct Page {
+private struct PageRequest {
     private(set) var text = ""
 
     mutating func line(_ line: String) {

@@ -58,7 +58,7 @@ struct WriteOut: Sendable {
         var response: Response?
         var path: String?
         var error: CommandError?
-        var metrics = Metrics()
+        var metrics = Response.Metrics()
         var redirects = 0
         var attempts = 1
         var elapsed = Duration.zero
@@ -218,14 +218,14 @@ struct WriteOut: Sendable {
 /// Collects the facts for ``WriteOut`` while a call is made.
 final class FactCollector: EventSink {
     private struct State {
-        var metrics = Metrics()
+        var metrics = Response.Metrics()
         var redirects = 0
         var attempts = 1
     }
 
     private let state = Locked(State())
 
-    func record(_ event: Event, of call: Call) {
+    func record(_ event: CallEvent, of call: Call) {
         state.withLock { state in
             switch event {
             case .exchangeFinished(let metrics): state.metrics = metrics

@@ -33,7 +33,7 @@ struct PagesRun: Sendable {
         policy.sendsBodyElsewhere = settings.paging.sendsBodyElsewhere
         let line = PagesLine(console, time: context.time, isShown: showsProgress)
         let firstPage = Locked(Int?.none)
-        let meter = PageMeter { progress in
+        let meter = PageProgress.Meter { progress in
             if progress.pages == 1 { firstPage.withLock { $0 = $0 ?? progress.items } }
             line.show(progress)
         }
@@ -81,7 +81,7 @@ struct PagesRun: Sendable {
         of harvest: Harvest,
         _ account: Account,
         _ stop: Harvest.Stop,
-        _ meter: PageMeter
+        _ meter: PageProgress.Meter
     ) async -> Result<Harvest.Summary, HarvestError> {
         let (loader, destination, restarts) = (account.makeLoader(), destination, settings.paging.restarts)
         // Awaited below; cancelled when the page takes too long after an interrupt.
@@ -338,7 +338,7 @@ struct PagesRun: Sendable {
     }
 
     private func pageFailure(
-        _ failure: PageFailure,
+        _ failure: PageError,
         _ witness: Witness,
         _ request: Request,
         hasPages: Bool
@@ -369,7 +369,7 @@ struct PagesRun: Sendable {
     }
 
     /// Whether the same page may be loaded later.
-    private func mayContinue(_ failure: PageFailure) -> Bool {
+    private func mayContinue(_ failure: PageError) -> Bool {
         guard case .loading(let cause) = failure.cause else { return true }
         switch cause.kind {
         case .unacceptableStatus(let status):
@@ -384,7 +384,7 @@ struct PagesRun: Sendable {
         let isRefusal: Bool
         switch cause.kind {
         case .unacceptableStatus(let status): isRefusal = status.statusClass == .clientError
-        case .decoding: isRefusal = (cause.underlyingError as? MissingListFault)?.lists.isEmpty == true
+        case .decoding: isRefusal = (cause.underlyingError as? MissingListError)?.lists.isEmpty == true
         default: isRefusal = false
         }
         guard isRefusal, !settings.output.isSilent, let body = context.body else { return }
@@ -392,7 +392,7 @@ struct PagesRun: Sendable {
         if !text.isEmpty { console.talk.write(text) }
     }
 
-    private func advice(on cause: LoadingError, _ failure: PageFailure, _ request: Request) -> String? {
+    private func advice(on cause: LoadingError, _ failure: PageError, _ request: Request) -> String? {
         if let status = failure.endStatus { return "--end-status \(status) ends the list there." }
         switch cause.kind {
         case .decoding: return cause.underlyingError.flatMap { advice(on: $0, cause.context) }
@@ -414,7 +414,7 @@ struct PagesRun: Sendable {
         if type.hasPrefix("text/csv") {
             return "Pages of CSV are not read; ask for JSON, such as with Accept:application/json."
         }
-        if let missing = fault as? MissingListFault {
+        if let missing = fault as? MissingListError {
             guard let list = missing.lists.first else { return "Check the address; this is what the server sent." }
             let items = "\(list.pointer)".escapedForDisplay(limit: 100)
             return "Say where the list is: --items \(items) has \(Self.items(list.count))."
@@ -425,7 +425,7 @@ struct PagesRun: Sendable {
         return "Lines of JSON are read with --items lines."
     }
 
-    private func advice(on cause: PageFailure.Cause) -> String {
+    private func advice(on cause: PageError.Cause) -> String {
         switch cause {
         case .repeated: "Check --next; --repeated end stops before such a page, --repeated keep writes it."
         case .otherOrigin: "Leave out --same-origin, or fetch it from the list's origin with --next-here."

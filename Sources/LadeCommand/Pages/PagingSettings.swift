@@ -8,13 +8,13 @@ struct PagingSettings: Sendable {
     var sizeQuery = "size"
     var items: JSONPointer = []
     var format = Harvest.PageFormat.document
-    var more: PagePlace?
-    var total: PagePlace?
+    var more: PageRule.Place?
+    var total: PageRule.Place?
     var endStatuses: Set<Int> = []
     var emptyPageLimit = 100
     var identity: JSONPointer?
     var dropsDuplicates = false
-    var repeatedPages = RepeatedPages.refused
+    var repeatedPages = PageRule.RepeatedPages.refused
     var pageLimit: Int?
     var itemLimit: Int?
     var prefetch = 0
@@ -274,7 +274,7 @@ struct PagingSettings: Sendable {
     }
 
     /// Where a cursor is written: a query item, `header:NAME`, or `body:/POINTER`.
-    private static func target(_ text: String) throws(CommandError) -> CursorTarget {
+    private static func target(_ text: String) throws(CommandError) -> PageRule.CursorTarget {
         let (kind, rest) = halves(text, at: text.utf8.firstIndex(of: UInt8(ascii: ":")))
         switch kind {
         case "header" where !rest.isEmpty: return .header(rest)
@@ -285,7 +285,7 @@ struct PagingSettings: Sendable {
     }
 
     /// A place in a response: `/POINTER`, `header:NAME`, or `header:NAME/POINTER` for JSON in a field.
-    static func place(_ text: String, of option: String) throws(CommandError) -> PagePlace {
+    static func place(_ text: String, of option: String) throws(CommandError) -> PageRule.Place {
         guard text.utf8.starts(with: "header:".utf8) else { return .body(try pointer(text, of: option)) }
         let rest = String(Substring(text.utf8.dropFirst("header:".utf8.count)))
         let slash = rest.utf8.firstIndex(of: UInt8(ascii: "/"))
@@ -318,7 +318,7 @@ extension PageRule {
     }
 }
 
-extension PagePlace {
+extension PageRule.Place {
     fileprivate var isInBody: Bool {
         if case .body = self { true } else { false }
     }

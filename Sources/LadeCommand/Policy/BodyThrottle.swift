@@ -20,14 +20,14 @@ struct BodyThrottle: Interceptor {
 }
 
 /// A body whose next chunk is read only when the average allows it.
-private final class ThrottledSource: ResponseBodySource {
-    private let source: any ResponseBodySource
+private final class ThrottledSource: ResponseBody.Source {
+    private let source: any ResponseBody.Source
     private let bytesPerSecond: Int
     private let time: any TimeSource
     private let start: Instant
     private let received = Locked(0)
 
-    init(_ source: any ResponseBodySource, bytesPerSecond: Int, time: any TimeSource) {
+    init(_ source: any ResponseBody.Source, bytesPerSecond: Int, time: any TimeSource) {
         self.source = source
         self.bytesPerSecond = bytesPerSecond
         self.time = time
@@ -46,5 +46,5 @@ private final class ThrottledSource: ResponseBodySource {
 
     var trailers: Headers { source.trailers }
 
-    var metrics: Metrics { source.metrics }
+    var metrics: Response.Metrics { source.metrics }
 }

@@ -54,9 +54,9 @@ extension PolicySettings {
             throw .usage("--auth and an Authorization field", advice: "Choose one of them.")
         }
         let question = Self.question(for: authorisation, request).escapedForDisplay()
-        var oauth2Settings: OAuth2Settings?
+        var oauth2Settings: OAuth2Authoriser.Settings?
         if case .oauth2(let endpoint, let client) = authorisation, let url = URL(string: endpoint) {
-            oauth2Settings = OAuth2Settings(tokenEndpoint: url, grant: .clientCredentials, clientID: client)
+            oauth2Settings = OAuth2Authoriser.Settings(tokenEndpoint: url, grant: .clientCredentials, clientID: client)
         }
         let isPublic = oauth2.authentication == OAuth2Options.ClientAuthentication.none
         let secret =

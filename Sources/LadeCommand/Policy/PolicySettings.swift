@@ -34,10 +34,10 @@ struct PolicySettings: Sendable {
     var retryDelay: Duration?
     var retries: Int?
     var repeatsUnsafe = false
-    var idempotencyKey: IdempotencyKey?
+    var idempotencyKey: Request.IdempotencyKey?
     var deadline: Duration?
     var pauseLimit: Duration?
-    var rate: Rate?
+    var rate: RateLimits.Rate?
     var authorisation: Authorisation?
     var secretSource: SecretSource?
     var scopes: [String] = []
@@ -141,7 +141,7 @@ struct PolicySettings: Sendable {
             "At most so many requests a second; or N/m",
             details: "For each host and first part of the path. BURST may start together after an idle time (1).",
             isCommon: false
-        ) { settings, value throws(CommandError) in settings.rate = try Rate(argument: value) },
+        ) { settings, value throws(CommandError) in settings.rate = try RateLimits.Rate(argument: value) },
     ]
 
     private static let signInRows: [OptionRow<PolicySettings>] = [
@@ -315,7 +315,9 @@ struct OAuth2Options: Sendable {
     }
 
     /// Copies what was given into the settings of an authoriser.
-    func apply(to settings: inout OAuth2Settings, _ secret: Secret?, hiding mask: SecretMask?) throws(CommandError) {
+    func apply(to settings: inout OAuth2Authoriser.Settings, _ secret: Secret?, hiding mask: SecretMask?)
+        throws(CommandError)
+    {
         switch authentication {
         case .post: settings.clientProof = secret.map { .form($0) } ?? .none
         case .basic, nil: settings.clientProof = secret.map { .basic($0) } ?? .none
@@ -365,7 +367,7 @@ extension PolicySettings.Authorisation {
     }
 }
 
-extension Rate {
+extension RateLimits.Rate {
     /// Parses `10/s`, `600/m` or `10/s,5`.
     init(argument text: String) throws(CommandError) {
         let parts = text.parts(at: ",", most: 2).map(String.init)

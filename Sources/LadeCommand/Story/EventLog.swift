@@ -32,7 +32,7 @@ final class EventLog: EventSink {
     }
 
     /// Writes a line.
-    func record(_ event: Event, of call: Call) {
+    func record(_ event: CallEvent, of call: Call) {
         log.write(EventRecord(event).line(at: start.duration(to: call.time.now), of: call))
     }
 

@@ -17,7 +17,7 @@ struct EventRecord {
     }
 
     /// Makes the record of an event.
-    init(_ event: Event) {
+    init(_ event: CallEvent) {
         switch event {
         case .callStarted(let method, let url):
             self.init("callStarted", Self.request(method, url))
@@ -119,7 +119,7 @@ struct EventRecord {
         [("method", JSONQuoting.string(method.rawValue)), ("url", JSONQuoting.string(url))]
     }
 
-    private static func retry(_ record: RetryRecord) -> [(String, String)] {
+    private static func retry(_ record: CallEvent.Retry) -> [(String, String)] {
         [
             ("failedAttempt", String(record.attempt)), ("status", record.status.map { String($0.code) } ?? "null"),
             ("rule", JSONQuoting.string(record.rule)), ("delay", seconds(record.delay)),
@@ -131,7 +131,7 @@ struct EventRecord {
         [("host", JSONQuoting.string(host)), ("address", JSONQuoting.string(address))]
     }
 
-    private static func reason(_ reason: WaitReason) -> String {
+    private static func reason(_ reason: Call.WaitReason) -> String {
         let (kind, details) =
             switch reason {
             case .connection(let host): ("connection", [("host", JSONQuoting.string(host))])
@@ -157,7 +157,7 @@ struct EventRecord {
         return "[" + fields.joined(separator: ",") + "]"
     }
 
-    private static func metrics(_ metrics: Metrics) -> [(String, String)] {
+    private static func metrics(_ metrics: Response.Metrics) -> [(String, String)] {
         let stages: [(String, Duration?)] = [
             ("queued", metrics.queued), ("nameLookup", metrics.nameLookup), ("connect", metrics.connect),
             ("secureConnect", metrics.secureConnect), ("requestStarted", metrics.requestStarted),

@@ -42,7 +42,7 @@ struct Story: EventSink {
     }
 
     /// Prints an event.
-    func record(_ event: Event, of call: Call) {
+    func record(_ event: CallEvent, of call: Call) {
         switch event {
         case .callStarted, .callFinished, .bodyFinished, .callFailed: break
         case .exchangeStarted(let method, let url): show(["*", "exchange \(call.attempt) started: \(method) \(url)"])
@@ -82,7 +82,7 @@ struct Story: EventSink {
         }
     }
 
-    private func show(_ status: Status, _ headers: Headers, _ version: String) {
+    private func show(_ status: HTTPStatus, _ headers: Headers, _ version: String) {
         let line = "\(version) \(status.words)".escapedForDisplay(limit: 200)
         talk.write("< \(isColoured ? HeadColour.status(line, status) : line)\n")
         for field in headers { show(field, "<") }
@@ -92,7 +92,7 @@ struct Story: EventSink {
         talk.write(words.joined(separator: " ").escapedForDisplay(limit: 4_000) + "\n")
     }
 
-    private static func words(_ metrics: Metrics) -> String {
+    private static func words(_ metrics: Response.Metrics) -> String {
         let stages: [(String, Duration?)] = [
             ("name", metrics.nameLookup), ("connected", metrics.connect), ("TLS", metrics.secureConnect),
             ("first byte", metrics.firstByte), ("end", metrics.total),

@@ -42,7 +42,7 @@ public struct PagePosition<Query: Sendable>: Sendable {
     public let size: Int
     /// How many items the earlier pages had, which need not be `index` times `size`.
     public let itemsBefore: Int
-    /// The ``ContentPage/cursor`` of the page before: a token, an address, a `Page`; nil for the first page.
+    /// The ``ContentPage/cursor`` of the page before: a token, an address, a `PageRequest`; nil for the first page.
     public let cursor: (any Sendable)?
 }
 

@@ -17,7 +17,7 @@ public enum PagedInput<Query: Sendable>: Sendable {
 extension PagedInput: Equatable where Query: Equatable {}
 
 /// Why a setting of a content model cannot be used.
-public enum ContentFault: Error, Sendable, Hashable, CustomStringConvertible {
+public enum ContentError: Error, Sendable, Hashable, CustomStringConvertible {
     /// A page must have room for at least one item.
     case pageSize(Int)
 
@@ -69,7 +69,7 @@ open class PagedContentModel<Query: Sendable, Item: Sendable>: ContentModel<Page
     ///   - policy: Whether a trigger starts over when there is content; always by default.
     ///   - time: The time source for debounces and the age of content.
     ///   - loadPage: Loads one page; runs outside the main actor.
-    /// - Throws: ``ContentFault/pageSize(_:)`` for a page size of less than 1.
+    /// - Throws: ``ContentError/pageSize(_:)`` for a page size of less than 1.
     public init(
         pageSize: Int = 25,
         triggers: Set<ViewLifetime> = [],
@@ -77,7 +77,7 @@ open class PagedContentModel<Query: Sendable, Item: Sendable>: ContentModel<Page
         policy: TriggerPolicy = .always,
         time: any TimeSource = SystemTime(),
         loadPage: @escaping PageLoad
-    ) throws(ContentFault) {
+    ) throws(ContentError) {
         guard pageSize > 0 else { throw .pageSize(pageSize) }
         self.pageSize = pageSize
         self.loadPage = loadPage
@@ -103,8 +103,8 @@ open class PagedContentModel<Query: Sendable, Item: Sendable>: ContentModel<Page
 
     /// Sets the page size, and starts over if it changes and pages were loaded.
     ///
-    /// - Throws: ``ContentFault/pageSize(_:)`` for less than 1; then nothing changes.
-    public func setPageSize(_ size: Int) throws(ContentFault) {
+    /// - Throws: ``ContentError/pageSize(_:)`` for less than 1; then nothing changes.
+    public func setPageSize(_ size: Int) throws(ContentError) {
         guard size > 0 else { throw .pageSize(size) }
         guard size != pageSize else { return }
         pageSize = size
@@ -166,7 +166,7 @@ open class PagedContentModel<Query: Sendable, Item: Sendable>: ContentModel<Page
     }
 }
 
-extension ContentFault: LocalizedError {
+extension ContentError: LocalizedError {
     /// The description.
     public var errorDescription: String? { description }
 }

@@ -6,7 +6,7 @@ extension Call {
     ///   - reason: What the wait is for.
     /// - Throws: ``LoadingError/Kind/deadlineExceeded(_:)`` immediately when the call's deadline comes first;
     ///   ``LoadingError/Kind/cancelled`` as soon as the task or the call's scope is cancelled.
-    public func wait(until instant: Instant, for reason: WaitReason) async throws(LoadingError) {
+    public func wait(until instant: Instant, for reason: Call.WaitReason) async throws(LoadingError) {
         let now = time.now
         guard instant > now else { return }
         try checkDeadline(wait: now.duration(to: instant), for: reason)
@@ -24,7 +24,7 @@ extension Call {
     ///
     /// The operation must observe the deadline itself.
     public func wait<Value: Sendable>(
-        for reason: WaitReason,
+        for reason: Call.WaitReason,
         _ operation: () async throws(LoadingError) -> Value
     ) async throws(LoadingError) -> Value {
         let start = beginWait(reason)
@@ -98,7 +98,7 @@ extension Call {
     }
 
     /// Throws when a wait of this length would end after the deadline.
-    public func checkDeadline(wait: Duration, for reason: WaitReason) throws(LoadingError) {
+    public func checkDeadline(wait: Duration, for reason: Call.WaitReason) throws(LoadingError) {
         let now = time.now
         guard let deadline, now.advanced(by: wait) > deadline else { return }
         throw LoadingError(
@@ -107,12 +107,13 @@ extension Call {
     }
 
     /// Where the time of the call went, up to an instant.
-    public func deadlineReport(at now: Instant, impossible: StageTimes.Entry? = nil) -> DeadlineReport {
+    public func deadlineReport(at now: Instant, impossible: Call.StageTimes.Entry? = nil) -> LoadingError.DeadlineReport
+    {
         let start = ledger?.start ?? now
-        var report = DeadlineReport(
+        var report = LoadingError.DeadlineReport(
             limit: start.duration(to: deadline ?? now),
             elapsed: start.duration(to: now),
-            stages: ledger?.times ?? StageTimes(),
+            stages: ledger?.times ?? Call.StageTimes(),
             impossibleWait: impossible
         )
         report.setting = ledger?.setting
@@ -125,39 +126,41 @@ extension Call {
     ///
     /// - Returns: When the wait began, for ``endWait(_:from:)``.
     @inline(never)
-    package func beginWait(_ reason: WaitReason) -> Instant {
+    package func beginWait(_ reason: Call.WaitReason) -> Instant {
         record(.waitStarted(reason))
         return time.now
     }
 
     /// Notifies the event sinks that a wait has ended, and records its time.
     @inline(never)
-    package func endWait(_ reason: WaitReason, from start: Instant) {
+    package func endWait(_ reason: Call.WaitReason, from start: Instant) {
         let duration = start.duration(to: time.now)
         ledger?.add(duration, to: .wait(reason))
         record(.waitEnded(reason, after: duration))
     }
 }
 
-/// A record of when one call started and how long each of its stages took.
-public final class StageLedger: Sendable {
-    /// When the call started.
-    public let start: Instant
-    /// The setting that the deadline of the call comes from; nil when the call had it before.
-    public let setting: String?
-    private let locked = Locked(StageTimes())
+extension Call {
+    /// A record of when one call started and how long each of its stages took.
+    public final class Ledger: Sendable {
+        /// When the call started.
+        public let start: Instant
+        /// The setting that the deadline of the call comes from; nil when the call had it before.
+        public let setting: String?
+        private let locked = Locked(Call.StageTimes())
 
-    /// Opens the book.
-    public init(start: Instant, setting: String? = nil) {
-        self.start = start
-        self.setting = setting
-    }
+        /// Opens the book.
+        public init(start: Instant, setting: String? = nil) {
+            self.start = start
+            self.setting = setting
+        }
 
-    /// The time spent so far, by stage.
-    public var times: StageTimes { locked.withLock { $0 } }
+        /// The time spent so far, by stage.
+        public var times: Call.StageTimes { locked.withLock { $0 } }
 
-    /// Adds time to a stage.
-    public func add(_ duration: Duration, to stage: StageTimes.Stage) {
-        locked.withLock { $0.add(duration, to: stage) }
+        /// Adds time to a stage.
+        public func add(_ duration: Duration, to stage: Call.StageTimes.Stage) {
+            locked.withLock { $0.add(duration, to: stage) }
+        }
     }
 }

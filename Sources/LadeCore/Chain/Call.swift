@@ -26,12 +26,12 @@ public struct Call: Sendable {
         set { change { $0.deadline = newValue } }
     }
     /// Where the call's time went; nil when it is not recorded.
-    public var ledger: StageLedger? {
+    public var ledger: Call.Ledger? {
         get { course.facts.ledger }
         set { change { $0.ledger = newValue } }
     }
     /// What cancels the call apart from its task; nil when only the task's cancellation does.
-    public var scope: CallScope? {
+    public var scope: Call.Scope? {
         get { course.facts.scope }
         set { change { ($0.scope, $0.counter) = (newValue, newValue ?? $0.counter) } }
     }
@@ -66,12 +66,12 @@ public struct Call: Sendable {
     }
 
     /// Sets the deadline and the ledger together.
-    package mutating func set(deadline: Instant?, ledger: StageLedger?) {
+    package mutating func set(deadline: Instant?, ledger: Call.Ledger?) {
         change { ($0.deadline, $0.ledger) = (deadline, ledger) }
     }
 
     /// Sets what ends the call from outside, what counts its attempts, and which statuses are its success.
-    package mutating func begin(_ scope: CallScope?, counting counter: CallScope, accepting statuses: StatusSet) {
+    package mutating func begin(_ scope: Call.Scope?, counting counter: Call.Scope, accepting statuses: StatusSet) {
         change { ($0.scope, $0.counter, $0.acceptableStatuses) = (scope, counter, statuses) }
     }
 
@@ -91,7 +91,7 @@ public struct Call: Sendable {
     /// Sends an event, without secrets, to every sink.
     ///
     /// The event is not built when there is no sink.
-    public func record(_ event: @autoclosure () -> Event) {
+    public func record(_ event: @autoclosure () -> CallEvent) {
         guard !context.events.isEmpty else { return }
         let event = event().redacted(course.facts.redaction ?? .standard)
         for sink in context.events { sink.record(event, of: self) }
@@ -117,11 +117,11 @@ public struct Call: Sendable {
     /// What interceptors set on the way down, and the values that the call's events must not show.
     private struct Facts: Sendable {
         var deadline: Instant?
-        var ledger: StageLedger?
-        var scope: CallScope?
+        var ledger: Call.Ledger?
+        var scope: Call.Scope?
         var redaction: Redaction?
         /// Counts the attempts: the scope, which stays here when a child task has none.
-        var counter: CallScope?
+        var counter: Call.Scope?
         var acceptableStatuses: StatusSet?
     }
 

@@ -1,112 +1,114 @@
 import Synchronization
 
-/// Cancels a call from outside of the task that the call runs in.
-///
-/// A loader can end calls without cancelling the tasks that wait for them: when the loader is deallocated, or when its
-/// account signs out. A call with a scope is cancelled when its task or its scope is cancelled, and both have the same
-/// effect. Interceptors and transports that observe the scope (``Interceptor/observesScope``,
-/// ``Transport/observesScope``) react to it directly. For all others, ``Call/inTask(_:)`` creates a child task, which
-/// is cancelled with the scope.
-public final class CallScope: Sendable {
-    /// Identifies a handler, for ``remove(_:)``.
-    public struct Registration: Sendable, Hashable {
-        fileprivate let number: UInt64
-    }
-
-    // A structure, so that the closure leaves the lock unchanged: a bare closure would be wrapped in another one.
-    private struct Handler {
-        let number: UInt64
-        let run: @Sendable () -> Void
-    }
-
-    private struct State {
-        var isCancelled = false
-        var isOver = false
-        var lastNumber: UInt64 = 0
-        // A call usually does one thing at a time; only interceptors that race several exchanges need more than this
-        // slot.
-        var first: Handler?
-        var others: [UInt64: Handler] = [:]
-
-        /// Removes all handlers, and returns them in the order they were added.
-        mutating func takeHandlers() -> [Handler] {
-            defer { (first, others) = (nil, [:]) }
-            return (Array(others.values) + (first.map { [$0] } ?? [])).sorted { $0.number < $1.number }
+extension Call {
+    /// Cancels a call from outside of the task that the call runs in.
+    ///
+    /// A loader can end calls without cancelling the tasks that wait for them: when the loader is deallocated, or when its
+    /// account signs out. A call with a scope is cancelled when its task or its scope is cancelled, and both have the same
+    /// effect. Interceptors and transports that observe the scope (``Interceptor/observesScope``,
+    /// ``Transport/observesScope``) react to it directly. For all others, ``Call/inTask(_:)`` creates a child task, which
+    /// is cancelled with the scope.
+    public final class Scope: Sendable {
+        /// Identifies a handler, for ``remove(_:)``.
+        public struct Registration: Sendable, Hashable {
+            fileprivate let number: UInt64
         }
-    }
 
-    // Guarded by its lock; handlers run outside it.
-    private let state = Locked(State())
-    private let attemptCount = Atomic(0)
-    /// The request of the call.
-    package let request: Request?
-
-    /// Makes the scope of a call.
-    ///
-    /// - Parameter request: The request of the call; nil when it does not matter.
-    public init(_ request: Request? = nil) {
-        self.request = request
-    }
-
-    /// How many attempts the call has made.
-    package var attempts: Int { attemptCount.load(ordering: .relaxed) }
-
-    /// Notes that an attempt begins.
-    func noteAttempt(_ number: Int) { attemptCount.max(number, ordering: .relaxed) }
-
-    /// Whether the scope was cancelled.
-    public var isCancelled: Bool { state.withLock { $0.isCancelled } }
-
-    /// Cancels the call: every handler runs once, on the calling thread.
-    ///
-    /// Calling it again, or after the call has ended, has no effect.
-    public func cancel() {
-        let handlers = state.withLock { state -> [Handler] in
-            guard !state.isCancelled, !state.isOver else { return [] }
-            state.isCancelled = true
-            return state.takeHandlers()
+        // A structure, so that the closure leaves the lock unchanged: a bare closure would be wrapped in another one.
+        private struct Handler {
+            let number: UInt64
+            let run: @Sendable () -> Void
         }
-        for handler in handlers { handler.run() }
-    }
 
-    /// Marks the call as ended.
-    ///
-    /// - Returns: Whether the result of the call counts; false when the scope was cancelled before.
-    public func end() -> Bool {
-        state.withLock { state in
-            state.isOver = true
-            return !state.isCancelled
-        }
-    }
+        private struct State {
+            var isCancelled = false
+            var isOver = false
+            var lastNumber: UInt64 = 0
+            // A call usually does one thing at a time; only interceptors that race several exchanges need more than this
+            // slot.
+            var first: Handler?
+            var others: [UInt64: Handler] = [:]
 
-    /// Registers a handler that runs when the scope is cancelled.
-    ///
-    /// The handler may still be running when ``remove(_:)`` returns; it must be harmless then.
-    ///
-    /// - Returns: The registration, for ``remove(_:)``; nil when the scope is cancelled already, and the handler is not
-    ///   called.
-    public func add(_ handler: @escaping @Sendable () -> Void) -> Registration? {
-        state.withLock { state in
-            guard !state.isCancelled else { return nil }
-            state.lastNumber += 1
-            let added = Handler(number: state.lastNumber, run: handler)
-            if state.first == nil {
-                state.first = added
-            } else {
-                state.others[added.number] = added
+            /// Removes all handlers, and returns them in the order they were added.
+            mutating func takeHandlers() -> [Handler] {
+                defer { (first, others) = (nil, [:]) }
+                return (Array(others.values) + (first.map { [$0] } ?? [])).sorted { $0.number < $1.number }
             }
-            return Registration(number: state.lastNumber)
         }
-    }
 
-    /// Removes a handler.
-    public func remove(_ registration: Registration) {
-        // Released outside the lock: deinitialisers of captured values may take other locks.
-        _ = state.withLock { state -> Handler? in
-            guard state.first?.number == registration.number else {
-                return state.others.removeValue(forKey: registration.number)
+        // Guarded by its lock; handlers run outside it.
+        private let state = Locked(State())
+        private let attemptCount = Atomic(0)
+        /// The request of the call.
+        package let request: Request?
+
+        /// Makes the scope of a call.
+        ///
+        /// - Parameter request: The request of the call; nil when it does not matter.
+        public init(_ request: Request? = nil) {
+            self.request = request
+        }
+
+        /// How many attempts the call has made.
+        package var attempts: Int { attemptCount.load(ordering: .relaxed) }
+
+        /// Notes that an attempt begins.
+        func noteAttempt(_ number: Int) { attemptCount.max(number, ordering: .relaxed) }
+
+        /// Whether the scope was cancelled.
+        public var isCancelled: Bool { state.withLock { $0.isCancelled } }
+
+        /// Cancels the call: every handler runs once, on the calling thread.
+        ///
+        /// Calling it again, or after the call has ended, has no effect.
+        public func cancel() {
+            let handlers = state.withLock { state -> [Handler] in
+                guard !state.isCancelled, !state.isOver else { return [] }
+                state.isCancelled = true
+                return state.takeHandlers()
             }
-            return state.first.take()
+            for handler in handlers { handler.run() }
+        }
+
+        /// Marks the call as ended.
+        ///
+        /// - Returns: Whether the result of the call counts; false when the scope was cancelled before.
+        public func end() -> Bool {
+            state.withLock { state in
+                state.isOver = true
+                return !state.isCancelled
+            }
+        }
+
+        /// Registers a handler that runs when the scope is cancelled.
+        ///
+        /// The handler may still be running when ``remove(_:)`` returns; it must be harmless then.
+        ///
+        /// - Returns: The registration, for ``remove(_:)``; nil when the scope is cancelled already, and the handler is not
+        ///   called.
+        public func add(_ handler: @escaping @Sendable () -> Void) -> Registration? {
+            state.withLock { state in
+                guard !state.isCancelled else { return nil }
+                state.lastNumber += 1
+                let added = Handler(number: state.lastNumber, run: handler)
+                if state.first == nil {
+                    state.first = added
+                } else {
+                    state.others[added.number] = added
+                }
+                return Registration(number: state.lastNumber)
+            }
+        }
+
+        /// Removes a handler.
+        public func remove(_ registration: Registration) {
+            // Released outside the lock: deinitialisers of captured values may take other locks.
+            _ = state.withLock { state -> Handler? in
+                guard state.first?.number == registration.number else {
+                    return state.others.removeValue(forKey: registration.number)
+                }
+                return state.first.take()
+            }
         }
     }
 }

@@ -1,102 +1,111 @@
-/// Where the time of a call went: its waits and exchanges, in the order of their first occurrence.
-public struct StageTimes: Sendable, Hashable {
-    /// A part of a call that takes time.
-    public enum Stage: Sendable, Hashable {
-        /// Waiting, for the reason given.
-        case wait(WaitReason)
-        /// Talking to the server.
-        case exchange
-        /// Everything else: the app's own interceptors, and the scheduling of tasks.
-        case other
-    }
-
-    /// A stage and the time that it took.
-    public struct Entry: Sendable, Hashable {
-        /// The stage.
-        public var stage: Stage
-        /// The total time of the stage.
-        public var duration: Duration
-
-        /// Makes an entry.
-        public init(stage: Stage, duration: Duration) {
-            self.stage = stage
-            self.duration = duration
+extension Call {
+    /// Where the time of a call went: its waits and exchanges, in the order of their first occurrence.
+    public struct StageTimes: Sendable, Hashable {
+        /// A part of a call that takes time.
+        public enum Stage: Sendable, Hashable {
+            /// Waiting, for the reason given.
+            case wait(Call.WaitReason)
+            /// Talking to the server.
+            case exchange
+            /// Everything else: the app's own interceptors, and the scheduling of tasks.
+            case other
         }
-    }
 
-    // The time with the server is stored separately, because most calls have no other stage and then need no list.
-    private var others: [Entry] = []
-    private var exchange: (duration: Duration, place: Int)?
+        /// A stage and the time that it took.
+        public struct Entry: Sendable, Hashable {
+            /// The stage.
+            public var stage: Stage
+            /// The total time of the stage.
+            public var duration: Duration
 
-    /// The stages, in the order of their first occurrence.
-    public var entries: [Entry] {
-        var entries = others
-        if let exchange {
-            entries.insert(Entry(stage: .exchange, duration: exchange.duration), at: exchange.place)
+            /// Makes an entry.
+            public init(stage: Stage, duration: Duration) {
+                self.stage = stage
+                self.duration = duration
+            }
         }
-        return entries
-    }
 
-    /// Makes an empty table.
-    public init() {}
+        // The time with the server is stored separately, because most calls have no other stage and then need no list.
+        private var others: [Entry] = []
+        private var exchange: (duration: Duration, place: Int)?
 
-    /// The sum of all times.
-    public var total: Duration { entries.reduce(.zero) { $0 + $1.duration } }
-
-    /// The stage that took the most time.
-    public var longest: Entry? { entries.max { $0.duration < $1.duration } }
-
-    /// Adds time to a stage.
-    public mutating func add(_ duration: Duration, to stage: Stage) {
-        if case .exchange = stage {
-            exchange = exchange.map { ($0.duration + duration, $0.place) } ?? (duration, others.count)
-        } else if let index = others.firstIndex(where: { $0.stage == stage }) {
-            others[index].duration += duration
-        } else {
-            others.append(Entry(stage: stage, duration: duration))
+        /// The stages, in the order of their first occurrence.
+        public var entries: [Entry] {
+            var entries = others
+            if let exchange {
+                entries.insert(Entry(stage: .exchange, duration: exchange.duration), at: exchange.place)
+            }
+            return entries
         }
-    }
 
-    /// Whether both have the same stages with the same times in the same order.
-    public static func == (lhs: StageTimes, rhs: StageTimes) -> Bool { lhs.entries == rhs.entries }
+        /// Makes an empty table.
+        public init() {}
 
-    /// Feeds the stages and their times into a hasher.
-    public func hash(into hasher: inout Hasher) { hasher.combine(entries) }
+        /// The sum of all times.
+        public var total: Duration { entries.reduce(.zero) { $0 + $1.duration } }
 
-    /// The same table with the rest of the elapsed time added as ``Stage/other``, so that the sum is the elapsed time.
-    public func filled(to elapsed: Duration) -> StageTimes {
-        var filled = self
-        if elapsed > total { filled.add(elapsed - total, to: .other) }
-        return filled
+        /// The stage that took the most time.
+        public var longest: Entry? { entries.max { $0.duration < $1.duration } }
+
+        /// Adds time to a stage.
+        public mutating func add(_ duration: Duration, to stage: Stage) {
+            if case .exchange = stage {
+                exchange = exchange.map { ($0.duration + duration, $0.place) } ?? (duration, others.count)
+            } else if let index = others.firstIndex(where: { $0.stage == stage }) {
+                others[index].duration += duration
+            } else {
+                others.append(Entry(stage: stage, duration: duration))
+            }
+        }
+
+        /// Whether both have the same stages with the same times in the same order.
+        public static func == (lhs: Call.StageTimes, rhs: Call.StageTimes) -> Bool { lhs.entries == rhs.entries }
+
+        /// Feeds the stages and their times into a hasher.
+        public func hash(into hasher: inout Hasher) { hasher.combine(entries) }
+
+        /// The same table with the rest of the elapsed time added as ``Stage/other``, so that the sum is the elapsed time.
+        public func filled(to elapsed: Duration) -> Call.StageTimes {
+            var filled = self
+            if elapsed > total { filled.add(elapsed - total, to: .other) }
+            return filled
+        }
     }
 }
 
-/// What used up the time of a call.
-public struct DeadlineReport: Sendable, Hashable {
-    /// How long the call was allowed to take.
-    public var limit: Duration
-    /// The setting that the limit comes from: `request.deadline`, `timeouts.whole`, `deadlines.buffered` or
-    /// `deadlines.streamed`; nil for a deadline that the caller of the chain set.
-    public var setting: String?
-    /// How long it had taken when it was cancelled.
-    public var elapsed: Duration
-    /// Where that time went; the sum is ``elapsed``.
-    public var stages: StageTimes
-    /// The wait that would have ended after the deadline, when that is why the call ended early.
-    public var impossibleWait: StageTimes.Entry?
-    /// Whether an exchange was in progress at the deadline; false when the call was waiting for something else.
-    public var endedExchange = false
+extension LoadingError {
+    /// What used up the time of a call.
+    public struct DeadlineReport: Sendable, Hashable {
+        /// How long the call was allowed to take.
+        public var limit: Duration
+        /// The setting that the limit comes from: `request.deadline`, `timeouts.whole`, `deadlines.buffered` or
+        /// `deadlines.streamed`; nil for a deadline that the caller of the chain set.
+        public var setting: String?
+        /// How long it had taken when it was cancelled.
+        public var elapsed: Duration
+        /// Where that time went; the sum is ``elapsed``.
+        public var stages: Call.StageTimes
+        /// The wait that would have ended after the deadline, when that is why the call ended early.
+        public var impossibleWait: Call.StageTimes.Entry?
+        /// Whether an exchange was in progress at the deadline; false when the call was waiting for something else.
+        public var endedExchange = false
 
-    /// Makes a report.
-    public init(limit: Duration, elapsed: Duration, stages: StageTimes, impossibleWait: StageTimes.Entry? = nil) {
-        self.limit = limit
-        self.elapsed = elapsed
-        self.stages = stages.filled(to: elapsed)
-        self.impossibleWait = impossibleWait
+        /// Makes a report.
+        public init(
+            limit: Duration,
+            elapsed: Duration,
+            stages: Call.StageTimes,
+            impossibleWait: Call.StageTimes.Entry? = nil
+        ) {
+            self.limit = limit
+            self.elapsed = elapsed
+            self.stages = stages.filled(to: elapsed)
+            self.impossibleWait = impossibleWait
+        }
     }
 }
 
-extension StageTimes.Stage: CustomStringConvertible {
+extension Call.StageTimes.Stage: CustomStringConvertible {
     /// A few words that complete a sentence, such as “talking to the server”.
     public var description: String {
         switch self {
@@ -107,7 +116,7 @@ extension StageTimes.Stage: CustomStringConvertible {
     }
 }
 
-extension WaitReason: CustomStringConvertible {
+extension Call.WaitReason: CustomStringConvertible {
     /// A few words that follow “waiting for”.
     public var description: String {
         switch self {
@@ -123,7 +132,7 @@ extension WaitReason: CustomStringConvertible {
     }
 }
 
-extension DeadlineReport: CustomStringConvertible {
+extension LoadingError.DeadlineReport: CustomStringConvertible {
     /// One plain clause: the limit and its setting, the time that passed, and what used it or would have.
     public var description: String { sentence(attempts: 0) }
 

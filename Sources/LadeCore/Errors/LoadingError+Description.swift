@@ -65,7 +65,7 @@ extension LoadingError: CustomStringConvertible {
     private var cause: String { underlyingError.map { ": \($0)" } ?? "" }
 }
 
-extension TimeoutPhase {
+extension LoadingError.TimeoutPhase {
     /// One plain clause: the limit, the setting that it comes from, the attempts that were made and the time they took.
     fileprivate func sentence(_ context: ErrorContext) -> String {
         let (limit, setting, event) =
@@ -105,7 +105,7 @@ extension String {
     }
 }
 
-extension RequestFault: CustomStringConvertible {
+extension LoadingError.RequestCause: CustomStringConvertible {
     /// One plain clause naming the part at fault.
     public var description: String {
         switch self {
@@ -135,7 +135,7 @@ extension Headers.Fault: CustomStringConvertible {
     }
 }
 
-extension ConnectFault: CustomStringConvertible {
+extension LoadingError.ConnectCause: CustomStringConvertible {
     /// A few words.
     public var description: String {
         switch self {
@@ -148,7 +148,7 @@ extension ConnectFault: CustomStringConvertible {
     }
 }
 
-extension ProxyFault: CustomStringConvertible {
+extension LoadingError.ProxyCause: CustomStringConvertible {
     /// One plain clause naming the proxy.
     public var description: String {
         switch self {
@@ -161,7 +161,7 @@ extension ProxyFault: CustomStringConvertible {
     }
 }
 
-extension AnswerProgress: CustomStringConvertible {
+extension LoadingError.ResponseProgress: CustomStringConvertible {
     /// A few words.
     public var description: String {
         switch self {
@@ -172,7 +172,7 @@ extension AnswerProgress: CustomStringConvertible {
     }
 }
 
-extension MalformedResponse: CustomStringConvertible {
+extension LoadingError.MalformedResponse: CustomStringConvertible {
     /// One plain clause with the offending line.
     public var description: String {
         let rule =
@@ -198,7 +198,7 @@ extension MalformedResponse: CustomStringConvertible {
     }
 }
 
-extension TrustFault: CustomStringConvertible {
+extension LoadingError.TrustCause: CustomStringConvertible {
     /// One plain clause naming host and cause.
     public var description: String {
         let cause =

@@ -58,25 +58,25 @@ public struct LoadingError: Error, Sendable {
         /// Never retried, and not an error to show to a user.
         case cancelled
         /// The request cannot be sent as it is; nothing was sent. Change the request.
-        case invalidRequest(RequestFault)
+        case invalidRequest(LoadingError.RequestCause)
         /// The settings of the transport cannot be used; nothing was sent. Change the settings.
         case invalidSetting(name: String, reason: String)
         /// A stage took longer than its limit.
-        case timedOut(TimeoutPhase)
+        case timedOut(LoadingError.TimeoutPhase)
         /// The name of a host could not be resolved. Check the name and the network.
         case nameNotResolved(host: String)
         /// No connection could be opened. The host may be down.
-        case cannotConnect(host: String, reason: ConnectFault)
+        case cannotConnect(host: String, reason: LoadingError.ConnectCause)
         /// The proxy failed or refused.
-        case proxy(ProxyFault)
+        case proxy(LoadingError.ProxyCause)
         /// The connection was lost.
         ///
         /// `isSafeToRepeat` says whether the server certainly did not process the request.
-        case connectionLost(AnswerProgress, isSafeToRepeat: Bool)
+        case connectionLost(LoadingError.ResponseProgress, isSafeToRepeat: Bool)
         /// The server violated the protocol; no part of the response can be trusted.
-        case malformedResponse(MalformedResponse)
+        case malformedResponse(LoadingError.MalformedResponse)
         /// The header section of the response is larger than allowed.
-        case headTooLarge(HeadLimit)
+        case headTooLarge(LoadingError.HeadLimit)
         /// The body ended before it was complete.
         case incompleteBody(received: Int64, expected: Int64?)
         /// The body is larger than allowed; `announced` is its length where the server sent one.
@@ -86,7 +86,7 @@ public struct LoadingError: Error, Sendable {
         /// The server's identity could not be verified.
         ///
         /// Never retried.
-        case untrustedServer(TrustFault)
+        case untrustedServer(LoadingError.TrustCause)
         /// The server's key is none of those pinned for it. Never retried.
         case pinMismatch(host: String)
         /// The server requires a client certificate, and received none that it accepts.
@@ -98,19 +98,19 @@ public struct LoadingError: Error, Sendable {
         /// The request's own body could not be made.
         case requestBodyFailed
         /// A local file could not be read or written.
-        case file(FileFault)
+        case file(LoadingError.FileCause)
         /// The call did not end, or could not have ended, before its deadline; the report says where the time went.
-        case deadlineExceeded(DeadlineReport)
+        case deadlineExceeded(LoadingError.DeadlineReport)
         /// The rate limit of the service requires a longer wait than the caller accepts; `wait` is its length.
         case rateLimited(key: String, wait: Duration)
         /// A redirect was not followed.
-        case redirectRefused(RedirectFault)
+        case redirectRefused(LoadingError.RedirectCause)
         /// No credentials could be had, or the server refuses them; the fault says which. Renew them, or sign in again.
-        case authorisationFailed(AuthorisationFault)
+        case authorisationFailed(LoadingError.AuthorisationCause)
         /// Only a stored response was requested, and there is none.
         case notStored
         /// The status is not among those that count as success.
-        case unacceptableStatus(Status)
+        case unacceptableStatus(HTTPStatus)
         /// The body could not be decoded into the requested value.
         case decoding
         /// The transport failed in a way that has no other case.
@@ -219,7 +219,7 @@ public struct ErrorContext: Sendable {
     }
 
     /// The status of the answer; nil when none had arrived.
-    public var status: Status? {
+    public var status: HTTPStatus? {
         get { storage.status }
         set { change { $0.status = newValue } }
     }
@@ -293,7 +293,7 @@ public struct ErrorContext: Sendable {
 
         var method: HTTPMethod?
         var asked: (url: URL, headers: Headers, secretQueryNames: Set<String>, secretValues: [Secret])?
-        var status: Status?
+        var status: HTTPStatus?
         var headers = Headers()
         var body: Data?
         var processedBody: (any Sendable)?

@@ -1,21 +1,23 @@
-/// Why a redirect was not followed.
-@nonexhaustive
-public enum RedirectFault: Sendable, Hashable {
-    /// There were more than the limit.
-    case tooMany(limit: Int)
-    /// The redirects lead back to an address that was visited already.
-    case loop(url: String)
-    /// It leads from https to http.
-    case insecure(url: String)
-    /// The target is not an address that can be followed.
-    case invalidTarget(String)
-    /// The body would have to be sent again, but can be sent only once.
-    case bodyNotReplayable
-    /// It leads to another origin, and the body may not be sent there.
-    case bodyToOtherOrigin(url: String)
+extension LoadingError {
+    /// Why a redirect was not followed.
+    @nonexhaustive
+    public enum RedirectCause: Sendable, Hashable {
+        /// There were more than the limit.
+        case tooMany(limit: Int)
+        /// The redirects lead back to an address that was visited already.
+        case loop(url: String)
+        /// It leads from https to http.
+        case insecure(url: String)
+        /// The target is not an address that can be followed.
+        case invalidTarget(String)
+        /// The body would have to be sent again, but can be sent only once.
+        case bodyNotReplayable
+        /// It leads to another origin, and the body may not be sent there.
+        case bodyToOtherOrigin(url: String)
+    }
 }
 
-extension RedirectFault: CustomStringConvertible {
+extension LoadingError.RedirectCause: CustomStringConvertible {
     /// One plain clause naming the redirect at fault.
     public var description: String {
         switch self {
@@ -32,40 +34,42 @@ extension RedirectFault: CustomStringConvertible {
     }
 }
 
-/// Why a request could not be authorised.
-public struct AuthorisationFault: Sendable {
-    /// The cause.
-    @nonexhaustive
-    public enum Cause: Sendable {
-        /// The server refused credentials that were just obtained.
-        case refused
-        /// Getting new credentials failed.
-        case refreshFailed(any Error)
-        /// The authoriser threw an error of its own.
-        case failed(any Error)
-        /// There were too many refreshes in a short time.
-        case excessiveRefresh
-        /// There is nothing to obtain credentials with: the user has to sign in.
-        case signInRequired
-        /// The request would carry credentials over plain HTTP.
-        case insecure
-    }
+extension LoadingError {
+    /// Why a request could not be authorised.
+    public struct AuthorisationCause: Sendable {
+        /// The cause.
+        @nonexhaustive
+        public enum Cause: Sendable {
+            /// The server refused credentials that were just obtained.
+            case refused
+            /// Getting new credentials failed.
+            case refreshFailed(any Error)
+            /// The authoriser threw an error of its own.
+            case failed(any Error)
+            /// There were too many refreshes in a short time.
+            case excessiveRefresh
+            /// There is nothing to obtain credentials with: the user has to sign in.
+            case signInRequired
+            /// The request would carry credentials over plain HTTP.
+            case insecure
+        }
 
-    /// The authoriser that failed.
-    public let authoriser: String
-    /// The cause.
-    public let cause: Cause
+        /// The authoriser that failed.
+        public let authoriser: String
+        /// The cause.
+        public let cause: Cause
 
-    /// Makes a fault.
-    public init(authoriser: String, cause: Cause) {
-        self.authoriser = authoriser
-        self.cause = cause
+        /// Makes a fault.
+        public init(authoriser: String, cause: Cause) {
+            self.authoriser = authoriser
+            self.cause = cause
+        }
     }
 }
 
-extension AuthorisationFault: Hashable {
+extension LoadingError.AuthorisationCause: Hashable {
     /// Whether both have the same authoriser and the same kind of cause; underlying errors are not compared.
-    public static func == (left: AuthorisationFault, right: AuthorisationFault) -> Bool {
+    public static func == (left: LoadingError.AuthorisationCause, right: LoadingError.AuthorisationCause) -> Bool {
         left.authoriser == right.authoriser && left.cause.name == right.cause.name
     }
 
@@ -76,7 +80,7 @@ extension AuthorisationFault: Hashable {
     }
 }
 
-extension AuthorisationFault.Cause {
+extension LoadingError.AuthorisationCause.Cause {
     fileprivate var name: String {
         switch self {
         case .refused: "refused"
@@ -89,7 +93,7 @@ extension AuthorisationFault.Cause {
     }
 }
 
-extension AuthorisationFault {
+extension LoadingError.AuthorisationCause {
     /// The error that the authoriser, or the source of its credentials, threw; nil when there was none.
     public var underlyingError: (any Error)? {
         switch cause {
@@ -99,7 +103,7 @@ extension AuthorisationFault {
     }
 }
 
-extension AuthorisationFault: CustomStringConvertible {
+extension LoadingError.AuthorisationCause: CustomStringConvertible {
     /// One plain clause naming the authoriser.
     public var description: String {
         switch cause {

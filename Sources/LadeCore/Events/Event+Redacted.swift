@@ -1,8 +1,8 @@
-extension Event {
+extension CallEvent {
     /// The event without secrets: those that field and query names identify, and those that the call carries.
     ///
     /// Errors redact themselves; see `ErrorContext`.
-    func redacted(_ rule: Redaction) -> Event {
+    func redacted(_ rule: Redaction) -> CallEvent {
         switch self {
         case .callStarted(let method, let url): .callStarted(method: method, url: rule.address(url))
         case .exchangeStarted(let method, let url): .exchangeStarted(method: method, url: rule.address(url))
@@ -11,7 +11,7 @@ extension Event {
         case .headReceived(let status, let headers, let version):
             .headReceived(status: status, headers: rule.headers(headers), version: version)
         case .malformationTolerated(let fault):
-            .malformationTolerated(MalformedResponse(fault.rule, redacted: fault.excerpt.map(rule.text)))
+            .malformationTolerated(LoadingError.MalformedResponse(fault.rule, redacted: fault.excerpt.map(rule.text)))
         case .redirectFollowed(let status, let from, let to, let method):
             .redirectFollowed(status: status, from: rule.address(from), to: rule.address(to), method: method)
         case .valueIgnored(let name, let value):

@@ -2,40 +2,40 @@
 ///
 /// Events carry facts, never secrets.
 @nonexhaustive
-public enum Event: Sendable {
+public enum CallEvent: Sendable {
     /// The app started a call.
     case callStarted(method: HTTPMethod, url: String)
     /// The transport began an exchange, after any wait for a connection slot.
     case exchangeStarted(method: HTTPMethod, url: String)
     /// A wait began, for the reason given.
-    case waitStarted(WaitReason)
+    case waitStarted(Call.WaitReason)
     /// A wait ended after the time given.
-    case waitEnded(WaitReason, after: Duration)
+    case waitEnded(Call.WaitReason, after: Duration)
     /// An interim response arrived (1xx, RFC 9110 §15.2).
-    case interimResponse(status: Status, headers: Headers)
+    case interimResponse(status: HTTPStatus, headers: Headers)
     /// The head of the answer arrived; the version is nil when the transport does not report it.
-    case headReceived(status: Status, headers: Headers, version: HTTPVersion?)
+    case headReceived(status: HTTPStatus, headers: Headers, version: HTTPVersion?)
     /// The exchange succeeded.
-    case exchangeFinished(Metrics)
+    case exchangeFinished(Response.Metrics)
     /// The exchange failed; the metrics say how many bytes it moved.
-    case exchangeFailed(LoadingError, Metrics)
+    case exchangeFailed(LoadingError, Response.Metrics)
     /// The transport sent the request again: a reused connection was found closed before any byte of the answer
     /// arrived, or the server required HTTP/1.1 instead of HTTP/2.
     case exchangeRepeated(onFreshConnection: Bool)
     /// A server's certificate was not checked, because the settings say so.
     case certificateCheckSkipped(host: String)
     /// A malformed answer was accepted, because the settings say so.
-    case malformationTolerated(MalformedResponse)
+    case malformationTolerated(LoadingError.MalformedResponse)
     /// An attempt began, the first included; redirects and replays count within their attempt.
     case attemptStarted(Int)
     /// A failed attempt will be retried after a delay; the record names the rule.
-    case retryScheduled(RetryRecord)
+    case retryScheduled(CallEvent.Retry)
     /// A failed attempt will not be retried; the record names the rule.
-    case retryRefused(RetryRecord)
+    case retryRefused(CallEvent.Retry)
     /// A redirect is followed.
-    case redirectFollowed(status: Status, from: String, to: String, method: HTTPMethod)
+    case redirectFollowed(status: HTTPStatus, from: String, to: String, method: HTTPMethod)
     /// A server requested a delay: nothing is sent to the service for the given time.
-    case gateClosed(key: String, for: Duration, status: Status)
+    case gateClosed(key: String, for: Duration, status: HTTPStatus)
     /// The rate limit of a service was set to what its server announced; nil when that limit ended.
     case rateAdjusted(key: String, perSecond: Double?)
     /// A value that a server sent, or that stands in the environment, is not understood whole and has no effect.
@@ -59,54 +59,59 @@ public enum Event: Sendable {
     /// What a paging rule found on a page names no next page, and another rule was tried; see `PageRule` of `Lade`.
     case pageRuleSkipped(rule: String, reason: String)
     /// The call ended with a response; for a streamed one, when its head arrived. ``bodyFinished(_:)`` follows.
-    case callFinished(status: Status)
+    case callFinished(status: HTTPStatus)
     /// The body of a call ended: the last event of each call that ended with a response, buffered or streamed.
-    case bodyFinished(BodyRecord)
+    case bodyFinished(CallEvent.Body)
     /// The call ended with an error, and has no body.
     case callFailed(LoadingError)
 }
 
-/// What a call can wait for.
-@nonexhaustive
-public enum WaitReason: Sendable, Hashable {
-    /// A free connection to the host.
-    case connection(host: String)
-    /// Any network at all; see ``Request/waitsForConnectivity``.
-    case connectivity
-    /// The rate limit of a service.
-    case rateLimit(key: String)
-    /// The end of a delay that the server requested for its service.
-    case gate(key: String)
-    /// A concurrency slot of a service.
-    case concurrency(key: String)
-    /// The delay before another attempt.
-    case backoff(attempt: Int)
-    /// Credentials that an authoriser is getting.
-    case authorisation(authoriser: String)
-    /// The probe that finds out whether an address can be used again.
-    case probe(address: String)
+extension Call {
+    /// What a call can wait for.
+    @nonexhaustive
+    public enum WaitReason: Sendable, Hashable {
+        /// A free connection to the host.
+        case connection(host: String)
+        /// Any network at all; see ``Request/waitsForConnectivity``.
+        case connectivity
+        /// The rate limit of a service.
+        case rateLimit(key: String)
+        /// The end of a delay that the server requested for its service.
+        case gate(key: String)
+        /// A concurrency slot of a service.
+        case concurrency(key: String)
+        /// The delay before another attempt.
+        case backoff(attempt: Int)
+        /// Credentials that an authoriser is getting.
+        case authorisation(authoriser: String)
+        /// The probe that finds out whether an address can be used again.
+        case probe(address: String)
+    }
 }
 
-/// A decision about retrying an attempt, with the facts that led to it.
-public struct RetryRecord: Sendable, Hashable {
-    /// The attempt that failed, from 1 on.
-    public var attempt: Int
-    /// The status it ended with; nil when it ended without one.
-    public var status: Status?
-    /// The rule that decided.
-    public var rule: String
-    /// How long the next attempt waits; zero when there is none.
-    public var delay: Duration
-    /// What the retry budget of the service has left; nil when it has no budget.
-    public var budget: Int?
+extension CallEvent {
+    /// A decision about retrying an attempt, with the facts that led to it.
+    public struct Retry: Sendable, Hashable {
+        /// The attempt that failed, from 1 on.
+        public var attempt: Int
+        /// The status it ended with; nil when it ended without one.
+        public var status: HTTPStatus?
+        /// The rule that decided.
+        public var rule: String
+        /// How long the next attempt waits; zero when there is none.
+        public var delay: Duration
+        /// What the retry budget of the service has left; nil when it has no budget.
+        public var budget: Int?
 
-    /// Makes a record.
-    public init(attempt: Int, status: Status? = nil, rule: String, delay: Duration = .zero, budget: Int? = nil) {
-        self.attempt = attempt
-        self.status = status
-        self.rule = rule
-        self.delay = delay
-        self.budget = budget
+        /// Makes a record.
+        public init(attempt: Int, status: HTTPStatus? = nil, rule: String, delay: Duration = .zero, budget: Int? = nil)
+        {
+            self.attempt = attempt
+            self.status = status
+            self.rule = rule
+            self.delay = delay
+            self.budget = budget
+        }
     }
 }
 
@@ -115,5 +120,5 @@ public protocol EventSink: Sendable {
     /// Receives one event.
     ///
     /// It is called on any thread, possibly the transport's own: return quickly and never block.
-    func record(_ event: Event, of call: Call)
+    func record(_ event: CallEvent, of call: Call)
 }

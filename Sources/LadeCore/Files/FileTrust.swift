@@ -126,7 +126,7 @@ package enum FileDistrust: Error, Sendable, Hashable {
     }
 
     /// The error of a call for a file.
-    package func error(_ path: String, _ operation: FileFault.Operation) -> LoadingError {
-        LoadingError(.file(FileFault(path: path, operation: operation, reason: reason)))
+    package func error(_ path: String, _ operation: LoadingError.FileCause.Operation) -> LoadingError {
+        LoadingError(.file(LoadingError.FileCause(path: path, operation: operation, reason: reason)))
     }
 }

@@ -46,6 +46,6 @@ package enum FileContents {
     }
 
     private static func fault(_ path: String, _ reason: String) -> LoadingError {
-        LoadingError(.file(FileFault(path: path, operation: .read, reason: reason)))
+        LoadingError(.file(LoadingError.FileCause(path: path, operation: .read, reason: reason)))
     }
 }

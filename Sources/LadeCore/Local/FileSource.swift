@@ -13,7 +13,7 @@
 #endif
 
 /// Reads a file in pieces, for a response body or a request body.
-package final class FileSource: ResponseBodySource {
+package final class FileSource: ResponseBody.Source {
     private static let piece = 256 << 10
 
     private enum State {
@@ -40,7 +40,7 @@ package final class FileSource: ResponseBodySource {
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             close(descriptor)
             throw LoadingError(
-                .file(FileFault(path: path, operation: .read, reason: "it is not a regular file")),
+                .file(LoadingError.FileCause(path: path, operation: .read, reason: "it is not a regular file")),
                 context
             )
         }
@@ -103,9 +103,12 @@ package final class FileSource: ResponseBodySource {
 
     package var trailers: Headers { Headers() }
 
-    package var metrics: Metrics { Metrics() }
+    package var metrics: Response.Metrics { Response.Metrics() }
 
     private static func fault(_ path: String, _ error: Int32, _ context: ErrorContext) -> LoadingError {
-        LoadingError(.file(FileFault(path: path, operation: .read, reason: String(cString: strerror(error)))), context)
+        LoadingError(
+            .file(LoadingError.FileCause(path: path, operation: .read, reason: String(cString: strerror(error)))),
+            context
+        )
     }
 }

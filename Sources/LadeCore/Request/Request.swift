@@ -118,7 +118,7 @@ public struct Request: Sendable {
     /// §7.6.1 and §7.8).
     ///
     /// A server could read such a request as two (request smuggling), or switch to another protocol.
-    private var framingFault: RequestFault? {
+    private var framingFault: LoadingError.RequestCause? {
         for field in headers {
             switch field.name.utf8.count {
             case 14 where field.name.equalsIgnoringASCIICase("content-length"):
@@ -356,7 +356,7 @@ extension Request {
     /// The value of a typed tag.
     ///
     /// Tags travel with the request and back with the response, and are never sent.
-    public subscript<Tag: RequestTag>(_ tag: Tag.Type) -> Tag.Value {
+    public subscript<Tag: Request.Tag>(_ tag: Tag.Type) -> Tag.Value {
         get {
             // Most requests have no tags, and a cast costs more than an interceptor.
             guard !options.tags.isEmpty, let value = options.tags[ObjectIdentifier(tag)] else {
@@ -416,7 +416,7 @@ extension Request {
 }
 
 /// Whether a transport must not add an `Accept` of its own.
-private enum OmitsAccept: RequestTag {
+private enum OmitsAccept: Request.Tag {
     static let defaultValue = false
 }
 
@@ -428,18 +428,20 @@ extension Request {
     }
 }
 
-/// A key for a typed value that travels with a request.
-///
-/// ```swift
-/// enum ScreenName: RequestTag { static let defaultValue: String? = nil }
-///
-/// request[ScreenName.self] = "start"
-/// ```
-public protocol RequestTag {
-    /// The type of the value.
-    associatedtype Value: Sendable
-    /// The value of requests that have none.
-    static var defaultValue: Value { get }
+extension Request {
+    /// A key for a typed value that travels with a request.
+    ///
+    /// ```swift
+    /// enum ScreenName: RequestTag { static let defaultValue: String? = nil }
+    ///
+    /// request[ScreenName.self] = "start"
+    /// ```
+    public protocol Tag {
+        /// The type of the value.
+        associatedtype Value: Sendable
+        /// The value of requests that have none.
+        static var defaultValue: Value { get }
+    }
 }
 
 extension Request: CustomStringConvertible, CustomReflectable {

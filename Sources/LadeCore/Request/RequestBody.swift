@@ -80,15 +80,21 @@ public struct RequestBody: Sendable {
         // FileManager is not used: the type of its numbers (NSNumber or not) depends on which other libraries are loaded.
         var status = stat()
         guard stat(path, &status) == 0 else {
-            throw LoadingError(.file(FileFault(path: path, operation: .read, reason: String(cString: strerror(errno)))))
+            throw LoadingError(
+                .file(LoadingError.FileCause(path: path, operation: .read, reason: String(cString: strerror(errno))))
+            )
         }
         guard status.st_mode & S_IFMT == S_IFREG else {
-            throw LoadingError(.file(FileFault(path: path, operation: .read, reason: "it is not a regular file")))
+            throw LoadingError(
+                .file(LoadingError.FileCause(path: path, operation: .read, reason: "it is not a regular file"))
+            )
         }
         let size = Int64(status.st_size)
         guard (0...size).contains(offset) else {
             throw LoadingError(
-                .file(FileFault(path: path, operation: .read, reason: "offset \(offset) is beyond its end"))
+                .file(
+                    LoadingError.FileCause(path: path, operation: .read, reason: "offset \(offset) is beyond its end")
+                )
             )
         }
         return RequestBody(

@@ -52,7 +52,7 @@ package final class HeadRecord: Sendable {
     }
 
     /// Adds a head that a platform delivers as values; it has no reason phrase, because none was received.
-    package func append(_ status: Status, _ headers: Headers, _ version: HTTPVersion?) {
+    package func append(_ status: HTTPStatus, _ headers: Headers, _ version: HTTPVersion?) {
         state.withLock { state in
             state.unfinished = Self.head(status, headers, version)
             take(&state)
@@ -79,7 +79,7 @@ package final class HeadRecord: Sendable {
     }
 
     /// A head made of a status and fields, without a reason phrase.
-    package static func head(_ status: Status, _ headers: Headers, _ version: HTTPVersion?) -> Data {
+    package static func head(_ status: HTTPStatus, _ headers: Headers, _ version: HTTPVersion?) -> Data {
         var head = Data("\(version?.rawValue ?? "HTTP") \(status.code) \r\n".utf8)
         for field in headers {
             head.append(contentsOf: "\(field.name): ".utf8)
@@ -95,7 +95,7 @@ package final class HeadRecord: Sendable {
     }
 }
 
-private enum HeadRecordTag: RequestTag {
+private enum HeadRecordTag: Request.Tag {
     static let defaultValue: HeadRecord? = nil
 }
 

@@ -11,7 +11,7 @@ extension ResponseBody {
     /// request.delivery = .streamed
     /// for try await line in try await loader.load(request).body.lines { print(line) }
     /// ```
-    public var lines: LineSequence { lines() }
+    public var lines: ResponseBody.Lines { lines() }
 
     /// The lines of the body as text, without their ends: LF, CRLF or CR.
     ///
@@ -21,60 +21,62 @@ extension ResponseBody {
     /// - Parameter limit: The most bytes of one line; 1 MiB by default. A longer one throws
     ///   ``LoadingError/Kind/bodyTooLarge(limit:announced:)``.
     /// - Returns: The lines; of a stream they can be read once.
-    public func lines(limit: Int = 1 << 20) -> LineSequence { LineSequence(self, limit: limit) }
+    public func lines(limit: Int = 1 << 20) -> ResponseBody.Lines { ResponseBody.Lines(self, limit: limit) }
 }
 
-/// The lines of a ``ResponseBody``.
-public struct LineSequence: AsyncSequence, Sendable {
-    /// A line without its end.
-    public typealias Element = String
-    /// What reading can throw.
-    public typealias Failure = LoadingError
+extension ResponseBody {
+    /// The lines of a ``ResponseBody``.
+    public struct Lines: AsyncSequence, Sendable {
+        /// A line without its end.
+        public typealias Element = String
+        /// What reading can throw.
+        public typealias Failure = LoadingError
 
-    private let body: ResponseBody
-    private let limit: Int
+        private let body: ResponseBody
+        private let limit: Int
 
-    init(_ body: ResponseBody, limit: Int) {
-        self.body = body
-        self.limit = limit
-    }
-
-    /// Starts the reading.
-    public func makeAsyncIterator() -> Iterator { Iterator(body.makeAsyncIterator(), LineSplitter(limit: limit)) }
-
-    /// Walks over the lines.
-    public struct Iterator: AsyncIteratorProtocol {
-        private var chunks: ResponseBody.Iterator
-        private var splitter: LineSplitter
-        private var isEnded = false
-
-        init(_ chunks: ResponseBody.Iterator, _ splitter: LineSplitter) {
-            self.chunks = chunks
-            self.splitter = splitter
+        init(_ body: ResponseBody, limit: Int) {
+            self.body = body
+            self.limit = limit
         }
 
-        /// The next line, or nil after the last.
-        ///
-        /// - Throws: What broke the body; ``LoadingError/Kind/bodyTooLarge(limit:announced:)`` for a line over the limit;
-        ///   ``LoadingError/Kind/cancelled`` when the task is cancelled, also where more lines have arrived.
-        public mutating func next(
-            isolation actor: isolated (any Actor)?
-        ) async throws(LoadingError) -> String? {
-            try await chunks.checkCancellation()
-            while true {
-                if let line = try splitter.next(isAtEnd: isEnded) { return line }
-                guard !isEnded else { return nil }
-                if let chunk = try await chunks.next(isolation: actor) {
-                    splitter.add(chunk)
-                } else {
-                    isEnded = true
+        /// Starts the reading.
+        public func makeAsyncIterator() -> Iterator { Iterator(body.makeAsyncIterator(), LineSplitter(limit: limit)) }
+
+        /// Walks over the lines.
+        public struct Iterator: AsyncIteratorProtocol {
+            private var chunks: ResponseBody.Iterator
+            private var splitter: LineSplitter
+            private var isEnded = false
+
+            init(_ chunks: ResponseBody.Iterator, _ splitter: LineSplitter) {
+                self.chunks = chunks
+                self.splitter = splitter
+            }
+
+            /// The next line, or nil after the last.
+            ///
+            /// - Throws: What broke the body; ``LoadingError/Kind/bodyTooLarge(limit:announced:)`` for a line over the limit;
+            ///   ``LoadingError/Kind/cancelled`` when the task is cancelled, also where more lines have arrived.
+            public mutating func next(
+                isolation actor: isolated (any Actor)?
+            ) async throws(LoadingError) -> String? {
+                try await chunks.checkCancellation()
+                while true {
+                    if let line = try splitter.next(isAtEnd: isEnded) { return line }
+                    guard !isEnded else { return nil }
+                    if let chunk = try await chunks.next(isolation: actor) {
+                        splitter.add(chunk)
+                    } else {
+                        isEnded = true
+                    }
                 }
             }
-        }
 
-        /// The next line, or nil after the last.
-        public mutating func next() async throws(LoadingError) -> String? {
-            try await next(isolation: #isolation)
+            /// The next line, or nil after the last.
+            public mutating func next() async throws(LoadingError) -> String? {
+                try await next(isolation: #isolation)
+            }
         }
     }
 }

@@ -8,7 +8,7 @@ import Synchronization
 /// A streamed body that reads another one for whoever waits for its end: to return a slot, to record a time, to leave a group.
 ///
 /// The end is reported once, also when the body is released unread; before the reader receives it.
-package final class ObservedBody: ResponseBodySource {
+package final class ObservedBody: ResponseBody.Source {
     /// How a body ended.
     package enum End: Sendable {
         /// It was read to its end.
@@ -21,7 +21,7 @@ package final class ObservedBody: ResponseBodySource {
         case abandoned
     }
 
-    private let source: any ResponseBodySource
+    private let source: any ResponseBody.Source
     private let onChunk: (@Sendable (_ length: Int) -> Void)?
     private let translate: (@Sendable (LoadingError) -> LoadingError)?
     private let onEnd: @Sendable (End) -> Void
@@ -35,7 +35,7 @@ package final class ObservedBody: ResponseBodySource {
     ///   - translate: Makes the error that the reader receives, after `onEnd`.
     ///   - onEnd: Called once.
     package init(
-        _ source: any ResponseBodySource,
+        _ source: any ResponseBody.Source,
         onChunk: (@Sendable (_ length: Int) -> Void)? = nil,
         translate: (@Sendable (LoadingError) -> LoadingError)? = nil,
         onEnd: @escaping @Sendable (End) -> Void
@@ -70,7 +70,7 @@ package final class ObservedBody: ResponseBodySource {
     }
 
     package var trailers: Headers { source.trailers }
-    package var metrics: Metrics { source.metrics }
+    package var metrics: Response.Metrics { source.metrics }
 
     private func end(_ end: End) {
         guard !hasEnded.exchange(true, ordering: .acquiringAndReleasing) else { return }

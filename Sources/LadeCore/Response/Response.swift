@@ -14,7 +14,7 @@ public struct Response: Sendable {
     private var parts: Parts
 
     /// The status code.
-    public var status: Status {
+    public var status: HTTPStatus {
         get { parts.status }
         set { change { $0.status = newValue } }
     }
@@ -51,7 +51,7 @@ public struct Response: Sendable {
 
     /// Makes a response.
     public init(
-        status: Status,
+        status: HTTPStatus,
         headers: Headers = Headers(),
         body: ResponseBody = ResponseBody(),
         source: Source = .network,
@@ -69,7 +69,7 @@ public struct Response: Sendable {
     // Sendable: written only by `change` while this response holds the only reference. The same rule makes run-time
     // exclusivity checks unnecessary.
     private final class Parts: @unchecked Sendable {
-        @exclusivity(unchecked) var status: Status
+        @exclusivity(unchecked) var status: HTTPStatus
         @exclusivity(unchecked) var headers: Headers
         @exclusivity(unchecked) var body: ResponseBody
         @exclusivity(unchecked) var source: Source
@@ -77,7 +77,7 @@ public struct Response: Sendable {
         @exclusivity(unchecked) var version: HTTPVersion?
 
         init(
-            _ status: Status,
+            _ status: HTTPStatus,
             _ headers: Headers,
             _ body: ResponseBody,
             _ source: Source,
@@ -101,5 +101,5 @@ public struct Response: Sendable {
     public var trailers: Headers { body.trailers }
 
     /// What the exchange cost; final once the body has ended.
-    public var metrics: Metrics { body.metrics }
+    public var metrics: Response.Metrics { body.metrics }
 }

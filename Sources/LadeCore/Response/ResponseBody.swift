@@ -19,12 +19,12 @@ public final class ResponseBody: AsyncSequence, Sendable {
 
     private let completeBytes: Data?
     private let completeTrailers: Headers
-    private let completeMetrics: Metrics
-    private let source: (any ResponseBodySource)?
+    private let completeMetrics: Response.Metrics
+    private let source: (any ResponseBody.Source)?
     private let isTaken = Atomic(false)
 
     /// Makes a complete body.
-    public init(_ bytes: Data = Data(), trailers: Headers = Headers(), metrics: Metrics = Metrics()) {
+    public init(_ bytes: Data = Data(), trailers: Headers = Headers(), metrics: Response.Metrics = Response.Metrics()) {
         completeBytes = bytes
         completeTrailers = trailers
         completeMetrics = metrics
@@ -32,10 +32,10 @@ public final class ResponseBody: AsyncSequence, Sendable {
     }
 
     /// Makes a streaming body that reads from `source`.
-    public init(streaming source: any ResponseBodySource) {
+    public init(streaming source: any ResponseBody.Source) {
         completeBytes = nil
         completeTrailers = Headers()
-        completeMetrics = Metrics()
+        completeMetrics = Response.Metrics()
         self.source = source
     }
 
@@ -52,7 +52,7 @@ public final class ResponseBody: AsyncSequence, Sendable {
     public var trailers: Headers { source?.trailers ?? completeTrailers }
 
     /// What the exchange cost; final once the body has ended.
-    public var metrics: Metrics { source?.metrics ?? completeMetrics }
+    public var metrics: Response.Metrics { source?.metrics ?? completeMetrics }
 
     /// Reads the whole body into memory.
     ///
@@ -93,7 +93,7 @@ public final class ResponseBody: AsyncSequence, Sendable {
     ///
     /// - Returns: A body that reads from the source made by `wrap`; this body itself when it is complete or being read.
     public func wrapped(
-        _ wrap: (any ResponseBodySource) -> any ResponseBodySource
+        _ wrap: (any ResponseBody.Source) -> any ResponseBody.Source
     ) -> ResponseBody {
         guard let source, !isTaken.exchange(true, ordering: .acquiringAndReleasing) else { return self }
         return ResponseBody(streaming: wrap(source))
@@ -161,11 +161,11 @@ public final class ResponseBody: AsyncSequence, Sendable {
 
     /// Owns the reading of a stream: the exchange ends when the last iterator is released.
     fileprivate final class Reading: Sendable {
-        let source: any ResponseBodySource
+        let source: any ResponseBody.Source
         /// Whether a chunk was asked for in a cancelled task, after which nothing is read in any task.
         private let isCancelled = Atomic(false)
 
-        init(_ source: any ResponseBodySource) { self.source = source }
+        init(_ source: any ResponseBody.Source) { self.source = source }
 
         deinit { source.abandon() }
 
@@ -182,36 +182,38 @@ public final class ResponseBody: AsyncSequence, Sendable {
     }
 }
 
-/// The source that a streaming ``ResponseBody`` reads from.
-///
-/// Transports make these; interceptors wrap them.
-public protocol ResponseBodySource: AnyObject, Sendable {
-    /// The next chunk, never empty; nil after the last and on every later call.
+extension ResponseBody {
+    /// The source that a streaming ``ResponseBody`` reads from.
     ///
-    /// Only one reader calls it at a time.
-    ///
-    /// - Throws: The error that ended the body; ``LoadingError/Kind/cancelled`` when the task is cancelled or after
-    ///   ``cancel()``.
-    func next() async throws(LoadingError) -> Data?
+    /// Transports make these; interceptors wrap them.
+    public protocol Source: AnyObject, Sendable {
+        /// The next chunk, never empty; nil after the last and on every later call.
+        ///
+        /// Only one reader calls it at a time.
+        ///
+        /// - Throws: The error that ended the body; ``LoadingError/Kind/cancelled`` when the task is cancelled or after
+        ///   ``cancel()``.
+        func next() async throws(LoadingError) -> Data?
 
-    /// Ends the exchange, and drops what was received and not read.
-    ///
-    /// Has no effect after the end was read; may be called several times.
-    func cancel()
+        /// Ends the exchange, and drops what was received and not read.
+        ///
+        /// Has no effect after the end was read; may be called several times.
+        func cancel()
 
-    /// Ends the exchange like ``cancel()``, because the body was released; the default calls that.
-    ///
-    /// Has no effect after the end was read or the exchange was cancelled.
-    func abandon()
+        /// Ends the exchange like ``cancel()``, because the body was released; the default calls that.
+        ///
+        /// Has no effect after the end was read or the exchange was cancelled.
+        func abandon()
 
-    /// The trailer section; empty until the end.
-    var trailers: Headers { get }
+        /// The trailer section; empty until the end.
+        var trailers: Headers { get }
 
-    /// What the exchange cost so far.
-    var metrics: Metrics { get }
+        /// What the exchange cost so far.
+        var metrics: Response.Metrics { get }
+    }
 }
 
-extension ResponseBodySource {
+extension ResponseBody.Source {
     /// Ends the exchange.
     public func abandon() {
         cancel()

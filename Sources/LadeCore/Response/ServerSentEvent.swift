@@ -76,7 +76,7 @@ struct ServerSentEventParser: Sendable {
 
 extension ResponseBody {
     /// The events of the body (`text/event-stream`); see ``serverSentEvents(limit:)``.
-    public var serverSentEvents: ServerSentEventSequence { serverSentEvents() }
+    public var serverSentEvents: ResponseBody.ServerSentEvents { serverSentEvents() }
 
     /// The events of the body, as long as this one answer lasts.
     ///
@@ -85,68 +85,70 @@ extension ResponseBody {
     /// - Parameter limit: The most bytes of one line and characters of one event; 1 MiB by default. A larger one throws
     ///   ``LoadingError/Kind/bodyTooLarge(limit:announced:)``.
     /// - Returns: The events; an event that the end of the body cuts off is dropped.
-    public func serverSentEvents(limit: Int = 1 << 20) -> ServerSentEventSequence {
-        ServerSentEventSequence(self, limit: limit)
+    public func serverSentEvents(limit: Int = 1 << 20) -> ResponseBody.ServerSentEvents {
+        ResponseBody.ServerSentEvents(self, limit: limit)
     }
 }
 
-/// The events of a ``ResponseBody``.
-public struct ServerSentEventSequence: AsyncSequence, Sendable {
-    /// An event.
-    public typealias Element = ServerSentEvent
-    /// What reading can throw.
-    public typealias Failure = LoadingError
+extension ResponseBody {
+    /// The events of a ``ResponseBody``.
+    public struct ServerSentEvents: AsyncSequence, Sendable {
+        /// An event.
+        public typealias Element = ServerSentEvent
+        /// What reading can throw.
+        public typealias Failure = LoadingError
 
-    private let body: ResponseBody
-    private let limit: Int
-    private let lastEventID: String
+        private let body: ResponseBody
+        private let limit: Int
+        private let lastEventID: String
 
-    package init(_ body: ResponseBody, lastEventID: String = "", limit: Int) {
-        self.body = body
-        self.limit = limit
-        self.lastEventID = lastEventID
-    }
-
-    /// Starts the reading.
-    public func makeAsyncIterator() -> Iterator {
-        Iterator(
-            body.lines(limit: limit).makeAsyncIterator(),
-            ServerSentEventParser(lastEventID: lastEventID, limit: limit)
-        )
-    }
-
-    /// Walks over the events.
-    public struct Iterator: AsyncIteratorProtocol {
-        private var lines: LineSequence.Iterator
-        private var parser: ServerSentEventParser
-
-        init(_ lines: LineSequence.Iterator, _ parser: ServerSentEventParser) {
-            self.lines = lines
-            self.parser = parser
+        package init(_ body: ResponseBody, lastEventID: String = "", limit: Int) {
+            self.body = body
+            self.limit = limit
+            self.lastEventID = lastEventID
         }
 
-        /// The identifier of the last event that had one.
-        public var lastEventID: String { parser.lastEventID }
+        /// Starts the reading.
+        public func makeAsyncIterator() -> Iterator {
+            Iterator(
+                body.lines(limit: limit).makeAsyncIterator(),
+                ServerSentEventParser(lastEventID: lastEventID, limit: limit)
+            )
+        }
 
-        /// The delay before a reconnection that the server has set; nil when it has not.
-        public var reconnectionDelay: Duration? { parser.delay }
+        /// Walks over the events.
+        public struct Iterator: AsyncIteratorProtocol {
+            private var lines: ResponseBody.Lines.Iterator
+            private var parser: ServerSentEventParser
 
-        /// The next event, or nil after the last.
-        ///
-        /// - Throws: What broke the body; ``LoadingError/Kind/bodyTooLarge(limit:announced:)`` above the limit;
-        ///   ``LoadingError/Kind/cancelled`` when the task is cancelled, also where more events have arrived.
-        public mutating func next(
-            isolation actor: isolated (any Actor)?
-        ) async throws(LoadingError) -> ServerSentEvent? {
-            while let line = try await lines.next(isolation: actor) {
-                if let event = try parser.take(line) { return event }
+            init(_ lines: ResponseBody.Lines.Iterator, _ parser: ServerSentEventParser) {
+                self.lines = lines
+                self.parser = parser
             }
-            return nil
-        }
 
-        /// The next event, or nil after the last.
-        public mutating func next() async throws(LoadingError) -> ServerSentEvent? {
-            try await next(isolation: #isolation)
+            /// The identifier of the last event that had one.
+            public var lastEventID: String { parser.lastEventID }
+
+            /// The delay before a reconnection that the server has set; nil when it has not.
+            public var reconnectionDelay: Duration? { parser.delay }
+
+            /// The next event, or nil after the last.
+            ///
+            /// - Throws: What broke the body; ``LoadingError/Kind/bodyTooLarge(limit:announced:)`` above the limit;
+            ///   ``LoadingError/Kind/cancelled`` when the task is cancelled, also where more events have arrived.
+            public mutating func next(
+                isolation actor: isolated (any Actor)?
+            ) async throws(LoadingError) -> ServerSentEvent? {
+                while let line = try await lines.next(isolation: actor) {
+                    if let event = try parser.take(line) { return event }
+                }
+                return nil
+            }
+
+            /// The next event, or nil after the last.
+            public mutating func next() async throws(LoadingError) -> ServerSentEvent? {
+                try await next(isolation: #isolation)
+            }
         }
     }
 }

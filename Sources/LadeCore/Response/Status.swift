@@ -1,5 +1,5 @@
 /// A response status code, 100 to 999 (RFC 9110 §15).
-public struct Status: Sendable, Hashable, ExpressibleByIntegerLiteral {
+public struct HTTPStatus: Sendable, Hashable, ExpressibleByIntegerLiteral {
     /// The three-digit number.
     public let code: Int
 
@@ -34,7 +34,7 @@ public struct Status: Sendable, Hashable, ExpressibleByIntegerLiteral {
     public var isSuccessful: Bool { code / 100 == 2 }
 }
 
-extension Status: CustomStringConvertible {
+extension HTTPStatus: CustomStringConvertible {
     /// The number.
     public var description: String { String(code) }
 }

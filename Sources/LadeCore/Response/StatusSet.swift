@@ -79,7 +79,7 @@ public struct StatusSet: Sendable, Hashable, ExpressibleByIntegerLiteral, Expres
     }
 
     /// Whether the code of a status is in the set.
-    public func contains(_ status: Status) -> Bool { contains(status.code) }
+    public func contains(_ status: HTTPStatus) -> Bool { contains(status.code) }
 
     /// The codes of both sets.
     public func union(_ other: StatusSet) -> StatusSet {

@@ -45,7 +45,7 @@ public struct TLSSettings: Sendable {
         case full
         /// Every certificate is accepted: any party between client and server can read and change the traffic.
         ///
-        /// For tests only; each use is reported as ``Event/certificateCheckSkipped(host:)``.
+        /// For tests only; each use is reported as ``CallEvent/certificateCheckSkipped(host:)``.
         case unsafelyAcceptEveryCertificate
     }
 
@@ -65,8 +65,8 @@ public struct TLSSettings: Sendable {
     public var revocationLists: [String] = []
     /// The identity presented when the server asks for a client certificate.
     public var clientIdentity: ClientIdentity?
-    /// Pinned keys per host; see ``PinSet``.
-    public var pins = PinSet()
+    /// Pinned keys per host; see ``TLSSettings/PinSet``.
+    public var pins = TLSSettings.PinSet()
     /// Which certificate must have a pinned key; the server's own by default.
     ///
     /// libcurl compares only the key of the server's own certificate: `LadeCurl` refuses ``PinScope/chain``.
@@ -80,67 +80,69 @@ public struct TLSSettings: Sendable {
     public init() {}
 }
 
-/// Public keys that the certificates of hosts must have (SHA-256 of the SubjectPublicKeyInfo, RFC 7469 §2.4).
-///
-/// ``TLSSettings/pinScope`` selects which certificate is compared.
-public struct PinSet: Sendable, Hashable {
-    /// Why a pin cannot be used.
-    public enum Fault: Error, Hashable, Sendable {
-        /// The text is not the base64 form of 32 bytes.
-        case notSHA256(String)
-    }
-
-    private var pinsByPattern: [String: [String]] = [:]
-
-    /// Makes an empty set: nothing is pinned.
-    public init() {}
-
-    /// Whether nothing is pinned.
-    public var isEmpty: Bool { pinsByPattern.isEmpty }
-
-    /// Pins keys for a host, replacing what was pinned for the same pattern.
+extension TLSSettings {
+    /// Public keys that the certificates of hosts must have (SHA-256 of the SubjectPublicKeyInfo, RFC 7469 §2.4).
     ///
-    /// - Parameters:
-    ///   - pins: Base64 of the SHA-256 of each accepted key, with or without the prefix `sha256/`. Include a backup
-    ///     key.
-    ///   - pattern: A host name, or `*.` and a name for every host one label below it. An exact name takes precedence.
-    ///     Case, percent escapes and a dot at the end make no difference.
-    /// - Throws: ``LoadingError/Kind/invalidSetting(name:reason:)`` when a pin is not such a hash, or the pattern not a
-    ///   host.
-    public mutating func pin(_ pins: [String], for pattern: String) throws(LoadingError) {
-        guard let key = Self.key(pattern) else {
-            let shown = pattern.escapedForDisplay(limit: 64)
-            throw LoadingError(.invalidSetting(name: "pin for \(shown)", reason: "“\(shown)” cannot be a host"))
+    /// ``TLSSettings/pinScope`` selects which certificate is compared.
+    public struct PinSet: Sendable, Hashable {
+        /// Why a pin cannot be used.
+        public enum Fault: Error, Hashable, Sendable {
+            /// The text is not the base64 form of 32 bytes.
+            case notSHA256(String)
         }
-        var checked: [String] = []
-        for pin in pins {
-            let hash = pin.behind("sha256/").map(String.init) ?? pin
-            guard let bytes = Data(base64Encoded: hash), bytes.count == 32 else {
-                throw LoadingError(
-                    .invalidSetting(
-                        name: "pin for \(pattern)",
-                        reason: "“\(pin)” is not a SHA-256 in base64"
-                    )
-                )
+
+        private var pinsByPattern: [String: [String]] = [:]
+
+        /// Makes an empty set: nothing is pinned.
+        public init() {}
+
+        /// Whether nothing is pinned.
+        public var isEmpty: Bool { pinsByPattern.isEmpty }
+
+        /// Pins keys for a host, replacing what was pinned for the same pattern.
+        ///
+        /// - Parameters:
+        ///   - pins: Base64 of the SHA-256 of each accepted key, with or without the prefix `sha256/`. Include a backup
+        ///     key.
+        ///   - pattern: A host name, or `*.` and a name for every host one label below it. An exact name takes precedence.
+        ///     Case, percent escapes and a dot at the end make no difference.
+        /// - Throws: ``LoadingError/Kind/invalidSetting(name:reason:)`` when a pin is not such a hash, or the pattern not a
+        ///   host.
+        public mutating func pin(_ pins: [String], for pattern: String) throws(LoadingError) {
+            guard let key = Self.key(pattern) else {
+                let shown = pattern.escapedForDisplay(limit: 64)
+                throw LoadingError(.invalidSetting(name: "pin for \(shown)", reason: "“\(shown)” cannot be a host"))
             }
-            checked.append(hash)
+            var checked: [String] = []
+            for pin in pins {
+                let hash = pin.behind("sha256/").map(String.init) ?? pin
+                guard let bytes = Data(base64Encoded: hash), bytes.count == 32 else {
+                    throw LoadingError(
+                        .invalidSetting(
+                            name: "pin for \(pattern)",
+                            reason: "“\(pin)” is not a SHA-256 in base64"
+                        )
+                    )
+                }
+                checked.append(hash)
+            }
+            pinsByPattern[key] = checked
         }
-        pinsByPattern[key] = checked
-    }
 
-    /// The pins of a host, in base64; nil when it has none.
-    ///
-    /// For a text that cannot be a host the result is empty while anything is pinned: no key is accepted for it.
-    public func pins(for host: String) -> [String]? {
-        guard !pinsByPattern.isEmpty else { return nil }
-        guard let host = Self.key(host) else { return [] }
-        if let exact = pinsByPattern[host] { return exact }
-        return host.cut(at: ".").flatMap { pinsByPattern["*." + $0.after] }
-    }
+        /// The pins of a host, in base64; nil when it has none.
+        ///
+        /// For a text that cannot be a host the result is empty while anything is pinned: no key is accepted for it.
+        public func pins(for host: String) -> [String]? {
+            guard !pinsByPattern.isEmpty else { return nil }
+            guard let host = Self.key(host) else { return [] }
+            if let exact = pinsByPattern[host] { return exact }
+            return host.cut(at: ".").flatMap { pinsByPattern["*." + $0.after] }
+        }
 
-    /// A host or a pattern in the normal form of hosts.
-    private static func key(_ pattern: String) -> String? {
-        guard let name = pattern.behind("*.") else { return NormalHost(pattern)?.text }
-        return NormalHost(String(name)).map { "*." + $0.text }
+        /// A host or a pattern in the normal form of hosts.
+        private static func key(_ pattern: String) -> String? {
+            guard let name = pattern.behind("*.") else { return NormalHost(pattern)?.text }
+            return NormalHost(String(name)).map { "*." + $0.text }
+        }
     }
 }

@@ -28,7 +28,7 @@ struct CurlFailure {
     /// The proxy in use, as `host:port`.
     var proxy: String?
     /// How much of the answer was received.
-    var progress: AnswerProgress
+    var progress: LoadingError.ResponseProgress
     /// The number of body bytes received, before decoding.
     var received: Int64 = 0
     /// The number of body bytes that the head announced.
@@ -53,7 +53,7 @@ struct CurlFailure {
         case CURLE_UNSUPPORTED_PROTOCOL:
             // libcurl also reports an HTTP/0.9 answer, which has no status line, with this code.
             return wasSent
-                ? LoadingError(.malformedResponse(MalformedResponse(.notHTTP)), context)
+                ? LoadingError(.malformedResponse(LoadingError.MalformedResponse(.notHTTP)), context)
                 : LoadingError(.invalidRequest(.unsupportedScheme(context.url ?? "")), context)
         case CURLE_COULDNT_RESOLVE_HOST: return LoadingError(.nameNotResolved(host: host), context)
         case CURLE_COULDNT_RESOLVE_PROXY: return LoadingError(.proxy(.nameNotResolved(proxy: proxy ?? "")), context)
@@ -64,15 +64,15 @@ struct CurlFailure {
         case CURLE_PARTIAL_FILE: return incomplete(context)
         // libcurl ends an HTTP/2 stream with this code when the server has violated the protocol of the connection.
         case CURLE_GOT_NOTHING where isHTTP2:
-            return LoadingError(.malformedResponse(MalformedResponse(.http2Framing)), context)
+            return LoadingError(.malformedResponse(LoadingError.MalformedResponse(.http2Framing)), context)
         case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_SEND_FAIL_REWIND, CURLE_ABORTED_BY_CALLBACK:
             return lost(context)
         case CURLE_RECV_ERROR: return receiveError(context)
         case CURLE_HTTP2, CURLE_HTTP2_STREAM: return http2Error(context)
         case CURLE_BAD_CONTENT_ENCODING:
-            return LoadingError(.malformedResponse(MalformedResponse(.contentCoding)), context)
+            return LoadingError(.malformedResponse(LoadingError.MalformedResponse(.contentCoding)), context)
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS:
-            return LoadingError(.untrustedServer(TrustFault(host: host, cause: trustCause)), context)
+            return LoadingError(.untrustedServer(LoadingError.TrustCause(host: host, cause: trustCause)), context)
         case CURLE_SSL_CONNECT_ERROR: return handshakeError(context)
         case CURLE_SSL_PINNEDPUBKEYNOTMATCH: return LoadingError(.pinMismatch(host: host), context)
         case CURLE_SSL_CERTPROBLEM:
@@ -82,7 +82,7 @@ struct CurlFailure {
             return LoadingError(.invalidSetting(name: "revocation list", reason: message), context)
         // libcurl's message for a folded line without a preceding field.
         case CURLE_BAD_FUNCTION_ARGUMENT where wasSent:
-            return LoadingError(.malformedResponse(MalformedResponse(.foldedField)), context)
+            return LoadingError(.malformedResponse(LoadingError.MalformedResponse(.foldedField)), context)
         case CURLE_OUT_OF_MEMORY where wasSent && progress == .nothing || progress == .head:
             // A single header line above libcurl's own limit of 100 KiB ends this way.
             return LoadingError(.headTooLarge(.bytes(100 << 10)), context)
@@ -120,7 +120,7 @@ struct CurlFailure {
         return LoadingError(.cannotConnect(host: host, reason: connectFault), context)
     }
 
-    private var connectFault: ConnectFault {
+    private var connectFault: LoadingError.ConnectCause {
         switch systemError {
         case ECONNREFUSED: .refused
         case ENETUNREACH, EHOSTUNREACH, EADDRNOTAVAIL: .unreachable
@@ -145,12 +145,15 @@ struct CurlFailure {
     private func weirdReply(_ context: ErrorContext) -> LoadingError {
         // libcurl does not pass on this line, so its place is named.
         if message.contains("without colon") {
-            let fault = MalformedResponse(.fieldName, redacted: "line \(headLines + 1) of the head has no colon")
+            let fault = LoadingError.MalformedResponse(
+                .fieldName,
+                redacted: "line \(headLines + 1) of the head has no colon"
+            )
             return LoadingError(.malformedResponse(fault), context)
         }
-        let rule: MalformedResponse.Rule =
+        let rule: LoadingError.MalformedResponse.Rule =
             message.contains("Content-Length") ? .contentLength : message.contains("Nul byte") ? .fieldValue : .notHTTP
-        return LoadingError(.malformedResponse(MalformedResponse(rule)), context)
+        return LoadingError(.malformedResponse(LoadingError.MalformedResponse(rule)), context)
     }
 
     private func incomplete(_ context: ErrorContext) -> LoadingError {
@@ -168,7 +171,7 @@ struct CurlFailure {
         }
         if message.contains("mem_recv()") { return brokenHTTP2(context) }
         if message.contains("chunked-encoding") {
-            return LoadingError(.malformedResponse(MalformedResponse(.chunk)), context)
+            return LoadingError(.malformedResponse(LoadingError.MalformedResponse(.chunk)), context)
         }
         if isClientCertificateAlert { return LoadingError(.clientCertificateRequired, context) }
         return lost(context)
@@ -179,7 +182,7 @@ struct CurlFailure {
         guard connectStatus != 0, !(200...299).contains(connectStatus), !wasSent else { return nil }
         let proxy = proxy ?? ""
         if connectStatus == 407 { return LoadingError(.proxy(.authenticationRequired(proxy: proxy)), context) }
-        return LoadingError(.proxy(.refused(proxy: proxy, status: Status(connectStatus))), context)
+        return LoadingError(.proxy(.refused(proxy: proxy, status: HTTPStatus(connectStatus))), context)
     }
 
     private func http2Error(_ context: ErrorContext) -> LoadingError {
@@ -189,7 +192,7 @@ struct CurlFailure {
         // about the request; it is not sent again in that case either.
         let faults = ["PROTOCOL_ERROR", "FRAME_SIZE", "FLOW_CONTROL_ERROR", "COMPRESSION_ERROR"]
         if faults.contains(where: message.contains) {
-            return LoadingError(.malformedResponse(MalformedResponse(.http2Framing)), context)
+            return LoadingError(.malformedResponse(LoadingError.MalformedResponse(.http2Framing)), context)
         }
         return LoadingError(.connectionLost(progress, isSafeToRepeat: isRefused), context)
     }
@@ -200,7 +203,7 @@ struct CurlFailure {
         if progress == .nothing, message.contains("callback function failed") {
             return LoadingError(.headTooLarge(.bytes(128 << 10)), context)
         }
-        return LoadingError(.malformedResponse(MalformedResponse(.http2Framing)), context)
+        return LoadingError(.malformedResponse(LoadingError.MalformedResponse(.http2Framing)), context)
     }
 
     private func lost(_ context: ErrorContext) -> LoadingError {
@@ -222,20 +225,20 @@ struct CurlFailure {
         let text = message.lowercased()
         // OpenSSL's message for a record that is not a TLS record, such as the start of an answer in plain HTTP.
         if text.contains("wrong version number") {
-            return LoadingError(.untrustedServer(TrustFault(host: host, cause: .notTLS)), context)
+            return LoadingError(.untrustedServer(LoadingError.TrustCause(host: host, cause: .notTLS)), context)
         }
         if text.contains("unsupported protocol") || text.contains("protocol version")
             || text.contains("wrong ssl version")
         {
-            return LoadingError(.untrustedServer(TrustFault(host: host, cause: .protocolVersion)), context)
+            return LoadingError(.untrustedServer(LoadingError.TrustCause(host: host, cause: .protocolVersion)), context)
         }
         if text.contains("key too small") || text.contains("md too weak") {
-            return LoadingError(.untrustedServer(TrustFault(host: host, cause: .weakKey)), context)
+            return LoadingError(.untrustedServer(LoadingError.TrustCause(host: host, cause: .weakKey)), context)
         }
         if isClientCertificateAlert { return LoadingError(.clientCertificateRequired, context) }
         // 1 is the initial value in libcurl, not a verification result.
         if verifyResult > 1 {
-            return LoadingError(.untrustedServer(TrustFault(host: host, cause: trustCause)), context)
+            return LoadingError(.untrustedServer(LoadingError.TrustCause(host: host, cause: trustCause)), context)
         }
         if let proxy, !wasSent, connectStatus == 0 {
             return LoadingError(.proxy(.cannotConnect(proxy: proxy)), context)
@@ -244,7 +247,7 @@ struct CurlFailure {
     }
 
     /// OpenSSL's numbers (`x509_vfy.h`), which are part of its public interface.
-    private var trustCause: TrustFault.Cause {
+    private var trustCause: LoadingError.TrustCause.Cause {
         // libcurl checks the host name itself; OpenSSL then has no result or an unspecified one.
         let isAboutName = message.contains("subject name") || message.contains("host name")
         return switch verifyResult {

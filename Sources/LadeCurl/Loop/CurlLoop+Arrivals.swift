@@ -33,7 +33,10 @@ extension CurlLoop {
             // With TLS 1.3, session tickets may have arrived, which cannot be distinguished from an answer at the
             // socket.
             guard !transfer.isSecure, let socket = transfer.sentOn, Arrivals(socket) == .bytes else { return true }
-            transfer.failure = LoadingError(.malformedResponse(MalformedResponse(.beforeRequest)), transfer.context)
+            transfer.failure = LoadingError(
+                .malformedResponse(LoadingError.MalformedResponse(.beforeRequest)),
+                transfer.context
+            )
             return false
         }
         let arrivals = isUnix ? connections.unixArrivals : transfer.sentOn.map { Arrivals($0) } ?? .unknown

@@ -6,10 +6,10 @@ extension CurlLoop {
     func submit(_ transfer: Transfer) {
         transfer.submitted = now
         guard !transfer.isCancelled else {
-            return transfer.finish(LoadingError(.cancelled, transfer.context), metrics: Metrics(), on: self)
+            return transfer.finish(LoadingError(.cancelled, transfer.context), metrics: Response.Metrics(), on: self)
         }
         guard transfer.limits.deadline > 0 else {
-            return transfer.finish(transfer.deadlineExceeded, metrics: Metrics(), on: self)
+            return transfer.finish(transfer.deadlineExceeded, metrics: Response.Metrics(), on: self)
         }
         transfer.hostNumber =
             transfer.request.destination == nil
@@ -49,7 +49,7 @@ extension CurlLoop {
         guard case .waiting(let place) = transfer.phase else { return }
         admission.withdraw(from: place, host: transfer.hostNumber)
         endWait(transfer)
-        transfer.finish(error, metrics: Metrics(), on: self)
+        transfer.finish(error, metrics: Response.Metrics(), on: self)
     }
 
     /// Records that a transfer no longer waits for a connection.

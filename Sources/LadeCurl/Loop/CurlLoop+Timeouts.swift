@@ -6,7 +6,7 @@ import LadeCore
 extension CurlLoop {
     /// The reason for ending a transfer that takes too long.
     private enum Bound {
-        case timeout(TimeoutPhase)
+        case timeout(LoadingError.TimeoutPhase)
         case deadline
     }
 

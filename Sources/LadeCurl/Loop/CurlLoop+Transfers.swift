@@ -12,7 +12,7 @@ extension CurlLoop {
         if case .waiting = transfer.phase { endWait(transfer) }
         guard let handle = idleHandles.popLast() ?? EasyHandle(share: share) else {
             let error = LoadingError(.transport(code: Int(CURLE_OUT_OF_MEMORY.rawValue), message: ""), transfer.context)
-            transfer.finish(error, metrics: Metrics(), on: self)
+            transfer.finish(error, metrics: Response.Metrics(), on: self)
             admitted += admission.end(host: transfer.hostNumber, kind: transfer.kind)
             return
         }
@@ -224,7 +224,7 @@ extension CurlLoop {
         var isComplete = transfer.chunks?.isComplete ?? true
         if transfer.ending == .unannounced {
             if handleSettings.settings.tolerances.contains(.missingCloseNotify) {
-                transfer.call.record(.malformationTolerated(MalformedResponse(.closeNotify)))
+                transfer.call.record(.malformationTolerated(LoadingError.MalformedResponse(.closeNotify)))
             } else {
                 isComplete = false
             }

@@ -294,7 +294,7 @@ final class CurlLoop: @unchecked Sendable {
     private func shutDown() {
         let late = inbox.close()
         for transfer in admission.removeAllWaiting() + admitted {
-            transfer.finish(LoadingError(.cancelled, transfer.context), metrics: Metrics(), on: self)
+            transfer.finish(LoadingError(.cancelled, transfer.context), metrics: Response.Metrics(), on: self)
         }
         while let transfer = running.last {
             guard case .running(let handle) = transfer.phase else {
@@ -305,7 +305,7 @@ final class CurlLoop: @unchecked Sendable {
         for message in late {
             switch message {
             case .submit(let transfer):
-                transfer.finish(LoadingError(.cancelled, transfer.context), metrics: Metrics(), on: self)
+                transfer.finish(LoadingError(.cancelled, transfer.context), metrics: Response.Metrics(), on: self)
             case .run(let job): job.runSynchronously(on: executor.asUnownedTaskExecutor())
             case .cancel, .resume: break
             }

@@ -9,7 +9,7 @@ import LadeCore
 ///
 /// The loop appends to its own slab and publishes it once per turn; the reader takes the published bytes. Above the
 /// high-water mark the loop pauses the transfer, and below half of it the reader requests more.
-final class BodyStream: ResponseBodySource {
+final class BodyStream: ResponseBody.Source {
     private static let slab = 64 << 10
 
     private enum End {
@@ -29,7 +29,7 @@ final class BodyStream: ResponseBodySource {
         var isPaused = false
         var waiter: Waiter?
         var trailers = Headers()
-        var metrics = Metrics()
+        var metrics = Response.Metrics()
 
         mutating func takeWaiter() -> Waiter? {
             defer { waiter = nil }
@@ -142,7 +142,7 @@ final class BodyStream: ResponseBodySource {
 
     var trailers: Headers { state.withLock { $0.trailers } }
 
-    var metrics: Metrics { state.withLock { $0.metrics } }
+    var metrics: Response.Metrics { state.withLock { $0.metrics } }
 
     // MARK: - The loop's side
 
@@ -214,7 +214,7 @@ final class BodyStream: ResponseBodySource {
     /// Ends the body.
     ///
     /// Returns the waiter to resume.
-    func finish(_ error: LoadingError?, trailers: Headers, metrics: Metrics) -> Waiter? {
+    func finish(_ error: LoadingError?, trailers: Headers, metrics: Response.Metrics) -> Waiter? {
         let published = publish()
         let ended = state.withLock { state -> Waiter? in
             state.metrics = metrics

@@ -155,7 +155,7 @@ struct ChunkParser: Sendable {
     }
 
     private func malformed() -> HeadVetting.Fault {
-        .malformed(MalformedResponse(.chunk, excerpt: String(decoding: line.prefix(200), as: UTF8.self)))
+        .malformed(LoadingError.MalformedResponse(.chunk, excerpt: String(decoding: line.prefix(200), as: UTF8.self)))
     }
 }
 

@@ -11,14 +11,14 @@ struct HeadVetting: Sendable {
         /// Nothing yet.
         case more
         /// A complete interim head (RFC 9110 §15.2).
-        case interim(Status, Headers)
+        case interim(HTTPStatus, Headers)
         /// The complete final head.
         case final(Head)
     }
 
     /// A final head and its description of the body.
     struct Head: Sendable {
-        var status: Status
+        var status: HTTPStatus
         var version: HTTPVersion
         var headers: Headers
         /// The value of `Content-Length`, when it frames the body.
@@ -31,13 +31,13 @@ struct HeadVetting: Sendable {
 
     /// Why the exchange must end.
     enum Fault: Error, Sendable, Hashable {
-        case malformed(MalformedResponse)
-        case tooLarge(HeadLimit)
+        case malformed(LoadingError.MalformedResponse)
+        case tooLarge(LoadingError.HeadLimit)
     }
 
     private enum Section {
         case statusLine
-        case fields(Status, HTTPVersion)
+        case fields(HTTPStatus, HTTPVersion)
         /// The body has begun, so further lines are trailers.
         case trailers
     }
@@ -55,7 +55,7 @@ struct HeadVetting: Sendable {
     /// The number of lines of the present section so far.
     private(set) var lines = 0
     /// The malformations that were tolerated.
-    private(set) var tolerated: [MalformedResponse] = []
+    private(set) var tolerated: [LoadingError.MalformedResponse] = []
 
     init(limits: TransportSettings.ResponseLimits, tolerances: TransportSettings.Tolerances) {
         self.limits = limits
@@ -118,7 +118,7 @@ struct HeadVetting: Sendable {
     }
 
     /// The status line (RFC 9112 §4), whose reason may be absent; libcurl makes one for HTTP/2 too.
-    private mutating func statusLine(_ line: Bytes) throws(Fault) -> (Status, HTTPVersion) {
+    private mutating func statusLine(_ line: Bytes) throws(Fault) -> (HTTPStatus, HTTPVersion) {
         guard let space = line.firstIndex(of: 0x20),
             let version = try version(Bytes(rebasing: line[..<space]), line)
         else { throw malformed(.statusLine, line) }
@@ -129,7 +129,7 @@ struct HeadVetting: Sendable {
         else { throw malformed(.statusLine, line) }
         let code = digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
         guard code >= 100, line[afterDigits...].allSatisfy(\.isFieldContent) else { throw malformed(.statusLine, line) }
-        return (Status(code), version)
+        return (HTTPStatus(code), version)
     }
 
     private mutating func version(_ text: Bytes, _ line: Bytes) throws(Fault) -> HTTPVersion? {
@@ -189,16 +189,16 @@ struct HeadVetting: Sendable {
         }
     }
 
-    private mutating func endOfHead(_ status: Status, _ version: HTTPVersion) throws(Fault) -> Finding {
+    private mutating func endOfHead(_ status: HTTPStatus, _ version: HTTPVersion) throws(Fault) -> Finding {
         let headers = Headers(checked: fields.block)
         if status.statusClass == .informational {
             section = .statusLine
             return .interim(status, headers)
         }
         if isChunked {
-            guard version == .http1_1 else { throw .malformed(MalformedResponse(.transferCoding)) }
+            guard version == .http1_1 else { throw .malformed(LoadingError.MalformedResponse(.transferCoding)) }
             if contentLength != nil {
-                let fault = MalformedResponse(.lengthWithTransferCoding)
+                let fault = LoadingError.MalformedResponse(.lengthWithTransferCoding)
                 guard tolerances.contains(.lengthWithChunked) else { throw .malformed(fault) }
                 tolerated.append(fault)
                 contentLength = nil
@@ -220,17 +220,19 @@ struct HeadVetting: Sendable {
 
     // MARK: - Pieces
 
-    private func malformed(_ rule: MalformedResponse.Rule, _ line: Bytes) -> Fault {
-        .malformed(MalformedResponse(rule, excerpt: String(decoding: line.prefix(200), as: UTF8.self)))
+    private func malformed(_ rule: LoadingError.MalformedResponse.Rule, _ line: Bytes) -> Fault {
+        .malformed(LoadingError.MalformedResponse(rule, excerpt: String(decoding: line.prefix(200), as: UTF8.self)))
     }
 
     private mutating func tolerate(
         _ tolerance: TransportSettings.Tolerances,
-        _ rule: MalformedResponse.Rule,
+        _ rule: LoadingError.MalformedResponse.Rule,
         _ line: Bytes
     ) throws(Fault) {
         guard tolerances.contains(tolerance) else { throw malformed(rule, line) }
-        tolerated.append(MalformedResponse(rule, excerpt: String(decoding: line.prefix(200), as: UTF8.self)))
+        tolerated.append(
+            LoadingError.MalformedResponse(rule, excerpt: String(decoding: line.prefix(200), as: UTF8.self))
+        )
     }
 
     private static func equals(_ bytes: Bytes, _ text: StaticString) -> Bool {

@@ -47,7 +47,10 @@ extension Transfer {
     /// Stops the exchange because of a folded line that does not follow a field.
     func refuse(foldedLine line: UnsafeRawBufferPointer) {
         let excerpt = String(decoding: line.prefix(200), as: UTF8.self)
-        failure = LoadingError(.malformedResponse(MalformedResponse(.foldedField, excerpt: excerpt)), context)
+        failure = LoadingError(
+            .malformedResponse(LoadingError.MalformedResponse(.foldedField, excerpt: excerpt)),
+            context
+        )
         pauses |= CURLPAUSE_RECV
     }
 

@@ -14,7 +14,9 @@ extension Transfer {
         guard var parser = chunks.take() else { return received(body: bytes, on: loop) }
         let hadTolerated = parser.hasTolerated
         defer {
-            if parser.hasTolerated, !hadTolerated { call.record(.malformationTolerated(MalformedResponse(.chunk))) }
+            if parser.hasTolerated, !hadTolerated {
+                call.record(.malformationTolerated(LoadingError.MalformedResponse(.chunk)))
+            }
             chunks = parser
         }
         lastActivity = loop.now

@@ -100,7 +100,7 @@ extension Transfer {
         var context = context
         context.detail = fault.description
         guard case .unknown(let name) = fault else {
-            return LoadingError(.malformedResponse(MalformedResponse(.contentCoding)), context)
+            return LoadingError(.malformedResponse(LoadingError.MalformedResponse(.contentCoding)), context)
         }
         return LoadingError(.malformedResponse(.contentCoding(name)), context)
     }
@@ -121,9 +121,9 @@ extension Transfer {
     var isDecoded: Bool { decoder?.isDecoding ?? false }
 }
 
-extension MalformedResponse {
+extension LoadingError.MalformedResponse {
     /// The fault of a `Content-Encoding` that names what is no content coding known here.
-    static func contentCoding(_ name: String) -> MalformedResponse {
-        MalformedResponse(.contentCoding, excerpt: "Content-Encoding: \(name)")
+    static func contentCoding(_ name: String) -> LoadingError.MalformedResponse {
+        LoadingError.MalformedResponse(.contentCoding, excerpt: "Content-Encoding: \(name)")
     }
 }

@@ -225,7 +225,7 @@ final class Transfer: @unchecked Sendable {
     var host: String { request.url.host(percentEncoded: true)?.lowercased() ?? "" }
 
     /// How much of the answer has arrived, for errors.
-    var progress: AnswerProgress {
+    var progress: LoadingError.ResponseProgress {
         if head != nil { return .body(received: bodyBytes) }
         return vetting.bytes > 0 ? .head : .nothing
     }
@@ -341,8 +341,8 @@ final class Transfer: @unchecked Sendable {
 
 extension Transfer {
     /// The measurements of the exchange.
-    func metrics(_ handle: EasyHandle) -> Metrics {
-        var metrics = Metrics()
+    func metrics(_ handle: EasyHandle) -> Response.Metrics {
+        var metrics = Response.Metrics()
         metrics.queued = started > submitted ? .nanoseconds(started - submitted) : nil
         metrics.setStages(
             nameLookup: wasReused ? 0 : handle.offset(CURLINFO_NAMELOOKUP_TIME_T),
@@ -370,7 +370,7 @@ extension Transfer {
     /// Ends the exchange and delivers exactly one outcome to the waiting task.
     ///
     /// Has no effect after the end.
-    func finish(_ error: LoadingError?, metrics: Metrics, on loop: CurlLoop) {
+    func finish(_ error: LoadingError?, metrics: Response.Metrics, on loop: CurlLoop) {
         if case .finished = phase { return }
         phase = .finished
         let error = error ?? codingShortfall
@@ -408,7 +408,9 @@ extension Transfer {
             outcome = .success(response(head, body))
         } else {
             collected?.discard()
-            outcome = .failure(error ?? LoadingError(.malformedResponse(MalformedResponse(.notHTTP)), context))
+            outcome = .failure(
+                error ?? LoadingError(.malformedResponse(LoadingError.MalformedResponse(.notHTTP)), context)
+            )
         }
         decoder = nil
         settle(continuation, on: loop)

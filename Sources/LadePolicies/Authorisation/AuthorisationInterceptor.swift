@@ -1,13 +1,13 @@
-public import LadeCore
+package import LadeCore
 
 /// Authorises each exchange, and replays a refused one once with other credentials; one interceptor per account.
 ///
 /// Only HTTP 401 is a refusal. The replay is not a retry: it happens without delay and does not count as an attempt. A
 /// request whose body cannot be sent again is not replayed, but the authorisers are notified of the refusal. A second
 /// 401 is returned as the answer.
-public struct AuthorisationInterceptor: Interceptor {
+package struct AuthorisationInterceptor: Interceptor {
     /// The authorisers, in the order in which they act.
-    public let authorisers: [any Authoriser]
+    package let authorisers: [any Authoriser]
     private let budget: RetryBudget?
     private let keyRule: ServiceKey.Rule
 
@@ -18,7 +18,7 @@ public struct AuthorisationInterceptor: Interceptor {
     ///   - budget: The retry budget that each replay withdraws from. With an empty budget the refusal is returned as
     ///     the answer. Nil for no such limit.
     ///   - keyRule: Which requests share a budget.
-    public init(
+    package init(
         authorisers: [any Authoriser],
         budget: RetryBudget? = nil,
         keyRule: @escaping ServiceKey.Rule = { ServiceKey($0) }
@@ -29,10 +29,10 @@ public struct AuthorisationInterceptor: Interceptor {
     }
 
     /// True: cancelling the scope ends a call here as cancelling its task does.
-    public var observesScope: Bool { true }
+    package var observesScope: Bool { true }
 
     /// Authorises the request and sends it; replays it once when an authoriser has other credentials after a refusal.
-    public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+    package func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         guard let first = authorisers.firstIndex(where: { $0.claims(request) }) else { return try await next(request) }
         let context = AuthorisationContext(next)
         let (authorised, acting) = try await authorise(request, from: first, context)
@@ -105,14 +105,14 @@ public struct AuthorisationInterceptor: Interceptor {
         do {
             return try await authoriser.authorise(request, in: context)
         } catch {
-            let fault = AuthorisationFault(authoriser: authoriser.identifier, cause: .failed(error))
+            let fault = LoadingError.AuthorisationCause(authoriser: authoriser.identifier, cause: .failed(error))
             throw .wrapping(error, request, as: .authorisationFailed(fault))
         }
     }
 }
 
 /// The authoriser whose credentials were refused by the answer to a request.
-private enum RefusedAuthoriser: RequestTag {
+private enum RefusedAuthoriser: Request.Tag {
     static let defaultValue: String? = nil
 }
 

@@ -135,7 +135,7 @@ public struct AuthorisationContext: Sendable {
 // MARK: - Versions
 
 /// The versions of the credentials that a request carries, by authoriser.
-private enum CredentialVersions: RequestTag {
+private enum CredentialVersions: Request.Tag {
     static let defaultValue: [String: Int] = [:]
 }
 

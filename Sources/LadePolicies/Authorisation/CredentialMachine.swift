@@ -62,7 +62,7 @@ struct CredentialMachine<Value: Sendable>: Sendable {
         /// If there is a number, a refresh of that number must be started first.
         case wait(starting: Int?)
         /// Fail.
-        case fail(AuthorisationFault.Cause)
+        case fail(LoadingError.AuthorisationCause.Cause)
     }
 
     private let settings: RefreshSettings
@@ -75,7 +75,7 @@ struct CredentialMachine<Value: Sendable>: Sendable {
     /// The number of the last refresh; results of others are ignored.
     private var refresh = 0
     private var starts: [Instant] = []
-    private var failure: (version: Int, cause: AuthorisationFault.Cause, until: Instant?)?
+    private var failure: (version: Int, cause: LoadingError.AuthorisationCause.Cause, until: Instant?)?
     /// How many refreshes have failed since the last success.
     private var failuresInRow = 0
 
@@ -142,7 +142,7 @@ struct CredentialMachine<Value: Sendable>: Sendable {
     }
 
     /// The refresh failed; `isLasting` when only new credentials from outside can help.
-    mutating func fail(_ cause: AuthorisationFault.Cause, isLasting: Bool, refresh: Int, now: Instant) {
+    mutating func fail(_ cause: LoadingError.AuthorisationCause.Cause, isLasting: Bool, refresh: Int, now: Instant) {
         guard isAwaited(refresh) else { return }
         isRefreshing = false
         // 5 s, 10 s, 20 s … 5 min.

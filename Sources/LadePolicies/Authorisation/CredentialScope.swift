@@ -93,7 +93,7 @@ public struct CredentialScope: Sendable, Hashable {
     /// - Throws: `LoadingError.Kind.authorisationFailed` with the cause `insecure`.
     func check(_ request: Request, for authoriser: String) throws(LoadingError) {
         guard !mayCarryCredentials(request) else { return }
-        let fault = AuthorisationFault(authoriser: authoriser, cause: .insecure)
+        let fault = LoadingError.AuthorisationCause(authoriser: authoriser, cause: .insecure)
         throw LoadingError(.authorisationFailed(fault), ErrorContext(request))
     }
 }

@@ -44,7 +44,7 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
     private enum Outcome: Sendable {
         /// The state has changed: ask again.
         case changed
-        case failed(AuthorisationFault.Cause)
+        case failed(LoadingError.AuthorisationCause.Cause)
         case deadline
         case cancelled
     }
@@ -149,7 +149,7 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
                 throw failure(cause)
             case .wait(let refresh):
                 if let refresh { start(refresh, context) }
-                let reason = WaitReason.authorisation(authoriser: identifier)
+                let reason = Call.WaitReason.authorisation(authoriser: identifier)
                 let outcome = try await call.wait(for: reason) { () async throws(LoadingError) in
                     await self.outcome(by: call)
                 }
@@ -207,8 +207,8 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
         for waiter in waiters { waiter.resume(returning: .changed) }
     }
 
-    private func failure(_ cause: AuthorisationFault.Cause) -> LoadingError {
-        LoadingError(.authorisationFailed(AuthorisationFault(authoriser: identifier, cause: cause)))
+    private func failure(_ cause: LoadingError.AuthorisationCause.Cause) -> LoadingError {
+        LoadingError(.authorisationFailed(LoadingError.AuthorisationCause(authoriser: identifier, cause: cause)))
     }
 
     private func request(at time: any TimeSource) -> CredentialMachine<Value>.Answer {
@@ -355,7 +355,7 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
         for waiter in waiters { waiter.resume(returning: outcome) }
     }
 
-    private static func cause(of error: any Error) -> (AuthorisationFault.Cause, isLasting: Bool) {
+    private static func cause(of error: any Error) -> (LoadingError.AuthorisationCause.Cause, isLasting: Bool) {
         if case .authorisationFailed(let fault)? = (error as? LoadingError)?.kind { return (fault.cause, true) }
         return (.refreshFailed(error), false)
     }

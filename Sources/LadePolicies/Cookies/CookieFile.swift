@@ -105,10 +105,11 @@ actor CookieFile {
         }
     }
 
-    private static func fault(_ path: String, _ operation: FileFault.Operation, _ reason: String? = nil) -> LoadingError
+    private static func fault(_ path: String, _ operation: LoadingError.FileCause.Operation, _ reason: String? = nil)
+        -> LoadingError
     {
         let reason = reason ?? String(cString: strerror(errno))
-        return LoadingError(.file(FileFault(path: path, operation: operation, reason: reason)))
+        return LoadingError(.file(LoadingError.FileCause(path: path, operation: operation, reason: reason)))
     }
 
     private struct Contents: Codable {

@@ -3,30 +3,30 @@
 #else
     import Foundation
 #endif
-public import LadeCore
+package import LadeCore
 
 /// Sends the cookies of an account's jar and stores those that servers set; one interceptor per account.
 ///
 /// An account without cookies has no such interceptor. It stands below every interceptor that sends requests again, so
 /// that each exchange sends the cookies that the one before it set: redirects, retries and replays included.
-public struct CookieInterceptor: Interceptor {
+package struct CookieInterceptor: Interceptor {
     /// The cookies.
-    public let jar: CookieJar
+    package let jar: CookieJar
 
     /// Makes the interceptor for one account's jar.
-    public init(jar: CookieJar) {
+    package init(jar: CookieJar) {
         self.jar = jar
     }
 
     /// True: cancelling the scope ends a call here as cancelling its task does.
-    public var observesScope: Bool { true }
+    package var observesScope: Bool { true }
 
     /// Adds `Cookie` to the request and reads `Set-Cookie` of the response.
     ///
     /// A `Cookie` field of the caller stays; where both have a cookie of the same name, the caller's is sent. The file
     /// is written within a second, and the call does not wait for it. A file that cannot be written does not fail a
     /// call: the jar keeps its cookies, and the next change or ``CookieJar/save()`` tries again.
-    public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+    package func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         guard !request.hasTags || !request.leavesCookiesAlone else { return try await next(request) }
         var sent = request
         jar.add(to: &sent, at: next.call.time.date)
@@ -51,7 +51,7 @@ public struct CookieInterceptor: Interceptor {
     }
 }
 
-private enum CookielessTag: RequestTag {
+private enum CookielessTag: Request.Tag {
     static let defaultValue = false
 }
 

@@ -7,7 +7,7 @@ public import LadeCore
 
 /// The cookies of one account, in memory or in a file (RFC 6265bis).
 ///
-/// One jar belongs to one account: pass it to the ``CookieInterceptor`` of that account's chain and to no other. It may
+/// One jar belongs to one account: pass it to the `CookieInterceptor` of that account's chain and to no other. It may
 /// be used from any thread. Expiry is measured in the time of the calls.
 public final class CookieJar: Sendable {
     /// How many cookies a jar keeps.
@@ -45,7 +45,7 @@ public final class CookieJar: Sendable {
     ///   - isPublicSuffix: Whether a domain is shared by unrelated hosts, so that no cookie may be set for it.
     public convenience init(
         limits: Limits = Limits(),
-        isPublicSuffix: @escaping @Sendable (String) -> Bool = PublicSuffixes.contains
+        isPublicSuffix: @escaping @Sendable (String) -> Bool = CookieJar.PublicSuffixes.contains
     ) {
         self.init(storage: CookieStorage(limits: limits, isPublicSuffix: isPublicSuffix), file: nil)
     }
@@ -63,7 +63,7 @@ public final class CookieJar: Sendable {
     public convenience init(
         file path: String,
         limits: Limits = Limits(),
-        isPublicSuffix: @escaping @Sendable (String) -> Bool = PublicSuffixes.contains
+        isPublicSuffix: @escaping @Sendable (String) -> Bool = CookieJar.PublicSuffixes.contains
     ) throws(LoadingError) {
         var storage = CookieStorage(limits: limits, isPublicSuffix: isPublicSuffix)
         storage.load(try CookieFile.read(path))

@@ -1,25 +1,25 @@
-public import LadeCore
+package import LadeCore
 
 /// Sets the deadline of a call and starts recording its time.
 ///
 /// It stands near the top of the chain and runs once per call. Every interceptor below waits with `Call.wait`, which
-/// observes the deadline and fails immediately when a wait would end after it. ``ExchangeDeadlineInterceptor``, near
+/// observes the deadline and fails immediately when a wait would end after it. `ExchangeDeadlineInterceptor`, near
 /// the bottom, bounds the exchanges. If an interceptor of the app or the transport may wait otherwise
 /// (`Interceptor.observesScope`), the call is cancelled 100 ms after the deadline.
-public struct DeadlineInterceptor: Interceptor {
+package struct DeadlineInterceptor: Interceptor {
     /// How long calls may take.
-    public let settings: DeadlineSettings
+    package let settings: DeadlineSettings
 
     /// Makes the interceptor.
-    public init(_ settings: DeadlineSettings = DeadlineSettings()) {
+    package init(_ settings: DeadlineSettings = DeadlineSettings()) {
         self.settings = settings
     }
 
     /// True: cancelling the scope ends a call here as cancelling its task does.
-    public var observesScope: Bool { true }
+    package var observesScope: Bool { true }
 
     /// Sets the deadline, unless the call has an earlier one, and passes the request on.
-    public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+    package func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         var next = next
         let now = next.call.time.now
         let given = next.call.deadline
@@ -27,7 +27,7 @@ public struct DeadlineInterceptor: Interceptor {
         let own = limit.map { now.advanced(by: $0.duration) }
         if let deadline = own.map({ own in given.map { min($0, own) } ?? own }) ?? given {
             let setting = deadline == own ? limit?.setting : nil
-            next.call.set(deadline: deadline, ledger: next.call.ledger ?? StageLedger(start: now, setting: setting))
+            next.call.set(deadline: deadline, ledger: next.call.ledger ?? Call.Ledger(start: now, setting: setting))
         }
         do {
             guard next.call.deadline == nil || next.observesScope else {

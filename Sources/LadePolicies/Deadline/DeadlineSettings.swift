@@ -55,7 +55,7 @@ struct ExchangeBound: Sendable, Hashable {
     var setting: String?
 }
 
-private enum DeadlineTag: RequestTag {
+private enum DeadlineTag: Request.Tag {
     static let defaultValue: Duration? = nil
 }
 

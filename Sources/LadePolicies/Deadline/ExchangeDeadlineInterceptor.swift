@@ -3,29 +3,29 @@
 #else
     import Foundation
 #endif
-public import LadeCore
+package import LadeCore
 
 /// Limits each exchange by its own limit and by the time that the call has left.
 ///
 /// It stands below the rate limit, so that waiting for a slot does not count as time with the server. The transport
 /// enforces the limit: it travels as `timeouts.whole`, and no task is needed to watch a clock. The time of the
 /// exchange, including a streamed body up to its end, is recorded in the ledger of the call.
-public struct ExchangeDeadlineInterceptor: Interceptor {
+package struct ExchangeDeadlineInterceptor: Interceptor {
     /// How long calls may take.
-    public let settings: DeadlineSettings
+    package let settings: DeadlineSettings
 
     /// Makes the interceptor.
-    public init(_ settings: DeadlineSettings = DeadlineSettings()) {
+    package init(_ settings: DeadlineSettings = DeadlineSettings()) {
         self.settings = settings
     }
 
     /// True: cancelling the scope ends a call here as cancelling its task does.
-    public var observesScope: Bool { true }
+    package var observesScope: Bool { true }
 
     /// Passes the request on with its limit.
     ///
     /// - Throws: `LoadingError.Kind.deadlineExceeded` when no time is left, or when the exchange used up what was left.
-    public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+    package func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         let start = next.call.time.now
         let (bounded, bound) = try bounded(request, next.call, start)
         do throws(LoadingError) {

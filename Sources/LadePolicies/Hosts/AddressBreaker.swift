@@ -1,26 +1,28 @@
 import LadeCore
 
-/// How addresses are marked, and for how long.
-public struct HostMarking: Sendable, Hashable {
-    /// What is used when every address of a list is marked.
-    public enum Fallback: Sendable, Hashable {
-        /// The address that was marked longest ago.
-        case markedLongestAgo
-        /// The host itself, as SPTDataLoader's resolver does.
-        case hostItself
+extension HostDirectory {
+    /// How addresses are marked, and for how long.
+    public struct Marking: Sendable, Hashable {
+        /// What is used when every address of a list is marked.
+        public enum Fallback: Sendable, Hashable {
+            /// The address that was marked longest ago.
+            case markedLongestAgo
+            /// The host itself, as SPTDataLoader's resolver does.
+            case hostItself
+        }
+
+        /// How long the first mark lasts; 30 s by default.
+        public var interval = Duration.seconds(30)
+        /// The longest duration of a mark, after any number of failures; 5 min by default.
+        public var maximumInterval = Duration.seconds(300)
+        /// How many suspicious failures in a row mark an address; 5 by default.
+        public var failuresInRow = 5
+        /// What is used when every address is marked.
+        public var fallback = Fallback.markedLongestAgo
+
+        /// Makes the default settings.
+        public init() {}
     }
-
-    /// How long the first mark lasts; 30 s by default.
-    public var interval = Duration.seconds(30)
-    /// The longest duration of a mark, after any number of failures; 5 min by default.
-    public var maximumInterval = Duration.seconds(300)
-    /// How many suspicious failures in a row mark an address; 5 by default.
-    public var failuresInRow = 5
-    /// What is used when every address is marked.
-    public var fallback = Fallback.markedLongestAgo
-
-    /// Makes the default settings.
-    public init() {}
 }
 
 /// The state of one address: a circuit breaker.
@@ -105,7 +107,7 @@ struct AddressBreaker: Equatable {
         _ evidence: HostEvidence,
         of ticket: Ticket,
         at now: Instant,
-        _ settings: HostMarking,
+        _ settings: HostDirectory.Marking,
         jitter: Double
     ) -> Change {
         // An exchange that began before the last change of state says nothing about the address since.
@@ -138,7 +140,7 @@ struct AddressBreaker: Equatable {
     private mutating func mark(
         _ reason: String,
         at now: Instant,
-        _ settings: HostMarking,
+        _ settings: HostDirectory.Marking,
         _ jitter: Double
     ) -> Change {
         let doublings = min(marks, 20)

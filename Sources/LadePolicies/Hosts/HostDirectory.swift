@@ -58,7 +58,7 @@ public final class HostDirectory: Sendable {
     }
 
     /// How addresses are marked.
-    public let marking: HostMarking
+    public let marking: HostDirectory.Marking
     private let locked: Locked<State>
 
     /// Makes a directory.
@@ -66,7 +66,7 @@ public final class HostDirectory: Sendable {
     /// - Parameters:
     ///   - lists: The addresses of each host, the preferred one first; the host itself may be among them.
     ///   - marking: How addresses are marked, and for how long.
-    public init(_ lists: [String: [HostAddress]] = [:], marking: HostMarking = HostMarking()) {
+    public init(_ lists: [String: [HostAddress]] = [:], marking: HostDirectory.Marking = HostDirectory.Marking()) {
         self.marking = marking
         var state = State()
         for (host, list) in lists { state.setList(list, of: HostAddress.normal(host)) }
@@ -104,7 +104,7 @@ public final class HostDirectory: Sendable {
     ///
     /// - Parameters:
     ///   - address: The address, as listed.
-    ///   - duration: How long; the first interval of ``HostMarking`` by default.
+    ///   - duration: How long; the first interval of ``HostDirectory/Marking`` by default.
     ///   - instant: The start of the mark, in the time of the service.
     public func mark(_ address: HostAddress, for duration: Duration? = nil, at instant: Instant = SystemTime().now) {
         let place = Place(address)

@@ -1,7 +1,7 @@
-public import LadeCore
+package import LadeCore
 
 /// What the result of an exchange says about its address.
-public enum HostEvidence: Sendable, Hashable {
+package enum HostEvidence: Sendable, Hashable {
     /// The address works.
     case works
     /// The address does not work, for the given reason: it is marked immediately.
@@ -12,7 +12,7 @@ public enum HostEvidence: Sendable, Hashable {
     case none
 
     /// The evidence of an answer.
-    public init(_ response: Response) {
+    package init(_ response: Response) {
         switch response.status.code {
         case 502, 503, 504:
             // A server that says when to come back works and is busy: the rate limiter handles that.
@@ -23,7 +23,7 @@ public enum HostEvidence: Sendable, Hashable {
     }
 
     /// The evidence of an error.
-    public init(_ error: LoadingError) {
+    package init(_ error: LoadingError) {
         switch error.kind {
         case .nameNotResolved: self = .down(reason: "its name could not be resolved")
         case .cannotConnect: self = .down(reason: "no connection")

@@ -3,7 +3,7 @@
 #else
     import Foundation
 #endif
-public import LadeCore
+package import LadeCore
 
 /// Sends each attempt to the best address of its host, and learns from the result.
 ///
@@ -14,23 +14,23 @@ public import LadeCore
 /// The request keeps its address: only `LadeCore.Request.destination` is set. `Host`, TLS name, certificate check,
 /// credentials and keys stay those of the host. A request with a destination keeps it. The interceptor stands below the
 /// retries, so that each attempt picks an address again.
-public struct HostsInterceptor: Interceptor {
+package struct HostsInterceptor: Interceptor {
     /// The lists.
-    public let directory: HostDirectory
+    package let directory: HostDirectory
 
     /// Makes the interceptor.
-    public init(directory: HostDirectory) {
+    package init(directory: HostDirectory) {
         self.directory = directory
     }
 
     /// True: cancelling the scope ends a call here as cancelling its task does.
-    public var observesScope: Bool { true }
+    package var observesScope: Bool { true }
 
     /// Picks an address, sends the request there and records the result; goes on to the next address when the request
     /// certainly was not processed.
     ///
     /// - Throws: The error of the last address that was used.
-    public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+    package func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         guard !directory.isEmpty, request.destination == nil else { return try await next(request) }
         return try await sent(request, next)
     }
@@ -106,7 +106,7 @@ extension Call {
     fileprivate var hasTimeLeft: Bool { deadline.map { time.now < $0 } ?? true }
 }
 
-private enum OtherAddressesTag: RequestTag {
+private enum OtherAddressesTag: Request.Tag {
     static let defaultValue = false
 }
 

@@ -20,7 +20,7 @@ struct RateBucket: Sendable {
         case rate
         case concurrency
 
-        func reason(_ key: ServiceKey) -> WaitReason {
+        func reason(_ key: ServiceKey) -> Call.WaitReason {
             switch self {
             case .gate: .gate(key: key.description)
             case .rate: .rateLimit(key: key.description)
@@ -29,7 +29,7 @@ struct RateBucket: Sendable {
         }
     }
 
-    private(set) var rate: Rate?
+    private(set) var rate: RateLimits.Rate?
     /// The exchanges that may run at the same time; nil for no limit.
     var concurrency: Int?
     private(set) var inFlight = 0
@@ -56,7 +56,7 @@ struct RateBucket: Sendable {
     /// When the timer fires.
     var armed: Instant?
 
-    init(rate: Rate?, concurrency: Int?) {
+    init(rate: RateLimits.Rate?, concurrency: Int?) {
         self.rate = rate
         self.concurrency = concurrency
     }
@@ -274,7 +274,7 @@ struct RateBucket: Sendable {
     /// Starts that are used up already stay used up.
     ///
     /// At 1 per second with the next start in 0.5 s, a change to 10 per second makes that 0.05 s.
-    mutating func setRate(_ new: Rate?, now: Instant) {
+    mutating func setRate(_ new: RateLimits.Rate?, now: Instant) {
         // What a slot of another rate took is no longer known.
         starts.forget()
         defer { rate = new }

@@ -3,29 +3,29 @@
 #else
     import Foundation
 #endif
-public import LadeCore
+package import LadeCore
 
 /// Waits for a slot of the ``RateLimiter`` before each exchange, and reports the limits that servers announce to it.
 ///
 /// This is the last wait before the transport. The interceptor stands below retry, hosts and authorisation, so that
 /// every exchange has its own slot. The key comes from the address of the request, not from the one that is dialled.
 /// The slot of a streamed answer is returned when its body ends.
-public struct RateLimitInterceptor: Interceptor {
+package struct RateLimitInterceptor: Interceptor {
     /// The limiter that grants the slots.
-    public let limiter: RateLimiter
+    package let limiter: RateLimiter
 
     /// Makes the interceptor.
-    public init(_ limiter: RateLimiter) {
+    package init(_ limiter: RateLimiter) {
         self.limiter = limiter
     }
 
     /// True: cancelling the scope ends a call here as cancelling its task does.
-    public var observesScope: Bool { true }
+    package var observesScope: Bool { true }
 
     /// Waits for a slot, passes the request on, and reads the limits of the answer.
     ///
     /// - Throws: The errors of ``RateLimiter/start(_:call:)`` and of the interceptors below.
-    public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+    package func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         let slot: RateLimiter.Slot?
         // Most calls need not wait: no function that could is called for them.
         switch try limiter.startNow(request, call: next.call) {

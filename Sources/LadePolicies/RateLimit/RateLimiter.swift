@@ -101,7 +101,7 @@ public final class RateLimiter: Sendable {
     ///   - key: The service.
     /// - Throws: `LoadingError.Kind.invalidSetting` for a negative rate or a burst below one.
     public func setRate(_ perSecond: Double, burst: Int = 1, for key: ServiceKey) throws(LoadingError) {
-        let rate = Rate(perSecond: perSecond, burst: burst)
+        let rate = RateLimits.Rate(perSecond: perSecond, burst: burst)
         try rate.validate()
         let now = time.now
         wake(state.withLock { $0.setRate(rate, of: key, now: now) })
@@ -116,14 +116,14 @@ public final class RateLimiter: Sendable {
     /// Sets the rate of services that have none of their own; nil for no limit.
     ///
     /// - Throws: `LoadingError.Kind.invalidSetting` for a negative rate or a burst below one.
-    public func setDefaultRate(_ rate: Rate?) throws(LoadingError) {
+    public func setDefaultRate(_ rate: RateLimits.Rate?) throws(LoadingError) {
         try rate?.validate()
         let now = time.now
         wake(state.withLock { $0.setDefaultRate(rate, now: now) })
     }
 
     /// The rate of a service, specific or default; nil for no limit.
-    public func rate(for key: ServiceKey) -> Rate? { state.withLock { $0.rate(of: key) } }
+    public func rate(for key: ServiceKey) -> RateLimits.Rate? { state.withLock { $0.rate(of: key) } }
 
     // MARK: - Gates, caps, priorities
 
@@ -214,7 +214,7 @@ public final class RateLimiter: Sendable {
         /// It may go; nil when nothing limits it.
         case slot(Slot?)
         /// It is in the queue, under this number; ``wait(_:_:_:_:)`` is to follow.
-        case waiting(UInt64, ServiceKey, WaitReason)
+        case waiting(UInt64, ServiceKey, Call.WaitReason)
     }
 
     /// Reserves a free slot, or a queue position.
@@ -250,7 +250,7 @@ public final class RateLimiter: Sendable {
     /// Reads the limits that a server announces with an answer.
     ///
     /// A 429 or 503 with `Retry-After` closes the gate of the service; see ``RateLimits/respectsQuotas`` for announced quotas.
-    public func observe(_ status: Status, _ headers: Headers, of request: Request, call: Call) {
+    public func observe(_ status: HTTPStatus, _ headers: Headers, of request: Request, call: Call) {
         observe(status, headers, of: request, call: call, isRunning: false)
     }
 
@@ -262,7 +262,7 @@ public final class RateLimiter: Sendable {
     ///   - request: The request that was answered.
     ///   - call: The call.
     ///   - isRunning: Whether the slot of the exchange has not been returned yet.
-    func observe(_ status: Status, _ headers: Headers, of request: Request, call: Call, isRunning: Bool) {
+    func observe(_ status: HTTPStatus, _ headers: Headers, of request: Request, call: Call, isRunning: Bool) {
         if gateStatuses.contains(status), let pause = headers.pause(now: call.time.date) {
             let key = keyRule(request)
             if let closed = close(key, delaySharing == .account ? call.account : nil, for: pause) {
@@ -289,7 +289,7 @@ public final class RateLimiter: Sendable {
     func wait(
         _ id: UInt64,
         _ key: ServiceKey,
-        _ reason: WaitReason,
+        _ reason: Call.WaitReason,
         _ call: Call
     ) async throws(LoadingError) -> Slot {
         let start = call.beginWait(reason)
@@ -380,8 +380,8 @@ public final class RateLimiter: Sendable {
         for (continuation, news) in wakes { continuation.resume(returning: news) }
     }
 
-    private static func impossible(_ wait: Duration, _ reason: WaitReason, _ call: Call) -> LoadingError {
-        let entry = StageTimes.Entry(stage: .wait(reason), duration: wait)
+    private static func impossible(_ wait: Duration, _ reason: Call.WaitReason, _ call: Call) -> LoadingError {
+        let entry = Call.StageTimes.Entry(stage: .wait(reason), duration: wait)
         return LoadingError(.deadlineExceeded(call.deadlineReport(at: call.time.now, impossible: entry)))
     }
 

@@ -2,12 +2,12 @@ import LadeCore
 
 // Changes of the limits while calls wait, by the program and by servers.
 extension RateLimiterState {
-    mutating func setRate(_ rate: Rate?, of key: ServiceKey, now: Instant) -> Wakes {
+    mutating func setRate(_ rate: RateLimits.Rate?, of key: ServiceKey, now: Instant) -> Wakes {
         rates[key] = rate
         return apply([key], now)
     }
 
-    mutating func setDefaultRate(_ rate: Rate?, now: Instant) -> Wakes {
+    mutating func setDefaultRate(_ rate: RateLimits.Rate?, now: Instant) -> Wakes {
         defaultRate = rate
         return apply(Array(buckets.keys), now)
     }
@@ -126,7 +126,7 @@ extension RateLimiterState {
             let inLane = aheadInLanes[waiter.lane] ?? 0
             let start = max(open, lane.start(after: inLane, now: now, isPaced: false))
             let end = [bucket.gate, lane.gate].filter { $0.isClosed(at: now) }.compactMap(\.end).max()
-            let reason: WaitReason = end == nil ? .rateLimit(key: key.description) : .gate(key: key.description)
+            let reason: Call.WaitReason = end == nil ? .rateLimit(key: key.description) : .gate(key: key.description)
             if let end, now.duration(to: end) > limits.pauseLimit {
                 dismiss(id, .paused(now.duration(to: start)), now, &wakes)
             } else if let deadline = waiter.deadline, start > deadline {

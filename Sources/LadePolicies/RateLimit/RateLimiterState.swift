@@ -19,9 +19,9 @@ struct RateLimiterState {
         /// The exchange starts now, with this number; nil when ``finish(_:_:isUnused:now:)`` need not be called.
         case started(UInt64?)
         /// Wait under this number.
-        case waiting(UInt64, WaitReason)
+        case waiting(UInt64, Call.WaitReason)
         /// As the cases of `RateWake` with these names.
-        case refused(WaitReason, Duration)
+        case refused(Call.WaitReason, Duration)
         case paused(Duration)
         /// As many calls as may wait for the service wait already; how long this one would have, and their number.
         case full(Duration, Int)
@@ -40,8 +40,8 @@ struct RateLimiterState {
     }
 
     let limits: RateLimits
-    var defaultRate: Rate?
-    var rates: [ServiceKey: Rate]
+    var defaultRate: RateLimits.Rate?
+    var rates: [ServiceKey: RateLimits.Rate]
     var concurrencies: [ServiceKey: Int] = [:]
     private(set) var concurrency: Int?
     var totalConcurrency: Int?
@@ -85,7 +85,7 @@ struct RateLimiterState {
     /// The comparisons made to keep waiting calls in order, and the calls visited one by one; tests limit them.
     var work: Int { buckets.values.reduce(crowded.comparisons + scanned) { $0 + $1.comparisons } }
 
-    func rate(of key: ServiceKey) -> Rate? { rates[key] ?? defaultRate }
+    func rate(of key: ServiceKey) -> RateLimits.Rate? { rates[key] ?? defaultRate }
 
     func wait(of key: ServiceKey, _ account: String, now: Instant) -> Duration? {
         let bucket = buckets[key] ?? makeBucket(key)

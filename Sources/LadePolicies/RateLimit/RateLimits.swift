@@ -1,47 +1,51 @@
 public import LadeCore
 
-/// How many exchanges a service may start: per second, and together after a time without calls.
-public struct Rate: Sendable, Hashable {
-    /// Starts per second in the long run; zero holds every call until the rate is changed.
-    public var perSecond: Double
-    /// How many may start together after a time without calls; 1, evenly spaced, by default.
-    public var burst: Int
+extension RateLimits {
+    /// How many exchanges a service may start: per second, and together after a time without calls.
+    public struct Rate: Sendable, Hashable {
+        /// Starts per second in the long run; zero holds every call until the rate is changed.
+        public var perSecond: Double
+        /// How many may start together after a time without calls; 1, evenly spaced, by default.
+        public var burst: Int
 
-    /// Makes a rate.
-    public init(perSecond: Double, burst: Int = 1) {
-        self.perSecond = perSecond
-        self.burst = burst
-    }
+        /// Makes a rate.
+        public init(perSecond: Double, burst: Int = 1) {
+            self.perSecond = perSecond
+            self.burst = burst
+        }
 
-    /// This many per second.
-    public static func perSecond(_ count: Double, burst: Int = 1) -> Rate { Rate(perSecond: count, burst: burst) }
+        /// This many per second.
+        public static func perSecond(_ count: Double, burst: Int = 1) -> RateLimits.Rate {
+            RateLimits.Rate(perSecond: count, burst: burst)
+        }
 
-    /// This many per minute.
-    public static func perMinute(_ count: Double, burst: Int = 1) -> Rate {
-        Rate(perSecond: count / 60, burst: burst)
-    }
+        /// This many per minute.
+        public static func perMinute(_ count: Double, burst: Int = 1) -> RateLimits.Rate {
+            RateLimits.Rate(perSecond: count / 60, burst: burst)
+        }
 
-    /// None until the rate is changed.
-    public static var held: Rate { Rate(perSecond: 0) }
+        /// None until the rate is changed.
+        public static var held: RateLimits.Rate { RateLimits.Rate(perSecond: 0) }
 
-    /// Rejects impossible values.
-    func validate() throws(LoadingError) {
-        guard perSecond >= 0, perSecond.isFinite else {
-            throw LoadingError(
-                .invalidSetting(
-                    name: "rate",
-                    reason: "\(perSecond) per second is no rate; zero holds every call"
+        /// Rejects impossible values.
+        func validate() throws(LoadingError) {
+            guard perSecond >= 0, perSecond.isFinite else {
+                throw LoadingError(
+                    .invalidSetting(
+                        name: "rate",
+                        reason: "\(perSecond) per second is no rate; zero holds every call"
+                    )
                 )
-            )
+            }
+            guard burst >= 1 else {
+                throw LoadingError(.invalidSetting(name: "burst", reason: "\(burst) is less than one"))
+            }
         }
-        guard burst >= 1 else {
-            throw LoadingError(.invalidSetting(name: "burst", reason: "\(burst) is less than one"))
-        }
-    }
 
-    /// The time from one start to the next in nanoseconds, at most twelve years; nil for a rate of zero.
-    var interval: Int64? {
-        perSecond > 0 ? Int64(min(1e9 / perSecond, 4e17)) : nil
+        /// The time from one start to the next in nanoseconds, at most twelve years; nil for a rate of zero.
+        var interval: Int64? {
+            perSecond > 0 ? Int64(min(1e9 / perSecond, 4e17)) : nil
+        }
     }
 }
 
@@ -51,9 +55,9 @@ public struct RateLimits: Sendable {
     ///
     /// A service is what ``keyRule`` makes of a request: by default host, port and first path component. With 5 a second,
     /// `/shows` and `/search` of one host together start 10 a second; with `keyRule = ServiceKey.perHost`, 5.
-    public var `default`: Rate?
+    public var `default`: RateLimits.Rate?
     /// The specific rates of services.
-    public var rates: [ServiceKey: Rate] = [:]
+    public var rates: [ServiceKey: RateLimits.Rate] = [:]
     /// How many exchanges with one service may run at the same time, without a specific number; nil, no limit, by
     /// default.
     public var concurrency: Int?
@@ -114,7 +118,7 @@ public struct RateLimits: Sendable {
     /// Makes limits.
     ///
     /// - Parameter rate: The rate of services without a specific one; nil for no limit.
-    public init(default rate: Rate? = nil) {
+    public init(default rate: RateLimits.Rate? = nil) {
         self.default = rate
     }
 }

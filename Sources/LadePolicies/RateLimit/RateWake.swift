@@ -7,7 +7,7 @@ enum RateWake: Sendable {
     /// Its task must run the timer of its service, until it receives other news.
     case lead
     /// It cannot start in time; the value is the total wait that would have been necessary.
-    indirect case refused(WaitReason, Duration)
+    indirect case refused(Call.WaitReason, Duration)
     /// The server requests a longer delay than any call waits.
     indirect case paused(Duration)
     /// Its deadline has passed.

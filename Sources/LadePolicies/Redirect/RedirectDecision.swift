@@ -12,7 +12,7 @@ enum RedirectDecision: Sendable {
     /// Send this request instead; `isRepeat` says that its address was requested before in this call.
     case follow(Request, isRepeat: Bool)
     /// Fail the call.
-    case refuse(RedirectFault)
+    case refuse(LoadingError.RedirectCause)
 }
 
 /// The redirects of one call: what was requested, and where each answer leads.
@@ -33,7 +33,7 @@ struct RedirectTrail {
     init(_ policy: RedirectPolicy) { self.policy = policy }
 
     /// Decides about one answer to one request.
-    mutating func decide(_ status: Status, _ headers: Headers, to request: Request) -> RedirectDecision {
+    mutating func decide(_ status: HTTPStatus, _ headers: Headers, to request: Request) -> RedirectDecision {
         guard Self.isRedirect(status), let location = headers.octets("Location").first else {
             return .deliver
         }
@@ -64,7 +64,7 @@ struct RedirectTrail {
         return .follow(next, isRepeat: everAsked.contains(key))
     }
 
-    private static func isRedirect(_ status: Status) -> Bool {
+    private static func isRedirect(_ status: HTTPStatus) -> Bool {
         switch status.code {
         case 301, 302, 303, 307, 308: true
         default: false
@@ -87,7 +87,7 @@ struct RedirectTrail {
         return URL(string: text + base.absoluteString[hash...], encodingInvalidCharacters: false)
     }
 
-    private func fault(of target: URL, from request: Request) -> RedirectFault? {
+    private func fault(of target: URL, from request: Request) -> LoadingError.RedirectCause? {
         let shown = Redaction(request).address(target.absoluteString)
         guard let origin = Origin(target), ["http", "https"].contains(origin.scheme),
             (1...65_535).contains(origin.port)
@@ -99,7 +99,7 @@ struct RedirectTrail {
         return wasSecure && !origin.isSecure && !policy.allowsInsecure ? .insecure(url: shown) : nil
     }
 
-    private func makeRequest(_ target: URL, _ status: Status, _ request: Request) -> Request {
+    private func makeRequest(_ target: URL, _ status: HTTPStatus, _ request: Request) -> Request {
         let changesMethod =
             switch status.code {
             case 301, 302: request.method == .post

@@ -3,13 +3,13 @@
 #else
     import Foundation
 #endif
-public import LadeCore
+package import LadeCore
 
 /// Follows redirects: each hop passes through the interceptors below, with its own cookies, cache key and credentials
 /// (RFC 9110 §15.4, §10.2.2).
-public struct RedirectInterceptor: Interceptor {
+package struct RedirectInterceptor: Interceptor {
     /// How redirects are followed.
-    public let policy: RedirectPolicy
+    package let policy: RedirectPolicy
     private let budget: RetryBudget?
     private let keyRule: ServiceKey.Rule
 
@@ -20,7 +20,7 @@ public struct RedirectInterceptor: Interceptor {
     ///   - budget: The retry budget that a repeated address in one call withdraws from; an empty budget refuses the
     ///     redirect as a loop. A redirect to a new address costs nothing. Nil for no such limit.
     ///   - keyRule: Which requests share a budget.
-    public init(
+    package init(
         policy: RedirectPolicy = RedirectPolicy(),
         budget: RetryBudget? = nil,
         keyRule: @escaping ServiceKey.Rule = { ServiceKey($0) }
@@ -31,12 +31,12 @@ public struct RedirectInterceptor: Interceptor {
     }
 
     /// True: cancelling the scope ends a call here as cancelling its task does.
-    public var observesScope: Bool { true }
+    package var observesScope: Bool { true }
 
     /// Sends the request and follows the redirects of its answers.
     ///
     /// - Throws: `LoadingError.Kind.redirectRefused` with status and headers of the redirect that is not followed.
-    public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+    package func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         let response = try await next(request)
         // Most answers are not redirects: they need no trail.
         guard 300..<400 ~= response.status.code else { return response }
@@ -72,7 +72,7 @@ public struct RedirectInterceptor: Interceptor {
         }
     }
 
-    private static func followed(_ status: Status, from request: Request, to target: Request) -> Event {
+    private static func followed(_ status: HTTPStatus, from request: Request, to target: Request) -> CallEvent {
         let rule = Redaction(target)
         return .redirectFollowed(
             status: status,
@@ -82,7 +82,8 @@ public struct RedirectInterceptor: Interceptor {
         )
     }
 
-    private func refused(_ fault: RedirectFault, _ response: Response, _ request: Request) -> LoadingError {
+    private func refused(_ fault: LoadingError.RedirectCause, _ response: Response, _ request: Request) -> LoadingError
+    {
         response.body.cancel()
         var context = ErrorContext(request)
         context.attempts = response.attempts

@@ -22,7 +22,7 @@ public struct RedirectPolicy: Sendable {
     /// Whether a redirect that keeps the body (307 and 308, others unless the method is POST) may lead to another origin;
     /// false by default.
     ///
-    /// Such a call fails with `RedirectFault.bodyToOtherOrigin(url:)`: it is never sent without its body.
+    /// Such a call fails with `LoadingError.RedirectCause.bodyToOtherOrigin(url:)`: it is never sent without its body.
     public var sendsBodyToOtherOrigins = false
     /// Whether every origin counts as one of ``credentialOrigins``, as with curl's `--location-trusted`.
     package var trustsAllOrigins = false

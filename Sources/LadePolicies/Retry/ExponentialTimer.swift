@@ -5,7 +5,7 @@
 #elseif canImport(Darwin)
     import Darwin
 #endif
-public import LadeCore
+package import LadeCore
 
 /// An exponential timer with jitter: each interval is the last one times a growth factor, with random variation.
 ///
@@ -21,25 +21,25 @@ public import LadeCore
 ///
 /// It follows SPTDataLoader's exponential timer, with two differences: an interval is never negative, and at the
 /// maximum it varies only downwards, so that clients do not synchronise there.
-public struct ExponentialTimer: Sendable, Hashable {
+package struct ExponentialTimer: Sendable, Hashable {
     /// The default jitter: the standard deviation of an interval as a fraction of it.
-    public static let defaultJitter = 0.11304999836
+    package static let defaultJitter = 0.11304999836
     /// The default growth: e.
-    public static let defaultGrowth = 2.718281828459045
+    package static let defaultGrowth = 2.718281828459045
 
     /// The first interval.
-    public let initial: Duration
+    package let initial: Duration
     /// The longest interval.
-    public let maximum: Duration
+    package let maximum: Duration
     /// The factor from one interval to the next.
-    public let growth: Double
+    package let growth: Double
     /// The standard deviation of an interval as a fraction of it; below 0.0001 there is no variation.
-    public let jitter: Double
+    package let jitter: Double
     /// The next interval.
-    public private(set) var current: Duration
+    package private(set) var current: Duration
 
     /// Makes a timer whose first interval is exactly `initial`.
-    public init(
+    package init(
         initial: Duration,
         maximum: Duration,
         growth: Double = ExponentialTimer.defaultGrowth,
@@ -53,14 +53,14 @@ public struct ExponentialTimer: Sendable, Hashable {
     }
 
     /// Returns the current interval and computes the next.
-    public mutating func takeAndAdvance(_ random: some RandomSource) -> Duration {
+    package mutating func takeAndAdvance(_ random: some RandomSource) -> Duration {
         let taken = current
         current = blurred(min(current.inSeconds * growth, maximum.inSeconds), random)
         return taken
     }
 
     /// Restarts with exactly the initial interval.
-    public mutating func reset() {
+    package mutating func reset() {
         current = initial
     }
 

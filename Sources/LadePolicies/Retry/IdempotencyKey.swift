@@ -1,20 +1,22 @@
 public import LadeCore
 
-/// Declares that processing the request twice must have the effect of processing it once.
-///
-/// The server must know the field; the IETF draft calls it `Idempotency-Key`.
-public enum IdempotencyKey: Sendable, Hashable {
-    /// A key made by the library, new for each call and the same on each of its attempts.
-    case generated
-    /// A key of the app, sent as written.
-    case value(String)
+extension Request {
+    /// Declares that processing the request twice must have the effect of processing it once.
+    ///
+    /// The server must know the field; the IETF draft calls it `Idempotency-Key`.
+    public enum IdempotencyKey: Sendable, Hashable {
+        /// A key made by the library, new for each call and the same on each of its attempts.
+        case generated
+        /// A key of the app, sent as written.
+        case value(String)
+    }
 }
 
-private enum IdempotencyTag: RequestTag {
-    static let defaultValue: IdempotencyKey? = nil
+private enum IdempotencyTag: Request.Tag {
+    static let defaultValue: Request.IdempotencyKey? = nil
 }
 
-private enum AttemptsTag: RequestTag {
+private enum AttemptsTag: Request.Tag {
     static let defaultValue = 1
 }
 
@@ -22,7 +24,7 @@ extension Request {
     /// The key that lets a server recognise a repeated request; nil, the default, for none.
     ///
     /// With a key any method is retried after a failure. A header field of that name has the same effect.
-    public var idempotencyKey: IdempotencyKey? {
+    public var idempotencyKey: Request.IdempotencyKey? {
         get { self[IdempotencyTag.self] }
         set { self[IdempotencyTag.self] = newValue }
     }
@@ -70,7 +72,7 @@ struct IdempotencyKeys: Sendable {
     }
 }
 
-extension IdempotencyKey {
+extension Request.IdempotencyKey {
     /// A new key in quotes, for calls that share one.
     package static func make(_ random: some RandomSource) -> String {
         IdempotencyKeys.text(random.next(), random.next())

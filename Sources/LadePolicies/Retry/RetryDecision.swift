@@ -1,41 +1,43 @@
 public import LadeCore
 
-/// The rule that decides whether an attempt is retried.
-@nonexhaustive
-public enum RetryRule: Sendable, Hashable {
-    /// The status says that a later attempt may succeed.
-    case status(Status)
-    /// The connection failed, not the request.
-    case transportFailure
-    /// The request was never sent, so sending it is not a repetition.
-    case neverSent
-    /// The server certainly did not process the request, so sending it again is not a repetition.
-    case neverProcessed
-    /// The status will be the same next time.
-    case finalStatus(Status)
-    /// The failure will be the same next time.
-    case finalFailure
-    /// The caller accepts this status as an answer.
-    case acceptedStatus(Status)
-    /// The program's ``RetryHook`` requests another attempt that the policy would not make.
-    case hookWantsIt
-    /// The program's ``RetryHook`` refuses the attempt that the policy would make.
-    case hookRefuses
-    /// There were as many attempts as allowed.
-    case limitReached(Int)
-    /// The method is not idempotent, and there is no idempotency key.
-    case notIdempotent(HTTPMethod)
-    /// The body was read and cannot be sent again.
-    case bodyNotReplayable
-    /// The retry budget of the service is empty.
-    case budgetEmpty
-    /// The server requests a longer delay than is allowed.
-    case pauseTooLong(Duration)
-    /// The delay would end after the deadline of the call.
-    case deadline
+extension RetryPolicy {
+    /// The rule that decides whether an attempt is retried.
+    @nonexhaustive
+    public enum Rule: Sendable, Hashable {
+        /// The status says that a later attempt may succeed.
+        case status(HTTPStatus)
+        /// The connection failed, not the request.
+        case transportFailure
+        /// The request was never sent, so sending it is not a repetition.
+        case neverSent
+        /// The server certainly did not process the request, so sending it again is not a repetition.
+        case neverProcessed
+        /// The status will be the same next time.
+        case finalStatus(HTTPStatus)
+        /// The failure will be the same next time.
+        case finalFailure
+        /// The caller accepts this status as an answer.
+        case acceptedStatus(HTTPStatus)
+        /// The program's ``RetryPolicy/Hook`` requests another attempt that the policy would not make.
+        case hookWantsIt
+        /// The program's ``RetryPolicy/Hook`` refuses the attempt that the policy would make.
+        case hookRefuses
+        /// There were as many attempts as allowed.
+        case limitReached(Int)
+        /// The method is not idempotent, and there is no idempotency key.
+        case notIdempotent(HTTPMethod)
+        /// The body was read and cannot be sent again.
+        case bodyNotReplayable
+        /// The retry budget of the service is empty.
+        case budgetEmpty
+        /// The server requests a longer delay than is allowed.
+        case pauseTooLong(Duration)
+        /// The delay would end after the deadline of the call.
+        case deadline
+    }
 }
 
-extension RetryRule: CustomStringConvertible {
+extension RetryPolicy.Rule: CustomStringConvertible {
     /// A few words, as events show them.
     public var description: String {
         switch self {
@@ -58,24 +60,26 @@ extension RetryRule: CustomStringConvertible {
     }
 }
 
-/// What to do at the end of an attempt.
-public struct RetryDecision: Sendable, Hashable {
-    /// What to do.
-    public enum Action: Sendable, Hashable {
-        /// Return the answer: there is nothing to retry.
-        case accept
-        /// Make another attempt after the delay.
-        case retry(after: Duration)
-        /// Return the answer or error: it will not be retried.
-        case giveUp
-        /// Fail the call, because the server requests a longer delay than is allowed.
-        case refusePause(Duration)
-        /// Fail the call, because this delay would end after its deadline.
-        case exceedDeadline(Duration)
-    }
+extension RetryPolicy {
+    /// What to do at the end of an attempt.
+    public struct Decision: Sendable, Hashable {
+        /// What to do.
+        public enum Action: Sendable, Hashable {
+            /// Return the answer: there is nothing to retry.
+            case accept
+            /// Make another attempt after the delay.
+            case retry(after: Duration)
+            /// Return the answer or error: it will not be retried.
+            case giveUp
+            /// Fail the call, because the server requests a longer delay than is allowed.
+            case refusePause(Duration)
+            /// Fail the call, because this delay would end after its deadline.
+            case exceedDeadline(Duration)
+        }
 
-    /// What to do.
-    public var action: Action
-    /// The rule that decided.
-    public var rule: RetryRule
+        /// What to do.
+        public var action: Action
+        /// The rule that decided.
+        public var rule: RetryPolicy.Rule
+    }
 }

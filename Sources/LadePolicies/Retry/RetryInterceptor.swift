@@ -3,7 +3,7 @@
 #else
     import Foundation
 #endif
-public import LadeCore
+package import LadeCore
 
 /// Retries failed attempts: back-off with jitter, `Retry-After` as the minimum, a budget per service.
 ///
@@ -11,11 +11,11 @@ public import LadeCore
 /// rate limit, so that each attempt gets its own address, credentials and slot. Bodies of `buffered` requests are
 /// collected below it, so a body that fails is retried like a head that failed. A `streamed` answer belongs to the
 /// caller once its head was delivered.
-public struct RetryInterceptor: Interceptor {
+package struct RetryInterceptor: Interceptor {
     /// The policy that decides what is retried.
-    public let policy: RetryPolicy
+    package let policy: RetryPolicy
     /// The retry budget of each service; nil for no such limit.
-    public let budget: RetryBudget?
+    package let budget: RetryBudget?
     private let keyRule: ServiceKey.Rule
     private let keys: IdempotencyKeys
 
@@ -26,7 +26,7 @@ public struct RetryInterceptor: Interceptor {
     ///   - budget: The budget of each service, shared with other interceptors that send again; nil for none.
     ///   - keyRule: Which requests share a budget.
     ///   - random: The source of the first idempotency key.
-    public init(
+    package init(
         _ policy: RetryPolicy = RetryPolicy(),
         budget: RetryBudget? = RetryBudget(),
         keyRule: @escaping ServiceKey.Rule = { ServiceKey($0) },
@@ -39,14 +39,14 @@ public struct RetryInterceptor: Interceptor {
     }
 
     /// True: cancelling the scope ends a call here as cancelling its task does.
-    public var observesScope: Bool { true }
+    package var observesScope: Bool { true }
 
     /// Sends the request until it succeeds, fails for good, or may not be retried.
     ///
     /// - Throws: The last attempt's error, with the number of attempts; `LoadingError.Kind.rateLimited` when the server
     ///   requests a longer delay than allowed; `LoadingError.Kind.deadlineExceeded` when the delay would end after the
     ///   deadline; `LoadingError.Kind.cancelled` as soon as the task is cancelled.
-    public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+    package func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         let (request, hasKey, spent) = prepared(request, next.call)
         next.call.noteAttempt()
         next.call.record(.attemptStarted(next.call.attempt))
@@ -101,7 +101,7 @@ public struct RetryInterceptor: Interceptor {
                 if budget.withdraw(for: keyRule(request), cost: cost) {
                     withdrawn += cost
                 } else {
-                    decision = RetryDecision(action: .giveUp, rule: .budgetEmpty)
+                    decision = RetryPolicy.Decision(action: .giveUp, rule: .budgetEmpty)
                 }
             }
             record(decision, attempt, call)
@@ -166,16 +166,16 @@ public struct RetryInterceptor: Interceptor {
     }
 
     /// Whether the service answered, even if with an error: then it works.
-    private static func isAnswered(_ rule: RetryRule) -> Bool {
+    private static func isAnswered(_ rule: RetryPolicy.Rule) -> Bool {
         switch rule {
         case .acceptedStatus, .finalStatus: true
         default: false
         }
     }
 
-    private func record(_ decision: RetryDecision, _ attempt: RetryPolicy.Attempt, _ call: Call) {
+    private func record(_ decision: RetryPolicy.Decision, _ attempt: RetryPolicy.Attempt, _ call: Call) {
         guard decision.action != .accept, call.isObserved else { return }
-        var record = RetryRecord(attempt: attempt.number, rule: decision.rule.description)
+        var record = CallEvent.Retry(attempt: attempt.number, rule: decision.rule.description)
         if case .answer(let status, _) = attempt.outcome { record.status = status }
         if case .failure(let error) = attempt.outcome { record.status = error.context.status }
         record.budget = budget?.left(for: keyRule(attempt.request))
@@ -188,7 +188,7 @@ public struct RetryInterceptor: Interceptor {
     }
 
     private func finish(
-        _ decision: RetryDecision,
+        _ decision: RetryPolicy.Decision,
         _ outcome: Result<Response, LoadingError>,
         _ attempt: RetryPolicy.Attempt,
         _ call: Call
@@ -204,7 +204,7 @@ public struct RetryInterceptor: Interceptor {
             let error = LoadingError(.rateLimited(key: key, wait: pause))
             throw Self.described(error, outcome, attempt.number)
         case .exceedDeadline(let wait):
-            let stage = StageTimes.Stage.wait(.backoff(attempt: attempt.number + 1))
+            let stage = Call.StageTimes.Stage.wait(.backoff(attempt: attempt.number + 1))
             let report = call.deadlineReport(at: call.time.now, impossible: .init(stage: stage, duration: wait))
             let error = LoadingError(.deadlineExceeded(report))
             throw Self.described(error, outcome, attempt.number)

@@ -41,7 +41,7 @@ public struct RetryPolicy: Sendable, Hashable {
     /// 60 s by default. A call fails immediately when the server requests more.
     public var pauseLimit = Duration.seconds(60)
     /// The program's own word on single attempts; nil, the default, leaves all of them to the policy.
-    public var hook: RetryHook?
+    public var hook: RetryPolicy.Hook?
     /// The field that carries idempotency keys; `Idempotency-Key` by default.
     public var idempotencyField = "Idempotency-Key"
 
@@ -53,7 +53,7 @@ public struct RetryPolicy: Sendable, Hashable {
         /// How it ended.
         public enum Outcome: Sendable {
             /// With an answer, and the delay that its `Retry-After` requests.
-            case answer(Status, pause: Duration?)
+            case answer(HTTPStatus, pause: Duration?)
             /// With an error.
             case failure(LoadingError)
         }
@@ -84,22 +84,22 @@ public struct RetryPolicy: Sendable, Hashable {
     }
 
     /// Whether a response with this status ends the call: it is no error, or the call accepts it.
-    static func settles(_ status: Status, _ acceptable: StatusSet?) -> Bool {
+    static func settles(_ status: HTTPStatus, _ acceptable: StatusSet?) -> Bool {
         status.code < 400 || acceptable?.contains(status.code) ?? false
     }
 
     /// Decides about one attempt.
     ///
     /// The retry budget is checked afterwards.
-    public func decision(_ attempt: Attempt) -> RetryDecision {
-        var rule: RetryRule
+    public func decision(_ attempt: Attempt) -> RetryPolicy.Decision {
+        var rule: RetryPolicy.Rule
         var pause: Duration?
         var isFinal = false
         switch attempt.outcome {
         case .answer(let status, let asked):
             pause = asked
             guard !Self.settles(status, attempt.acceptableStatuses) else {
-                return RetryDecision(action: .accept, rule: .acceptedStatus(status))
+                return RetryPolicy.Decision(action: .accept, rule: .acceptedStatus(status))
             }
             isFinal = !(statuses.contains(status) || (statusesWithPause.contains(status) && asked != nil))
             rule = isFinal ? .finalStatus(status) : .status(status)
@@ -132,19 +132,19 @@ public struct RetryPolicy: Sendable, Hashable {
         guard isRepeatable else { return giveUp(.notIdempotent(attempt.request.method)) }
         guard !attempt.isBodySpent else { return giveUp(.bodyNotReplayable) }
         if let pause, pause > pauseLimit {
-            return RetryDecision(action: .refusePause(pause), rule: .pauseTooLong(pause))
+            return RetryPolicy.Decision(action: .refusePause(pause), rule: .pauseTooLong(pause))
         }
         // The delay that the server requests is a floor; jitter is only added, so that no call comes early.
         let suggestion = attempt.delay + (pause ?? .zero)
         let wait = hook.map { max($0.delay(attempt, suggestion), pause ?? .zero) } ?? suggestion
         if let remaining = attempt.remaining, wait > remaining {
-            return RetryDecision(action: .exceedDeadline(wait), rule: .deadline)
+            return RetryPolicy.Decision(action: .exceedDeadline(wait), rule: .deadline)
         }
-        return RetryDecision(action: .retry(after: wait), rule: rule)
+        return RetryPolicy.Decision(action: .retry(after: wait), rule: rule)
     }
 
-    private func giveUp(_ rule: RetryRule) -> RetryDecision {
-        RetryDecision(action: .giveUp, rule: rule)
+    private func giveUp(_ rule: RetryPolicy.Rule) -> RetryPolicy.Decision {
+        RetryPolicy.Decision(action: .giveUp, rule: rule)
     }
 
     /// Whether a hook decides: a cancelled call ends, and a server that cannot be trusted is not called again.

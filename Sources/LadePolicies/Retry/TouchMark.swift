@@ -8,7 +8,7 @@ final class TouchMark: Sendable {
     func touch() { flag.store(true, ordering: .releasing) }
 }
 
-private enum TouchTag: RequestTag {
+private enum TouchTag: Request.Tag {
     static let defaultValue: TouchMark? = nil
 }
 

@@ -21,7 +21,7 @@ public final class EventRecorder: EventSink {
         /// When it happened, by the call's time source.
         public let instant: Instant
         /// What happened.
-        public let event: Event
+        public let event: CallEvent
     }
 
     private struct State {
@@ -38,7 +38,7 @@ public final class EventRecorder: EventSink {
     public init() {}
 
     /// Stores an event.
-    public func record(_ event: Event, of call: Call) {
+    public func record(_ event: CallEvent, of call: Call) {
         let record = Record(call: call.id, attempt: call.attempt, instant: call.time.now, event: event)
         state.change { $0.records.append(record) }
     }
@@ -47,13 +47,13 @@ public final class EventRecorder: EventSink {
     public var records: [Record] { state.read(\.records) }
 
     /// Every event so far.
-    public var events: [Event] { records.map(\.event) }
+    public var events: [CallEvent] { records.map(\.event) }
 
     /// Every event so far as one line each; see ``line(for:)``.
     public var story: [String] { records.map { Self.line(for: $0.event) } }
 
     /// The events of one call.
-    public func events(of call: Call.ID) -> [Event] {
+    public func events(of call: Call.ID) -> [CallEvent] {
         records.compactMap { $0.call == call ? $0.event : nil }
     }
 
@@ -74,7 +74,7 @@ public final class EventRecorder: EventSink {
     ///
     /// - Throws: `LoadingError.Kind.cancelled` when the task is cancelled.
     @discardableResult
-    public func event(where predicate: @Sendable (Event) -> Bool) async throws(LoadingError) -> Event {
+    public func event(where predicate: @Sendable (CallEvent) -> Bool) async throws(LoadingError) -> CallEvent {
         var seen = 0
         while true {
             let position = seen
@@ -98,7 +98,7 @@ public final class EventRecorder: EventSink {
     ///
     /// `exchange started GET http://…`, `head 200 HTTP/1.1`, `exchange failed: timedOut(idle)`. Events without a
     /// specific form are shown as Swift prints their case.
-    public static func line(for event: Event) -> String {
+    public static func line(for event: CallEvent) -> String {
         switch event {
         case .callStarted(let method, let url): "call started \(method) \(url)"
         case .exchangeStarted(let method, let url): "exchange started \(method) \(url)"

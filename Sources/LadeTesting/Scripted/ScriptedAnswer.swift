@@ -35,7 +35,7 @@ public struct ScriptedAnswer: Sendable {
     }
 
     enum Outcome: Sendable {
-        case response(Status)
+        case response(HTTPStatus)
         case failure(LoadingError)
         case stall
         case computed(@Sendable (Request, Call) async throws(LoadingError) -> ScriptedAnswer)
@@ -48,7 +48,7 @@ public struct ScriptedAnswer: Sendable {
 
     var outcome: Outcome
     var pauses: [Pause] = []
-    var interim: [(Status, Headers)] = []
+    var interim: [(HTTPStatus, Headers)] = []
     var steps: [Step] = []
     /// The fields of the header section.
     public var headers = Headers()
@@ -64,14 +64,15 @@ public struct ScriptedAnswer: Sendable {
     // MARK: - Factory methods
 
     /// A response with a status and, if given, a text body.
-    public static func status(_ status: Status, headers: Headers = Headers(), _ text: String = "") -> ScriptedAnswer {
+    public static func status(_ status: HTTPStatus, headers: Headers = Headers(), _ text: String = "") -> ScriptedAnswer
+    {
         bytes(Data(text.utf8), status: status, headers: headers)
     }
 
     /// A response with a JSON text and its content type.
     public static func json(
         _ text: String,
-        status: Status = 200,
+        status: HTTPStatus = 200,
         headers: Headers = Headers()
     ) -> ScriptedAnswer {
         bytes(Data(text.utf8), type: "application/json", status: status, headers: headers)
@@ -80,7 +81,7 @@ public struct ScriptedAnswer: Sendable {
     /// A response with a text and its content type.
     public static func text(
         _ text: String,
-        status: Status = 200,
+        status: HTTPStatus = 200,
         headers: Headers = Headers()
     ) -> ScriptedAnswer {
         bytes(Data(text.utf8), type: "text/plain; charset=utf-8", status: status, headers: headers)
@@ -90,7 +91,7 @@ public struct ScriptedAnswer: Sendable {
     public static func bytes(
         _ bytes: Data,
         type: String? = nil,
-        status: Status = 200,
+        status: HTTPStatus = 200,
         headers: Headers = Headers()
     ) -> ScriptedAnswer {
         var answer = ScriptedAnswer(.response(status))
@@ -106,7 +107,7 @@ public struct ScriptedAnswer: Sendable {
     /// A response whose body follows the given steps.
     public static func steps(
         _ steps: [Step],
-        status: Status = 200,
+        status: HTTPStatus = 200,
         headers: Headers = Headers()
     ) -> ScriptedAnswer {
         var answer = ScriptedAnswer(.response(status))
@@ -119,7 +120,7 @@ public struct ScriptedAnswer: Sendable {
     public static func chunks(
         _ chunks: [String],
         every interval: Duration? = nil,
-        status: Status = 200,
+        status: HTTPStatus = 200,
         headers: Headers = Headers()
     ) -> ScriptedAnswer {
         var steps: [Step] = []
@@ -143,7 +144,7 @@ public struct ScriptedAnswer: Sendable {
     /// An immediate time-out.
     ///
     /// Use `after(_:)` where the time matters. The time-out of the whole exchange needs no script.
-    public static func timesOut(_ phase: TimeoutPhase = .idle) -> ScriptedAnswer {
+    public static func timesOut(_ phase: LoadingError.TimeoutPhase = .idle) -> ScriptedAnswer {
         .fails(LoadingError(.timedOut(phase)))
     }
 
@@ -175,7 +176,7 @@ public struct ScriptedAnswer: Sendable {
     }
 
     /// Sends an interim response (1xx) first, which is reported as an event.
-    public func interim(_ status: Status, headers: Headers = Headers()) -> ScriptedAnswer {
+    public func interim(_ status: HTTPStatus, headers: Headers = Headers()) -> ScriptedAnswer {
         with { $0.interim.append((status, headers)) }
     }
 

@@ -6,7 +6,7 @@
 import LadeCore
 
 /// A streaming body that follows the steps of a ``ScriptedAnswer``, one reader at a time.
-final class ScriptedBody: ResponseBodySource {
+final class ScriptedBody: ResponseBody.Source {
     private struct State {
         var steps: ArraySlice<ScriptedAnswer.Step>
         var received: Int64 = 0
@@ -17,7 +17,7 @@ final class ScriptedBody: ResponseBodySource {
     private let request: Request
     private let call: Call
     private let finalTrailers: Headers
-    private let begunWith: Metrics
+    private let begunWith: Response.Metrics
     /// When the exchange must have ended; nil for no limit.
     private let limit: Instant?
     private let onCancel: @Sendable () -> Void
@@ -26,7 +26,7 @@ final class ScriptedBody: ResponseBodySource {
         _ answer: ScriptedAnswer,
         request: Request,
         call: Call,
-        metrics: Metrics,
+        metrics: Response.Metrics,
         limit: Instant?,
         onCancel: @escaping @Sendable () -> Void
     ) {
@@ -45,7 +45,7 @@ final class ScriptedBody: ResponseBodySource {
         }
     }
 
-    var metrics: Metrics {
+    var metrics: Response.Metrics {
         var metrics = begunWith
         let received = state.read(\.received)
         metrics.responseBodyBytes = received

@@ -40,7 +40,7 @@ extension ScriptedTransport {
             do {
                 bytes = try Data(contentsOf: URL(filePath: path)).dropFirst(Int(offset))
             } catch {
-                let fault = FileFault(path: path, operation: .read, reason: "no such readable file")
+                let fault = LoadingError.FileCause(path: path, operation: .read, reason: "no such readable file")
                 throw LoadingError(.file(fault), ErrorContext(request))
             }
         case .stream(let write):

@@ -45,7 +45,7 @@ extension ScriptedTransport: Transport {
         }
         guard let answer else { throw unscriptedError(request, rules.map(\.title)) }
         call.record(.exchangeStarted(method: request.method, url: ErrorContext(request).url ?? ""))
-        var metrics = Metrics()
+        var metrics = Response.Metrics()
         metrics.requestBodyBytes = Int64(body.count)
         metrics.requestHeadBytes = Self.headSize("\(request.method) \(received.target) HTTP/1.1", request.headers)
         do throws(Ending) {
@@ -65,7 +65,7 @@ extension ScriptedTransport: Transport {
         _ request: Request,
         _ call: Call,
         _ start: Instant,
-        _ begun: Metrics
+        _ begun: Response.Metrics
     ) async throws(Ending) -> Response {
         var answer = scripted
         while true {
@@ -90,11 +90,11 @@ extension ScriptedTransport: Transport {
 
     private func respond(
         _ answer: ScriptedAnswer,
-        _ status: Status,
+        _ status: HTTPStatus,
         _ request: Request,
         _ call: Call,
         _ start: Instant,
-        _ begun: Metrics
+        _ begun: Response.Metrics
     ) async throws(Ending) -> Response {
         for (status, headers) in answer.interim { call.record(.interimResponse(status: status, headers: headers)) }
         var metrics = begun

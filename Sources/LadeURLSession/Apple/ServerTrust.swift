@@ -16,7 +16,7 @@
             case accepted
             case acceptedUnchecked
             case pinMismatch
-            case refused(TrustFault)
+            case refused(LoadingError.TrustCause)
         }
 
         /// Reads the authorities.
@@ -68,7 +68,7 @@
             var error: CFError?
             // Pins are checked in addition to a valid chain, never instead of it.
             guard SecTrustEvaluateWithError(trust, &error) else {
-                return .refused(TrustFault(host: host, cause: Self.cause(of: error)))
+                return .refused(LoadingError.TrustCause(host: host, cause: Self.cause(of: error)))
             }
             guard let pins else { return .accepted }
             let chain = SecTrustCopyCertificateChain(trust) as? [SecCertificate] ?? []
@@ -76,7 +76,7 @@
             return TrustDecision.isPinned(certificates, scope: settings.pinScope, pins) ? .accepted : .pinMismatch
         }
 
-        private static func cause(of error: CFError?) -> TrustFault.Cause {
+        private static func cause(of error: CFError?) -> LoadingError.TrustCause.Cause {
             guard let error else { return .other("the certificate could not be verified") }
             switch OSStatus(truncatingIfNeeded: CFErrorGetCode(error)) {
             case errSecCertificateExpired: return .expired

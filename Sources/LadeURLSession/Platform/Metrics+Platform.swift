@@ -5,7 +5,7 @@ import LadeCore
     import FoundationNetworking
 #endif
 
-extension Metrics {
+extension Response.Metrics {
     /// Copies the platform's measurements of the last transaction of a task.
     ///
     /// FoundationNetworking collects no measurements and never calls this.

@@ -25,17 +25,17 @@ struct PlatformFailure: Sendable, Hashable {
     /// The meaning of a failure, before the facts of the exchange are added.
     enum Meaning: Sendable, Hashable {
         case cancelled
-        case timedOut(TimeoutPhase)
+        case timedOut(LoadingError.TimeoutPhase)
         case nameNotResolved
-        case cannotConnect(ConnectFault)
+        case cannotConnect(LoadingError.ConnectCause)
         case proxyNameNotResolved
         case proxyWantsCredentials
         case proxyRefused
         case connectionLost
         case incompleteBody
-        case malformed(MalformedResponse.Rule)
+        case malformed(LoadingError.MalformedResponse.Rule)
         case headTooLarge(bytes: Int)
-        case untrusted(TrustFault.Cause)
+        case untrusted(LoadingError.TrustCause.Cause)
         case clientCertificateRequired
         case unusableURL
         case unsupportedScheme
@@ -174,11 +174,12 @@ struct PlatformFailure: Sendable, Hashable {
         case .incompleteBody:
             return LoadingError(.incompleteBody(received: state.received, expected: state.announcedLength), context)
         case .malformed(let rule):
-            return LoadingError(.malformedResponse(MalformedResponse(rule, excerpt: message)), context)
+            return LoadingError(.malformedResponse(LoadingError.MalformedResponse(rule, excerpt: message)), context)
         case .headTooLarge(let bytes):
             // A head above the platform's limit is also above a lower limit of the caller.
             return LoadingError(.headTooLarge(.bytes(min(bytes, state.limits.headBytes))), context)
-        case .untrusted(let cause): return LoadingError(.untrustedServer(TrustFault(host: host, cause: cause)), context)
+        case .untrusted(let cause):
+            return LoadingError(.untrustedServer(LoadingError.TrustCause(host: host, cause: cause)), context)
         case .clientCertificateRequired: return LoadingError(.clientCertificateRequired, context)
         case .unusableURL:
             let reason = message.isEmpty ? "the platform refuses it" : message
@@ -189,7 +190,7 @@ struct PlatformFailure: Sendable, Hashable {
         case .unreadableBodyFile:
             var path = ""
             if case .file(let file, _) = state.request.body?.content { path = file }
-            return LoadingError(.file(FileFault(path: path, operation: .read, reason: message)), context)
+            return LoadingError(.file(LoadingError.FileCause(path: path, operation: .read, reason: message)), context)
         case .unknown: return LoadingError(.transport(code: code, message: message), context)
         }
     }

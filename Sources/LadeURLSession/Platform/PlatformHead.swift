@@ -49,7 +49,8 @@ struct PlatformHead: Sendable {
     ) -> Result<TransferState.Head, LoadingError> {
         let headers = Headers(fields)
         if let fault = headers.fault {
-            let rule: MalformedResponse.Rule = if case .invalidValue = fault.reason { .fieldValue } else { .fieldName }
+            let rule: LoadingError.MalformedResponse.Rule =
+                if case .invalidValue = fault.reason { .fieldValue } else { .fieldName }
             return .failure(LoadingError(.malformedResponse(.init(rule, excerpt: fault.name)), context))
         }
         if fields.count > limits.headFields {
@@ -72,7 +73,7 @@ struct PlatformHead: Sendable {
         let coding = hasBody ? headers["Content-Encoding"].flatMap { Self.isDecoded($0) ? $0 : nil } : nil
         return .success(
             TransferState.Head(
-                status: Status(code),
+                status: HTTPStatus(code),
                 headers: headers,
                 decodedCoding: coding,
                 announcedLength: hasBody ? length : nil,

@@ -7,7 +7,7 @@ import LadeCore
 
 /// One exchange: carries out what its ``TransferState`` decides, for the sender, the reader and the platform's
 /// callbacks.
-final class Transfer: ResponseBodySource {
+final class Transfer: ResponseBody.Source {
     private struct Guarded {
         var state: TransferState
         var sender: CheckedContinuation<Result<TransferState.Answer, LoadingError>, Never>?
@@ -151,7 +151,7 @@ final class Transfer: ResponseBodySource {
     /// Always empty: the platform does not deliver trailers.
     var trailers: Headers { Headers() }
 
-    var metrics: Metrics { guarded.withLock { $0.state.metrics } }
+    var metrics: Response.Metrics { guarded.withLock { $0.state.metrics } }
 
     // MARK: - The platform
 
@@ -198,11 +198,11 @@ final class Transfer: ResponseBodySource {
         act { $0.fail(error, at: $1) }
     }
 
-    func measured(_ update: (inout Metrics) -> Void) {
+    func measured(_ update: (inout Response.Metrics) -> Void) {
         guarded.withLock { $0.state.measured(update) }
     }
 
-    func record(_ event: Event) {
+    func record(_ event: CallEvent) {
         call.record(event)
     }
 

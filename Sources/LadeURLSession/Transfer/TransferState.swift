@@ -7,7 +7,7 @@ import LadeCore
 struct TransferState {
     /// The head of the answer.
     struct Head: Sendable {
-        var status: Status
+        var status: HTTPStatus
         var headers: Headers
         /// The codings that the platform decodes; nil when the body is delivered as it was sent.
         var decodedCoding: String?
@@ -34,7 +34,7 @@ struct TransferState {
         case cancelTask
         /// Do not reuse any connection that is open now: one of them carried an answer that violated the protocol.
         case abandonConnections
-        case report(Event)
+        case report(CallEvent)
         /// Deliver the end to the sender or the reader, after everything else was notified: call
         /// ``TransferState/publish()``.
         case publish
@@ -63,7 +63,7 @@ struct TransferState {
     let limits: TransportSettings.ResponseLimits
     /// Whether the platform stops receiving when the task is suspended.
     let canPause: Bool
-    private(set) var metrics = Metrics()
+    private(set) var metrics = Response.Metrics()
     private(set) var isPaused = false
     private var context: ErrorContext
     private let created: Instant
@@ -96,7 +96,7 @@ struct TransferState {
     var isEnded: Bool { ending != nil }
 
     /// How much of the answer is known to have arrived.
-    var progress: AnswerProgress { head == nil ? .nothing : .body(received: received) }
+    var progress: LoadingError.ResponseProgress { head == nil ? .nothing : .body(received: received) }
 
     /// The length of the body on the wire, where the server announced it.
     var announcedLength: Int64? { head?.announcedLength }
@@ -162,9 +162,9 @@ struct TransferState {
             guard arrived.code != 101 else {
                 return end(LoadingError(.malformedResponse(.init(.unaskedUpgrade)), context), at: now)
             }
-            return [.report(.interimResponse(status: Status(arrived.code), headers: Headers(arrived.fields)))]
+            return [.report(.interimResponse(status: HTTPStatus(arrived.code), headers: Headers(arrived.fields)))]
         }
-        context.status = Status(arrived.code)
+        context.status = HTTPStatus(arrived.code)
         let checked: Head
         switch arrived.checked(for: request, limits: limits, context: context) {
         case .failure(let error): return end(error, at: now)
@@ -248,7 +248,7 @@ struct TransferState {
     }
 
     /// Takes over the platform's measurements; values that it does not know are kept.
-    mutating func measured(_ update: (inout Metrics) -> Void) {
+    mutating func measured(_ update: (inout Response.Metrics) -> Void) {
         update(&metrics)
     }
 

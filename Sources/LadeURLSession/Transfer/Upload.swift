@@ -63,7 +63,7 @@ final class SpooledFile: Sendable {
         case .stream(let produce): try await spool.fill(from: produce)
         }
         if let length = body.length, length != spool.count {
-            let fault = RequestFault.contentLength(written: String(length), actual: spool.count)
+            let fault = LoadingError.RequestCause.contentLength(written: String(length), actual: spool.count)
             throw LoadingError(.invalidRequest(fault), ErrorContext(request))
         }
         return file
@@ -88,7 +88,10 @@ private final class Spool {
             attributes: [.posixPermissions: 0o600]
         )
         guard isCreated, let handle = FileHandle(forWritingAtPath: path) else {
-            throw LoadingError(.file(FileFault(path: path, operation: .write, reason: "it cannot be created")), context)
+            throw LoadingError(
+                .file(LoadingError.FileCause(path: path, operation: .write, reason: "it cannot be created")),
+                context
+            )
         }
         self.handle = handle
     }
@@ -99,7 +102,7 @@ private final class Spool {
             try handle.write(contentsOf: chunk)
         } catch {
             throw LoadingError(
-                .file(FileFault(path: path, operation: .write, reason: error.localizedDescription)),
+                .file(LoadingError.FileCause(path: path, operation: .write, reason: error.localizedDescription)),
                 context
             )
         }

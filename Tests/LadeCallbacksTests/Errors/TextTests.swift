@@ -21,25 +21,25 @@ struct TextTests {
     func urlErrors(language: MessageLanguage) {
         #expect(Self.urlErrorCodes.count == 34)
         for code in Self.urlErrorCodes {
-            let text = URLErrorText.text(for: code, in: language)
+            let text = LoadingError.URLErrorText.text(for: code, in: language)
             #expect(text.first?.isUppercase == true, "\(code) \(language)")
         }
-        #expect(URLErrorText.text(for: -9789, in: language) == Message.unknownError.text(in: language))
+        #expect(LoadingError.URLErrorText.text(for: -9789, in: language) == Message.unknownError.text(in: language))
     }
 
     @Test("requests R33 has a text for every status, capitalised", arguments: MessageLanguage.allCases)
     func statusTexts(language: MessageLanguage) {
         for code in Self.statuses {
-            #expect(Status.texts.text(code, in: language)?.first?.isUppercase == true, "\(code) \(language)")
+            #expect(HTTPStatus.texts.text(code, in: language)?.first?.isUppercase == true, "\(code) \(language)")
         }
         for code in [199, 299, 399, 499, 599, 600, 999] {
-            #expect(!Status(code).text(in: language).isEmpty)
+            #expect(!HTTPStatus(code).text(in: language).isEmpty)
         }
     }
 
     @Test("requests §6.5 has every text in every language")
     func tablesAreWhole() {
-        for table in [Status.texts, URLErrorText.table, Message.table] {
+        for table in [HTTPStatus.texts, LoadingError.URLErrorText.table, Message.table] {
             for number in table.numbers {
                 for language in MessageLanguage.allCases {
                     #expect(table.text(number, in: language)?.isEmpty == false, "\(number) \(language)")
@@ -62,9 +62,9 @@ struct TextTests {
         #expect(error.urlErrorCode == code)
         let text =
             switch error.kind {
-            case .unacceptableStatus: Status(404).text(in: .english)
+            case .unacceptableStatus: HTTPStatus(404).text(in: .english)
             case .decoding: Message.invalidData.text(in: .english)
-            default: URLErrorText.text(for: code, in: .english)
+            default: LoadingError.URLErrorText.text(for: code, in: .english)
             }
         #expect(error.text(in: .english) == text)
     }
@@ -72,10 +72,10 @@ struct TextTests {
     @Test("requests R33 explains a status without a text of its own by its class")
     func statusClass() {
         for (code, other) in [(199, 1), (299, 2), (399, 3), (439, 4), (560, 5)] {
-            #expect(Status(code).text(in: .english) == Status.texts.text(other, in: .english))
+            #expect(HTTPStatus(code).text(in: .english) == HTTPStatus.texts.text(other, in: .english))
         }
         for language in MessageLanguage.allCases {
-            #expect(Status(600).text(in: language) == Message.unknownError.text(in: language))
+            #expect(HTTPStatus(600).text(in: language) == Message.unknownError.text(in: language))
         }
     }
 
@@ -91,11 +91,11 @@ struct TextTests {
 
         let page = PagedEndpoint(Endpoint(request), paginator: .rule(.body(["next"]))).firstPage()
         let failure = NetworkError.pagination(
-            PageFailure(page: page, cause: .loading(LoadingError(.cancelled, context)))
+            PageError(page: page, cause: .loading(LoadingError(.cancelled, context)))
         )
         #expect(failure.code == nil && failure.status == nil && failure.failingURL == "https://svc.example.com/a")
         #expect(failure.isCancellation)
-        let loop = NetworkError.pagination(PageFailure(page: page, cause: .loop))
+        let loop = NetworkError.pagination(PageError(page: page, cause: .loop))
         #expect(!loop.isCancellation && !NetworkError.http(404, url: nil).isCancellation)
     }
 
@@ -115,20 +115,20 @@ struct TextTests {
 
 /// The code of the URL error domain for each error, and for each fault that has a code of its own.
 private enum CodeRow {
-    private static func untrusted(_ cause: TrustFault.Cause) -> LoadingError {
-        LoadingError(.untrustedServer(TrustFault(host: "a", cause: cause)))
+    private static func untrusted(_ cause: LoadingError.TrustCause.Cause) -> LoadingError {
+        LoadingError(.untrustedServer(LoadingError.TrustCause(host: "a", cause: cause)))
     }
 
-    private static func file(_ operation: FileFault.Operation) -> LoadingError {
-        LoadingError(.file(FileFault(path: "/a", operation: operation, reason: "it is locked")))
+    private static func file(_ operation: LoadingError.FileCause.Operation) -> LoadingError {
+        LoadingError(.file(LoadingError.FileCause(path: "/a", operation: operation, reason: "it is locked")))
     }
 
     private struct Odd: Error {}
 
     static let all: [(LoadingError, Int)] = {
         let context = ErrorContext()
-        let report = DeadlineReport(limit: .seconds(1), elapsed: .seconds(1), stages: StageTimes())
-        let fault = AuthorisationFault(authoriser: "bearer", cause: .refused)
+        let report = LoadingError.DeadlineReport(limit: .seconds(1), elapsed: .seconds(1), stages: Call.StageTimes())
+        let fault = LoadingError.AuthorisationCause(authoriser: "bearer", cause: .refused)
         return [
             (LoadingError(.cancelled, context), -999),
             (LoadingError(.invalidRequest(.url("a b", reason: "a space")), context), -1000),
@@ -144,8 +144,8 @@ private enum CodeRow {
             (LoadingError(.proxy(.authenticationRequired(proxy: "a")), context), -1013),
             (LoadingError(.connectionLost(.nothing, isSafeToRepeat: true), context), -1005),
             (LoadingError(.incompleteBody(received: 1, expected: 2), context), -1005),
-            (LoadingError(.malformedResponse(MalformedResponse(.statusLine)), context), -1011),
-            (LoadingError(.malformedResponse(MalformedResponse(.contentCoding)), context), -1016),
+            (LoadingError(.malformedResponse(LoadingError.MalformedResponse(.statusLine)), context), -1011),
+            (LoadingError(.malformedResponse(LoadingError.MalformedResponse(.contentCoding)), context), -1016),
             (LoadingError(.headTooLarge(.bytes(1)), context), -1103),
             (LoadingError(.bodyTooLarge(limit: 1, announced: nil), context), -1103),
             (LoadingError(.decompressionRatioExceeded(limit: 1), context), -1103),

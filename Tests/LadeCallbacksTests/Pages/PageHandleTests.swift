@@ -392,7 +392,7 @@ struct PageHandleTests {
         let request = try first().with(pageSize: 3)
         request.resume()
         let next = try #require(try await delivered.wait(for: 1)[0].next)
-        let stored = try JSONDecoder().decode(Page.self, from: JSONEncoder().encode(next))
+        let stored = try JSONDecoder().decode(PageRequest.self, from: JSONEncoder().encode(next))
 
         request.handle(for: stored).resume()
 
@@ -407,7 +407,7 @@ struct PageHandleTests {
         let request = try first()
         let stored = Data(#"{"size": 0, "number": 1, "url": "http://svc.example.com/list?offset=2"}"#.utf8)
 
-        request.handle(for: try JSONDecoder().decode(Page.self, from: stored)).resume()
+        request.handle(for: try JSONDecoder().decode(PageRequest.self, from: stored)).resume()
 
         let outcome = try await delivered.wait(for: 1)[0]
         #expect(outcome.value == nil && outcome.page.number == 1 && rig.transport.requests.isEmpty)

@@ -43,7 +43,7 @@ struct RequestOutcomeTests {
 
     @Test("requests R10 accepts the statuses of the request, else those of the endpoint, else those below 400")
     func acceptableStatuses() async throws {
-        for status in [399, 400, 404] { rig.transport.on(.get, "/\(status)").respond(.status(Status(status))) }
+        for status in [399, 400, 404] { rig.transport.on(.get, "/\(status)").respond(.status(HTTPStatus(status))) }
         #expect(try await rig.run("/399").error == nil)
         #expect(try await rig.run("/400").error?.status == 400)
 
@@ -122,10 +122,10 @@ struct RequestOutcomeTests {
         arguments: [
             (.selfSigned, true), (.wrongHost, true), (.untrustedRoot, true), (.expired, false), (.revoked, false),
             (.weakKey, false), (.notYetValid, false),
-        ] as [(TrustFault.Cause, Bool)]
+        ] as [(LoadingError.TrustCause.Cause, Bool)]
     )
-    func publicWiFi(cause: TrustFault.Cause, isSuspected: Bool) async throws {
-        let fault = TrustFault(host: "svc.example.com", cause: cause)
+    func publicWiFi(cause: LoadingError.TrustCause.Cause, isSuspected: Bool) async throws {
+        let fault = LoadingError.TrustCause(host: "svc.example.com", cause: cause)
         rig.transport.on(.get, "/refused").respond(.fails(LoadingError(.untrustedServer(fault))))
         #expect(try await rig.run("/refused").error?.text(in: .english).contains("WiFi") == isSuspected)
     }

@@ -20,7 +20,7 @@ struct Rig: Sendable {
         transport.on(.get, "/garbage").respond(.text("<html>"))
         transport.on(.get, "/stall").respond(.stalls)
         transport.on(.get, "/slow").respond(.text("late").after(go))
-        let fault = TrustFault(host: "svc.example.com", cause: .untrustedRoot)
+        let fault = LoadingError.TrustCause(host: "svc.example.com", cause: .untrustedRoot)
         transport.on(.get, "/untrusted").respond(.fails(LoadingError(.untrustedServer(fault))))
     }
 

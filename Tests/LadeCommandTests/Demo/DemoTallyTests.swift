@@ -16,14 +16,15 @@ struct DemoTallyTests {
     func counts() {
         let tally = tally()
         let error = LoadingError(.cannotConnect(host: "h", reason: .refused))
-        let events: [Event] = [
-            .exchangeFailed(error, Metrics()), .headReceived(status: 429, headers: ["Retry-After": "1"], version: nil),
+        let events: [CallEvent] = [
+            .exchangeFailed(error, Response.Metrics()),
+            .headReceived(status: 429, headers: ["Retry-After": "1"], version: nil),
             .headReceived(status: 429, headers: [:], version: nil),
             .headReceived(status: 200, headers: [:], version: nil),
-            .retryScheduled(RetryRecord(attempt: 1, rule: "r", delay: .seconds(2))),
+            .retryScheduled(CallEvent.Retry(attempt: 1, rule: "r", delay: .seconds(2))),
             .waitEnded(.backoff(attempt: 2), after: .seconds(2)), .waitEnded(.backoff(attempt: 3), after: .seconds(1)),
             .refreshFinished(authoriser: "a", after: .zero), .requestReplayed(authoriser: "a"),
-            .exchangeFailed(LoadingError(.cancelled), Metrics()),
+            .exchangeFailed(LoadingError(.cancelled), Response.Metrics()),
         ]
         for event in events { tally.record(event, of: Call()) }
 

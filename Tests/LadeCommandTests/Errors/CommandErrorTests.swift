@@ -11,12 +11,12 @@ struct CommandErrorTests {
         return ErrorContext(Request(url))
     }()
 
-    private static func trust(_ cause: TrustFault.Cause) -> LoadingError {
-        LoadingError(.untrustedServer(TrustFault(host: "h", cause: cause)), context)
+    private static func trust(_ cause: LoadingError.TrustCause.Cause) -> LoadingError {
+        LoadingError(.untrustedServer(LoadingError.TrustCause(host: "h", cause: cause)), context)
     }
 
-    private static func malformed(_ rule: MalformedResponse.Rule) -> LoadingError {
-        LoadingError(.malformedResponse(MalformedResponse(rule)), context)
+    private static func malformed(_ rule: LoadingError.MalformedResponse.Rule) -> LoadingError {
+        LoadingError(.malformedResponse(LoadingError.MalformedResponse(rule)), context)
     }
 
     private static let table: [(LoadingError, ExitCode)] = [
@@ -50,7 +50,7 @@ struct CommandErrorTests {
         (LoadingError(.pinMismatch(host: "h"), context), .trust),
         (LoadingError(.clientCertificateRequired, context), .trust),
         (LoadingError(.requestBodyFailed, context, underlyingError: SystemError(number: 5)), .localFile),
-        (LoadingError(.file(FileFault(path: "p", operation: .read, reason: "r")), context), .localFile),
+        (LoadingError(.file(LoadingError.FileCause(path: "p", operation: .read, reason: "r")), context), .localFile),
         (LoadingError(.unacceptableStatus(304), context), .redirection),
         (LoadingError(.unacceptableStatus(206), context), .network),
         (LoadingError(.unacceptableStatus(101), context), .network),

@@ -36,8 +36,8 @@ struct OutputFileTests {
         defer { folder.remove() }
         let file = try folder.file("file", "text")
         let part = try folder.file(".file.lade-part", "te")
-        func fault(_ path: String, _ operation: FileFault.Operation = .write) -> LoadingError {
-            LoadingError(.file(FileFault(path: path, operation: operation, reason: "it exists")))
+        func fault(_ path: String, _ operation: LoadingError.FileCause.Operation = .write) -> LoadingError {
+            LoadingError(.file(LoadingError.FileCause(path: path, operation: operation, reason: "it exists")))
         }
 
         let error = try #require(OutputFile.exists(fault(file), mayOverwrite: false))

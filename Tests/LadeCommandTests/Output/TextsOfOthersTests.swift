@@ -127,12 +127,12 @@ struct TextsOfOthersTests {
     @Test("finding HF-3 an event is one line of printable characters, whatever a server sent")
     func events() {
         let text = Self.hostile
-        var metrics = Metrics()
+        var metrics = Response.Metrics()
         (metrics.remoteAddress, metrics.contentEncoding) = (text, text)
         var context = ErrorContext()
         context.detail = text
         let error = LoadingError(.transport(code: 1, message: text), context)
-        let events: [Event] = [
+        let events: [CallEvent] = [
             .callStarted(method: .get, url: text), .exchangeStarted(method: .get, url: text),
             .waitStarted(.connection(host: text)), .waitEnded(.gate(key: text), after: .seconds(1)),
             .exchangeFinished(metrics), .exchangeFailed(error, metrics), .certificateCheckSkipped(host: text),

@@ -39,7 +39,7 @@ struct WriteOutTests: GetSuite {
     }
 
     /// What the calls of the next test have.
-    private func facts(status: Status?) throws -> WriteOut.Facts {
+    private func facts(status: HTTPStatus?) throws -> WriteOut.Facts {
         var facts = WriteOut.Facts(request: try Request(.post, "http://h.test/a"))
         if let status {
             let headers: Headers = ["Content-Type": "a/b", "Location": "/there"]
@@ -100,7 +100,7 @@ struct WriteOutTests: GetSuite {
             }
         var lost = try facts(status: nil)
         lost.error = CommandError(what: "lost", advice: "", code: .network)
-        (lost.attempts, lost.metrics) = (1, Metrics())
+        (lost.attempts, lost.metrics) = (1, Response.Metrics())
         let format = try WriteOut("%{\(variable.rawValue)}")
 
         let texts = try [facts(status: 302), facts(status: 200), lost].map(format.text)
@@ -112,8 +112,8 @@ struct WriteOutTests: GetSuite {
     func collector() throws {
         let collector = FactCollector()
         let call = Call(id: Call.ID(1), events: [collector])
-        var metrics = Metrics()
-        for event in [Event.attemptStarted(1), .attemptStarted(2), .attemptStarted(1)] { call.record(event) }
+        var metrics = Response.Metrics()
+        for event in [CallEvent.attemptStarted(1), .attemptStarted(2), .attemptStarted(1)] { call.record(event) }
         for _ in 0..<2 {
             call.record(.redirectFollowed(status: 302, from: "a", to: "b", method: .get))
             metrics.responseBodyBytes += 5

@@ -75,12 +75,12 @@ struct PolicySettingsTests {
     @Test(
         "reads rates",
         arguments: [
-            ("10/s", Rate.perSecond(10)), ("600/m,5", .perSecond(10, burst: 5)), ("0.5/s", .perSecond(0.5)),
+            ("10/s", RateLimits.Rate.perSecond(10)), ("600/m,5", .perSecond(10, burst: 5)), ("0.5/s", .perSecond(0.5)),
             ("3", .perSecond(3)), ("36/h", .perSecond(0.01)),
         ]
     )
-    func rates(text: String, rate: Rate) throws {
-        #expect(try Rate(argument: text) == rate)
+    func rates(text: String, rate: RateLimits.Rate) throws {
+        #expect(try RateLimits.Rate(argument: text) == rate)
     }
 
     @Test(

@@ -18,18 +18,18 @@ struct EventRecordTests {
 
     @Test("writes every kind of event as valid JSON")
     func kinds() {
-        var metrics = Metrics()
+        var metrics = Response.Metrics()
         metrics.connect = .milliseconds(2)
         metrics.remoteAddress = "::1"
         let error = LoadingError(.timedOut(.idle))
-        let events: [Event] = [
+        let events: [CallEvent] = [
             .callStarted(method: .get, url: "u"), .exchangeStarted(method: .get, url: "u"),
             .waitStarted(.connection(host: "h")), .waitEnded(.connection(host: "h"), after: .seconds(1)),
             .interimResponse(status: 103, headers: [:]), .headReceived(status: 200, headers: [:], version: .http2),
             .exchangeFinished(metrics), .exchangeFailed(error, metrics), .exchangeRepeated(onFreshConnection: true),
-            .certificateCheckSkipped(host: "h"), .malformationTolerated(MalformedResponse(.lineEnd)),
+            .certificateCheckSkipped(host: "h"), .malformationTolerated(LoadingError.MalformedResponse(.lineEnd)),
             .callFinished(status: 200), .callFailed(error),
-            .bodyFinished(BodyRecord(.failed(error), bytes: 5, duration: .seconds(1), attempts: 2)),
+            .bodyFinished(CallEvent.Body(.failed(error), bytes: 5, duration: .seconds(1), attempts: 2)),
         ]
         let records = events.map { EventRecord($0) }
         #expect(Set(records.map(\.name)).count == events.count)

@@ -258,9 +258,9 @@ struct PagedContentModelTests {
 
         try model.setPageSize(20)
         #expect(!model.isLoading)
-        #expect(throws: ContentFault.pageSize(0)) { try model.setPageSize(0) }
-        #expect(throws: ContentFault.pageSize(-1)) { _ = try scripted(script, pageSize: -1) }
-        #expect(throws: ContentFault.pageSize(0)) { _ = try scripted(script, pageSize: 0) }
+        #expect(throws: ContentError.pageSize(0)) { try model.setPageSize(0) }
+        #expect(throws: ContentError.pageSize(-1)) { _ = try scripted(script, pageSize: -1) }
+        #expect(throws: ContentError.pageSize(0)) { _ = try scripted(script, pageSize: 0) }
         #expect(try scripted(script, pageSize: 1).pageSize == 1)
         let smallest = try scripted(script)
         try smallest.setPageSize(1)

@@ -6,7 +6,7 @@ import Testing
 struct CallScopeTests {
     @Test("runs every handler once, in the order they came, and none that was taken back")
     func handlers() throws {
-        let scope = CallScope()
+        let scope = Call.Scope()
         let ran = Locked<[Int]>([])
         for number in 1...4 {
             let registration = try #require(scope.add { ran.withLock { $0.append(number) } })
@@ -22,7 +22,7 @@ struct CallScopeTests {
 
     @Test("accepts no handler after it was cancelled")
     func late() {
-        let scope = CallScope()
+        let scope = Call.Scope()
         scope.cancel()
 
         #expect(scope.add { Issue.record("a refused handler ran") } == nil)
@@ -30,21 +30,21 @@ struct CallScopeTests {
 
     @Test("a call that has ended counts, and cannot be cancelled any more; a cancelled one does not count")
     func ending() throws {
-        let ended = CallScope()
+        let ended = Call.Scope()
         _ = try #require(ended.add { Issue.record("the handler of an ended call ran") })
         #expect(ended.end())
         ended.cancel()
         #expect(!ended.isCancelled)
 
-        let givenUp = CallScope()
+        let givenUp = Call.Scope()
         givenUp.cancel()
         #expect(!givenUp.end())
     }
 
     @Test("a handler may take itself back")
     func reentrancy() throws {
-        let scope = CallScope()
-        let own = Locked<CallScope.Registration?>(nil)
+        let scope = Call.Scope()
+        let own = Locked<Call.Scope.Registration?>(nil)
         let registration = try #require(
             scope.add { if let registration = own.withLock({ $0 }) { scope.remove(registration) } }
         )
@@ -58,8 +58,8 @@ struct CallScopeTests {
 
 @Suite("A call with a scope", .timeLimit(.minutes(5)))
 struct ScopedCallTests {
-    private func scopedCall(_ time: any TimeSource = VirtualTime()) -> (Call, CallScope) {
-        let scope = CallScope()
+    private func scopedCall(_ time: any TimeSource = VirtualTime()) -> (Call, Call.Scope) {
+        let scope = Call.Scope()
         var call = Call(time: time)
         call.scope = scope
         return (call, scope)

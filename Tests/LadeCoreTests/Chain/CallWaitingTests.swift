@@ -10,8 +10,8 @@ struct CallWaitingTests {
 
     private func makeCall() -> Call {
         var call = Call(time: time, events: [recorder])
-        call.ledger = StageLedger(start: time.now)
-        call.scope = CallScope()
+        call.ledger = Call.Ledger(start: time.now)
+        call.scope = Call.Scope()
         return call
     }
 

@@ -43,7 +43,7 @@ struct ClosureInterceptorTests {
             return try await next(request)
         }
         var call = Call()
-        call.scope = CallScope()
+        call.scope = Call.Scope()
         let chain = Chain([interceptor], transport: ScriptedTransport(answering: .text("ok")))
         _ = try await chain.send(Request("https://a.test/x"), call: call)
         // A child task is cancelled instead of the scope.

@@ -37,7 +37,9 @@ struct CredentialNameTests {
         #expect(field.redactedValue == "<redacted>" && field.description == "\(name): <redacted>")
         #expect(!"\(Headers([(name, "cAnArY")]))".contains("cAnArY"))
         #expect(Redaction.standard.headers([name: "cAnArY"])[name] == "<redacted>")
-        #expect(MalformedResponse(.fieldValue, excerpt: "\(name): cAnArY").excerpt == "\(name): <redacted>")
+        #expect(
+            LoadingError.MalformedResponse(.fieldValue, excerpt: "\(name): cAnArY").excerpt == "\(name): <redacted>"
+        )
         var headers: Headers = [name.lowercased(): "cAnArY", "Accept": "*/*"]
         headers.removeCredentials()
         #expect(headers.map(\.name) == ["Accept"])

@@ -6,13 +6,13 @@ import Testing
 @Suite("Lines and events of a body", .timeLimit(.minutes(5)))
 struct LineTests {
     /// A body that comes in these chunks.
-    private final class Chunks: ResponseBodySource {
+    private final class Chunks: ResponseBody.Source {
         private let rest: Locked<[Data]>
         init(_ chunks: [Data]) { rest = Locked(chunks) }
         func next() async throws(LoadingError) -> Data? { rest.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
         func cancel() {}
         var trailers: Headers { Headers() }
-        var metrics: Metrics { Metrics() }
+        var metrics: Response.Metrics { Response.Metrics() }
     }
 
     /// The text in chunks of so many bytes.

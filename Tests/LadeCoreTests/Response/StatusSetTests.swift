@@ -32,8 +32,8 @@ struct StatusSetTests {
         let set: StatusSet = [.successful, 404, .codes(500...503)]
         let inside = (0...1_000).filter { set.contains($0) }
         #expect(inside == Array(200...299) + [404] + Array(500...503))
-        #expect(set.contains(Status(404)))
-        #expect(!set.contains(Status(403)))
+        #expect(set.contains(HTTPStatus(404)))
+        #expect(!set.contains(HTTPStatus(403)))
         #expect(!StatusSet.none.contains(0))
         #expect(set == [404, .codes(500..<504), .successful])
         #expect(StatusSet.none.isEmpty && !set.isEmpty)

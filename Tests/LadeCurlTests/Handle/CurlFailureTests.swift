@@ -18,7 +18,7 @@ struct CurlFailureTests {
             _ code: CURLcode,
             message: String = "",
             sent: Bool = true,
-            progress: AnswerProgress = .nothing,
+            progress: LoadingError.ResponseProgress = .nothing,
             change: (inout CurlFailure) -> Void = { _ in },
             matches: @escaping @Sendable (LoadingError) -> Bool
         ) {
@@ -132,7 +132,7 @@ struct CurlFailureTests {
 
     static let trust: [Row] =
         [
-            (9, TrustFault.Cause.notYetValid), (10, .expired), (18, .selfSigned), (19, .untrustedRoot),
+            (9, LoadingError.TrustCause.Cause.notYetValid), (10, .expired), (18, .selfSigned), (19, .untrustedRoot),
             (20, .untrustedRoot), (23, .revoked), (62, .wrongHost), (66, .weakKey), (1, .other("verification error 1")),
         ].map { number, cause in
             Row("verdict \(number)", CURLE_PEER_FAILED_VERIFICATION, sent: false, change: { $0.verifyResult = number })
@@ -182,15 +182,15 @@ struct CurlFailureTests {
         #expect(row.matches(error), "it became \(error)")
     }
 
-    private static func isMalformed(_ error: LoadingError, _ rule: MalformedResponse.Rule) -> Bool {
+    private static func isMalformed(_ error: LoadingError, _ rule: LoadingError.MalformedResponse.Rule) -> Bool {
         if case .malformedResponse(let fault) = error.kind { fault.rule == rule } else { false }
     }
 
-    private static func isLost(_ error: LoadingError, _ progress: AnswerProgress, safe: Bool) -> Bool {
+    private static func isLost(_ error: LoadingError, _ progress: LoadingError.ResponseProgress, safe: Bool) -> Bool {
         if case .connectionLost(progress, safe) = error.kind { true } else { false }
     }
 
-    private static func isUntrusted(_ error: LoadingError, _ cause: TrustFault.Cause) -> Bool {
+    private static func isUntrusted(_ error: LoadingError, _ cause: LoadingError.TrustCause.Cause) -> Bool {
         if case .untrustedServer(let fault) = error.kind { fault.cause == cause && fault.host == "h" } else { false }
     }
 }

@@ -69,7 +69,7 @@ struct HandleReuseTests {
                 : [.readRequest, .respond(.text("ok")), .readRequest, .respond(.text("ok")), .stall]
         }
 
-        for status in [204, 200, 200] as [Status] {
+        for status in [204, 200, 200] as [HTTPStatus] {
             #expect(try await transport.send(server.request(), call: Call()).status == status)
         }
 

@@ -36,7 +36,7 @@ struct CallersExecutorTests {
         var all: Int { counts.withLock { $0.all } }
         var here: Int { counts.withLock { $0.here } }
 
-        func record(_ event: Event, of call: Call) {
+        func record(_ event: CallEvent, of call: Call) {
             switch event {
             case .exchangeStarted, .exchangeFinished, .exchangeFailed:
                 counts.withLock { counts in

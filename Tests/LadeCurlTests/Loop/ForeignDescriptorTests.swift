@@ -90,7 +90,7 @@ struct ForeignDescriptorTests {
 private struct Starts: EventSink {
     let signal: Signal
 
-    func record(_ event: Event, of call: Call) {
+    func record(_ event: CallEvent, of call: Call) {
         if case .exchangeStarted = event { signal.raise() }
     }
 }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Cancelling while waiting for a connection", .timeLimit(.minutes(5)))
 struct GivingUpTests {
-    private func isEnding(_ event: Event) -> Bool {
+    private func isEnding(_ event: CallEvent) -> Bool {
         switch event {
         case .exchangeFailed, .exchangeFinished: true
         default: false
@@ -48,7 +48,7 @@ struct GivingUpTests {
     private struct EndingSink: EventSink {
         let failed: @Sendable () -> Void
 
-        func record(_ event: Event, of call: Call) {
+        func record(_ event: CallEvent, of call: Call) {
             if case .exchangeFailed = event { failed() }
         }
     }

@@ -10,11 +10,11 @@ import Testing
 struct QueueingTests {
     private let peers = ConformancePeers.fromEnvironment()
 
-    private func isWaiting(_ event: Event) -> Bool {
+    private func isWaiting(_ event: CallEvent) -> Bool {
         if case .waitStarted(.connection) = event { true } else { false }
     }
 
-    private func isStart(_ event: Event) -> Bool {
+    private func isStart(_ event: CallEvent) -> Bool {
         if case .exchangeStarted = event { true } else { false }
     }
 
@@ -419,7 +419,7 @@ struct QueueingTests {
 private final class WaitLog: EventSink {
     let ended = Locked<[Call.ID]>([])
 
-    func record(_ event: Event, of call: Call) {
+    func record(_ event: CallEvent, of call: Call) {
         if case .waitEnded(.connection, after: _) = event { ended.withLock { $0.append(call.id) } }
     }
 }

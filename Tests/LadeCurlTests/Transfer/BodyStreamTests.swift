@@ -41,7 +41,7 @@ struct BodyStreamTests {
         append("cd", to: stream)
         #expect(stream.publish() == nil)
         append("ef", to: stream)
-        #expect(stream.finish(nil, trailers: ["X-Sum": "6"], metrics: Metrics()) == nil)
+        #expect(stream.finish(nil, trailers: ["X-Sum": "6"], metrics: Response.Metrics()) == nil)
 
         #expect(read(stream).value == "abcd")
         #expect(read(stream).value == "ef")
@@ -68,11 +68,11 @@ struct BodyStreamTests {
     func wakesTheReaderAtTheEnd() throws {
         let whole = makeStream()
         let wholeReader = read(whole)
-        try #require(whole.finish(nil, trailers: [:], metrics: Metrics())).resume()
+        try #require(whole.finish(nil, trailers: [:], metrics: Response.Metrics())).resume()
         let broken = makeStream()
         let brokenReader = read(broken)
         let error = LoadingError(.incompleteBody(received: 0, expected: 9))
-        try #require(broken.finish(error, trailers: [:], metrics: Metrics())).resume()
+        try #require(broken.finish(error, trailers: [:], metrics: Response.Metrics())).resume()
         executor.run()
 
         #expect(wholeReader.value == .some(nil))
@@ -86,7 +86,7 @@ struct BodyStreamTests {
         let stream = makeStream()
         append("half", to: stream)
         let error = LoadingError(.connectionLost(.body(received: 4), isSafeToRepeat: false))
-        #expect(stream.finish(error, trailers: [:], metrics: Metrics()) == nil)
+        #expect(stream.finish(error, trailers: [:], metrics: Response.Metrics()) == nil)
 
         #expect(read(stream).value == "half")
         guard case .connectionLost = read(stream).error?.kind else { return #expect(Bool(false), "no error") }
@@ -145,7 +145,7 @@ struct BodyStreamTests {
         #expect(cancels.count == 1)
         #expect(read(stream).error?.isCancellation == true)
         // What the transfer says afterwards changes nothing but the figures.
-        var metrics = Metrics()
+        var metrics = Response.Metrics()
         metrics.decodedBodyBytes = 4
         #expect(stream.finish(nil, trailers: ["X-Late": "1"], metrics: metrics) == nil)
         #expect(read(stream).error?.isCancellation == true)
@@ -168,7 +168,7 @@ struct BodyStreamTests {
     @Test("does not cancel a transfer that has ended")
     func leavesTheEndedAlone() {
         let stream = makeStream()
-        _ = stream.finish(nil, trailers: [:], metrics: Metrics())
+        _ = stream.finish(nil, trailers: [:], metrics: Response.Metrics())
 
         stream.cancel()
 

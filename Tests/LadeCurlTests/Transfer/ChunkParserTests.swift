@@ -12,7 +12,7 @@ struct ChunkParserTests {
         var trailers: [String] = []
         var surplus = 0
         var isComplete = false
-        var fault: MalformedResponse.Rule?
+        var fault: LoadingError.MalformedResponse.Rule?
     }
 
     static func parse(
@@ -119,7 +119,7 @@ struct ChunkParserTests {
 
         _ = try await transport.send(server.request(), call: Call(events: [events]))
 
-        let rules = events.events.compactMap { event -> MalformedResponse.Rule? in
+        let rules = events.events.compactMap { event -> LoadingError.MalformedResponse.Rule? in
             if case .malformationTolerated(let fault) = event { fault.rule } else { nil }
         }
         #expect(rules == Array(repeating: .chunk, count: count))

@@ -30,14 +30,14 @@ struct FaultyHeadsTests {
     @Test(
         "finding HF-13 an end within a head is a lost connection, by FIN and by RST",
         arguments: [
-            ("HTTP/1.1 200 OK\r\n", AnswerProgress.head), ("HTTP/1.1 200 OK\r\nX-A: 1\r\n", .head),
+            ("HTTP/1.1 200 OK\r\n", LoadingError.ResponseProgress.head), ("HTTP/1.1 200 OK\r\nX-A: 1\r\n", .head),
             ("HTTP/1.1 200 OK\r\nX-A: 1\r\nX-", .head), ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n", .head),
             ("HTTP/1.1 100 Continue\r\n\r\n", .head), ("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n", .head),
             ("HTTP/1.1 20", .nothing), ("HT", .nothing), ("", .nothing),
-        ] as [(String, AnswerProgress)],
+        ] as [(String, LoadingError.ResponseProgress)],
         [false, true]
     )
-    func cutHead(head: (text: String, progress: AnswerProgress), isReset: Bool) async throws {
+    func cutHead(head: (text: String, progress: LoadingError.ResponseProgress), isReset: Bool) async throws {
         let (response, error, _) = try await send([.readRequest, .send(head.text), isReset ? .reset : .close])
 
         #expect(response == nil)

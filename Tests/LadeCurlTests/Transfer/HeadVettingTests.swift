@@ -60,7 +60,7 @@ struct HeadVettingTests {
     @Test(
         "refuses malformed heads and names the rule",
         arguments: [
-            ("FOOBAR\r\n", MalformedResponse.Rule.statusLine),
+            ("FOOBAR\r\n", LoadingError.MalformedResponse.Rule.statusLine),
             ("Http/1.1 200 OK\r\n", .statusLine),
             ("HTTP/1.1  200 OK\r\n", .statusLine),
             ("HTTP/1.1 20 OK\r\n", .statusLine),
@@ -95,7 +95,7 @@ struct HeadVettingTests {
             ),
         ]
     )
-    func refusesMalformedHeads(head: String, rule: MalformedResponse.Rule) {
+    func refusesMalformedHeads(head: String, rule: LoadingError.MalformedResponse.Rule) {
         #expect {
             _ = try vet(head)
         } throws: { error in

@@ -26,8 +26,8 @@ struct TransferLifetimeTests {
         _ server: LoopbackServer,
         _ isGone: Signal,
         _ events: EventRecorder = EventRecorder(),
-        scope: CallScope? = nil
-    ) async throws -> Status {
+        scope: Call.Scope? = nil
+    ) async throws -> HTTPStatus {
         let witness = Witness(isGone)
         let body = RequestBody.writer { write in
             Self.isHeld(witness)
@@ -62,7 +62,7 @@ struct TransferLifetimeTests {
     func letsGoOfScopedBodies() async throws {
         let server = try LoopbackServer { .text($0.text) }
         let transport = try makeTransport()
-        let (isGone, scope) = (Signal(), CallScope())
+        let (isGone, scope) = (Signal(), Call.Scope())
 
         #expect(try await send(transport, server, isGone, scope: scope) == 200)
 

@@ -22,11 +22,11 @@ private struct Running {
         let result: Result<Response, LoadingError>
         let isTaskCancelled: Bool
 
-        var status: Status? { try? result.get().status }
+        var status: HTTPStatus? { try? result.get().status }
         var isCancellation: Bool { if case .failure(let error) = result { error.isCancellation } else { false } }
     }
 
-    let scope: CallScope
+    let scope: Call.Scope
     let events: EventRecorder
     let task: Task<Ending, Never>
 
@@ -74,7 +74,7 @@ private struct Probe: Interceptor {
 private struct LastMoment: EventSink {
     let end: EarlyEnd
 
-    func record(_ event: Event, of call: Call) {
+    func record(_ event: CallEvent, of call: Call) {
         guard case .waitStarted(.authorisation) = event else { return }
         if end != .task { call.scope?.cancel() }
         if end != .scope { withUnsafeCurrentTask { $0?.cancel() } }
@@ -117,7 +117,7 @@ struct AuthorisationScopeTests {
     private func begin(
         _ authoriser: any Authoriser,
         deadline: Duration? = nil,
-        _ scope: CallScope = CallScope(),
+        _ scope: Call.Scope = Call.Scope(),
         below links: [any Interceptor] = [],
         reportingTo sink: (any EventSink)? = nil
     ) throws -> Running {
@@ -216,7 +216,7 @@ struct AuthorisationScopeTests {
     @Test("a call that was cancelled before it began needs no token, and is not sent")
     func givenUpBefore() async throws {
         gate.raise()
-        let scope = CallScope()
+        let scope = Call.Scope()
         scope.cancel()
 
         let call = try begin(bearer(), scope)

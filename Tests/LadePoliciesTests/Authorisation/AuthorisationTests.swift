@@ -99,7 +99,7 @@ struct AuthorisationInterceptorTests {
     )
     func onlyHTTP401(status: Int) async throws {
         transport.on(.get, "/error").respond(.fails(LoadingError(.transport(code: 401, message: "no HTTP"))))
-        transport.on(.get, "/status").respond(.status(Status(status)))
+        transport.on(.get, "/status").respond(.status(HTTPStatus(status)))
         let willing = Noting("willing", isWilling: true)
 
         await #expect(throws: LoadingError.self) { _ = try await send(Request("https://a.test/error"), willing) }

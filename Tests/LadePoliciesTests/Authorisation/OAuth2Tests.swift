@@ -9,14 +9,14 @@ import Testing
 struct OAuth2Tests {
     private let time = VirtualTime()
     private let transport = ScriptedTransport()
-    private let stored = Locked<[OAuth2Tokens]>([])
+    private let stored = Locked<[OAuth2Authoriser.Tokens]>([])
 
     private func make(
-        _ grant: OAuth2Settings.Grant = .refreshToken("r1"),
-        _ change: (inout OAuth2Settings) -> Void = { _ in }
+        _ grant: OAuth2Authoriser.Settings.Grant = .refreshToken("r1"),
+        _ change: (inout OAuth2Authoriser.Settings) -> Void = { _ in }
     ) throws -> OAuth2Authoriser {
         let endpoint = try #require(URL(string: "https://id.test/token"))
-        var settings = OAuth2Settings(
+        var settings = OAuth2Authoriser.Settings(
             tokenEndpoint: endpoint,
             grant: grant,
             clientID: "app:1",
@@ -41,7 +41,7 @@ struct OAuth2Tests {
         return .json(#"{"access_token": "a\#(number)", "token_type": "bearer", "expires_in": \#(seconds)\#(more)}"#)
     }
 
-    private func cause(_ error: LoadingError?) -> AuthorisationFault.Cause? {
+    private func cause(_ error: LoadingError?) -> LoadingError.AuthorisationCause.Cause? {
         guard case .authorisationFailed(let fault) = error?.kind else { return nil }
         return fault.cause
     }
@@ -164,7 +164,7 @@ struct OAuth2Tests {
         }
         #expect(transport.received.count == 1)
 
-        authoriser.credentials.replace(with: .init(OAuth2Tokens(accessToken: "new")))
+        authoriser.credentials.replace(with: .init(OAuth2Authoriser.Tokens(accessToken: "new")))
         transport.onAnyRequest().respond(.status(200))
         #expect(try await send(authoriser).status == 200)
     }
@@ -180,7 +180,7 @@ struct OAuth2Tests {
         ]
     )
     func refusesAnswers(status: Int, text: String) async throws {
-        transport.on(.post, "/token").respond(.json(text, status: Status(status)))
+        transport.on(.post, "/token").respond(.json(text, status: HTTPStatus(status)))
 
         let authoriser = try make()
         let error = await #expect(throws: LoadingError.self) { _ = try await send(authoriser) }
@@ -221,7 +221,7 @@ struct OAuth2Tests {
         transport.onAnyRequest().respond(.status(200))
         let endpoint = try #require(URL(string: "https://id.test/token"))
         let authoriser = OAuth2Authoriser(
-            OAuth2Settings(tokenEndpoint: endpoint, grant: .clientCredentials),
+            OAuth2Authoriser.Settings(tokenEndpoint: endpoint, grant: .clientCredentials),
             scope: try CredentialScope("https://api.test"),
             transport: plain
         )
@@ -258,7 +258,7 @@ struct OAuth2Tests {
             return
         }
         #expect(transport.received.count == 2)
-        authoriser.credentials.replace(with: .init(OAuth2Tokens(accessToken: "new", refreshToken: "r9")))
+        authoriser.credentials.replace(with: .init(OAuth2Authoriser.Tokens(accessToken: "new", refreshToken: "r9")))
         authoriser.refresh()
         #expect(try await send(authoriser).status == 200)
     }
@@ -268,7 +268,7 @@ struct OAuth2Tests {
         transport.on(.post, "/token").respond(tokens(2))
         transport.onAnyRequest().respond(.status(200))
         let authoriser = try make {
-            $0.tokens = OAuth2Tokens(
+            $0.tokens = OAuth2Authoriser.Tokens(
                 accessToken: "kept",
                 end: .at(time.date.addingTimeInterval(50)),
                 refreshToken: "kept-refresh"
@@ -317,7 +317,7 @@ struct OAuth2Tests {
         arguments: [(200, #"{"access_token": ""}"#), (400, #"{"error": ""}"#)]
     )
     func emptyToken(status: Int, text: String) async throws {
-        transport.on(.post, "/token").respond(.json(text, status: Status(status)))
+        transport.on(.post, "/token").respond(.json(text, status: HTTPStatus(status)))
         let authoriser = try make()
 
         let error = await #expect(throws: LoadingError.self) { try await send(authoriser) }
@@ -390,7 +390,7 @@ struct OAuth2Tests {
         ]
     )
     func passingRefusals(status: Int, text: String) async throws {
-        transport.on(.post, "/token").then(.json(text, status: Status(status)), times: 3).then(tokens(1))
+        transport.on(.post, "/token").then(.json(text, status: HTTPStatus(status)), times: 3).then(tokens(1))
         transport.onAnyRequest().respond(.status(200))
         let authoriser = try make()
         var asked: [Int] = []
@@ -433,7 +433,7 @@ struct OAuth2Tests {
         try await gate.arrivals(atLeast: 1)
 
         if isReplaced {
-            authoriser.credentials.replace(with: .init(OAuth2Tokens(accessToken: "new user's")))
+            authoriser.credentials.replace(with: .init(OAuth2Authoriser.Tokens(accessToken: "new user's")))
         } else {
             authoriser.forget()
         }
@@ -454,7 +454,7 @@ struct OAuth2Tests {
             return Response(status: 200, body: body, request: request)
         }
         let authoriser = OAuth2Authoriser(
-            OAuth2Settings(tokenEndpoint: endpoint, grant: .refreshToken("r1")),
+            OAuth2Authoriser.Settings(tokenEndpoint: endpoint, grant: .refreshToken("r1")),
             scope: try CredentialScope("https://api.test"),
             transport: signingOut
         ) { [stored] tokens in stored.withLock { $0.append(tokens) } }
@@ -469,7 +469,7 @@ struct OAuth2Tests {
 }
 
 /// Delivers its bytes as one chunk, and runs a closure before it ends.
-private final class LastWord: ResponseBodySource {
+private final class LastWord: ResponseBody.Source {
     private let bytes: Locked<Data?>
     private let atEnd: @Sendable () -> Void
 
@@ -486,7 +486,7 @@ private final class LastWord: ResponseBodySource {
 
     func cancel() {}
     var trailers: Headers { Headers() }
-    var metrics: Metrics { Metrics() }
+    var metrics: Response.Metrics { Response.Metrics() }
 }
 
 /// A transport that runs a closure.

@@ -12,7 +12,7 @@ private final class Waiting: EventSink {
 
     init(count: Int) { left = Locked(count) }
 
-    func record(_ event: Event, of call: Call) {
+    func record(_ event: CallEvent, of call: Call) {
         guard case .waitStarted(.authorisation) = event else { return }
         let isLast = left.withLock { left in
             left -= 1
@@ -78,7 +78,7 @@ struct RefreshTests {
         }
     }
 
-    private func cause(_ error: (any Error)?) -> AuthorisationFault.Cause? {
+    private func cause(_ error: (any Error)?) -> LoadingError.AuthorisationCause.Cause? {
         guard case .authorisationFailed(let fault) = (error as? LoadingError)?.kind else { return nil }
         return fault.cause
     }
@@ -155,7 +155,7 @@ struct RefreshTests {
         accept { 0 }
         let authoriser = try source { .init(Secret("token-\($0)")) }
 
-        var causes: [AuthorisationFault.Cause] = []
+        var causes: [LoadingError.AuthorisationCause.Cause] = []
         for _ in 0..<20 {
             do { _ = try await send(authoriser, makeCall()) } catch { cause(error).map { causes.append($0) } }
         }
@@ -222,7 +222,7 @@ struct RefreshTests {
             return .init(Secret("token-\(number)"))
         }
         var call = makeCall()
-        call.ledger = StageLedger(start: time.now)
+        call.ledger = Call.Ledger(start: time.now)
         call.deadline = time.now.advanced(by: .seconds(5))
         let task = Task { [call] in try await send(authoriser, call) }
         let sleepers = try await time.sleepers(atLeast: 2)
@@ -236,7 +236,7 @@ struct RefreshTests {
             Issue.record("\(String(describing: error))")
             return
         }
-        let expected = StageTimes.Stage.wait(.authorisation(authoriser: "Bearer"))
+        let expected = Call.StageTimes.Stage.wait(.authorisation(authoriser: "Bearer"))
         #expect(report.stages.entries == [.init(stage: expected, duration: .seconds(5))])
         gate.raise()
         #expect(try await send(authoriser, makeCall()).status == 200)

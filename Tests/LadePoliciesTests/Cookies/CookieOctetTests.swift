@@ -146,7 +146,7 @@ struct CookieOctetTests {
                 #expect(jar.cookies.isEmpty, "\(domain)")
             }
         #endif
-        #expect(!PublicSuffixes.contains("example.com") && !PublicSuffixes.contains("www.ck"))
+        #expect(!CookieJar.PublicSuffixes.contains("example.com") && !CookieJar.PublicSuffixes.contains("www.ck"))
     }
 
     // MARK: - Room

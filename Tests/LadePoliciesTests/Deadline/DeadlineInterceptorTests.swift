@@ -92,7 +92,7 @@ struct DeadlineInterceptorTests {
             transport.onAnyRequest().respond(.stalls)
             settings.attempt = .seconds(20)
         default:
-            let phase: TimeoutPhase = kind == "idle" ? .idle : kind == "connect" ? .connect : .nameLookup
+            let phase: LoadingError.TimeoutPhase = kind == "idle" ? .idle : kind == "connect" ? .connect : .nameLookup
             let answer = ScriptedAnswer.fails(LoadingError(.timedOut(phase), ErrorContext(request)))
             transport.onAnyRequest().respond(answer.after(.seconds(phase == .idle ? 30 : 10)))
         }
@@ -287,7 +287,7 @@ struct DeadlineInterceptorTests {
 
     @Test("policies PL-01 cancelling the call before the deadline is a cancellation", arguments: [true, false])
     func cancelled(byScope: Bool) async throws {
-        let (chain, request, scope) = (chain(sleeping: .seconds(3_600)), request, CallScope())
+        let (chain, request, scope) = (chain(sleeping: .seconds(3_600)), request, Call.Scope())
         var call = Call(time: time)
         if byScope { call.scope = scope }
         let loading = Task { [call] in try await chain.send(request, call: call) }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct AddressBreakerTests {
-    private let settings = HostMarking()
+    private let settings = HostDirectory.Marking()
     private func at(_ seconds: Int64) -> Instant { Instant(nanoseconds: seconds * 1_000_000_000) }
 
     private func note(
@@ -58,7 +58,7 @@ struct AddressBreakerTests {
 
     @Test("finding FT-12 an interval of any length is taken, and doubled as far as it can be")
     func longIntervals() {
-        var settings = HostMarking()
+        var settings = HostDirectory.Marking()
         settings.interval = .seconds(Int64.max)
         settings.maximumInterval = .seconds(Int64.max)
         var breaker = AddressBreaker()
@@ -147,7 +147,7 @@ struct HostEvidenceTests {
     func statuses(status: Int, hasRetryAfter: Bool, expected: String) throws {
         let headers: Headers = hasRetryAfter ? ["Retry-After": "3"] : [:]
 
-        let evidence = HostEvidence(Response(status: Status(status), headers: headers, request: try request()))
+        let evidence = HostEvidence(Response(status: HTTPStatus(status), headers: headers, request: try request()))
 
         #expect(label(evidence) == expected)
     }

@@ -43,7 +43,7 @@ struct FailOverTests {
     private func chain(
         _ policy: RetryPolicy,
         _ limits: RateLimits = RateLimits(),
-        _ marking: HostMarking = HostMarking()
+        _ marking: HostDirectory.Marking = HostDirectory.Marking()
     ) throws -> Chain {
         let list: [HostAddress] = ["svc.test"] + Self.backups
         return Chain(
@@ -138,7 +138,11 @@ struct FailOverTests {
         Case("handshake", movesOn: true, .cannotConnect(host: "svc.test", reason: .handshakeFailed)),
         Case("time-out of the look-up", movesOn: true, .timedOut(.nameLookup)),
         Case("time-out of the connection", movesOn: true, .timedOut(.connect)),
-        Case("certificate", movesOn: true, .untrustedServer(TrustFault(host: "svc.test", cause: .expired))),
+        Case(
+            "certificate",
+            movesOn: true,
+            .untrustedServer(LoadingError.TrustCause(host: "svc.test", cause: .expired))
+        ),
         Case("key", movesOn: true, .pinMismatch(host: "svc.test")),
         Case("not processed", movesOn: true, .connectionLost(.nothing, isSafeToRepeat: true)),
         Case("perhaps processed", movesOn: false, .connectionLost(.nothing, isSafeToRepeat: false)),
@@ -146,7 +150,7 @@ struct FailOverTests {
         Case("idle", movesOn: false, .timedOut(.idle)),
         Case("whole", movesOn: false, .timedOut(.whole)),
         Case("the proxy is dead", movesOn: false, .proxy(.cannotConnect(proxy: "p"))),
-        Case("malformed", movesOn: false, .malformedResponse(MalformedResponse(.notHTTP))),
+        Case("malformed", movesOn: false, .malformedResponse(LoadingError.MalformedResponse(.notHTTP))),
         Case("cancelled", movesOn: false, .cancelled),
     ]
 

@@ -186,7 +186,7 @@ struct AnnouncedQuotaTests {
         let (request, time) = (request, time)
         try await limiter.start(request, call: call())?.finish()
         // The event that ends its wait also cancels its task: after the grant and before it is used.
-        let scope = CallScope()
+        let scope = Call.Scope()
         let cancelling = Cancelling(scope)
         var cancelled = Call(id: .init(2), time: time, events: [cancelling])
         cancelled.scope = scope
@@ -210,10 +210,10 @@ struct AnnouncedQuotaTests {
 
 /// Cancels its call when one of its waits has ended.
 private struct Cancelling: EventSink {
-    let scope: CallScope
-    init(_ scope: CallScope) { self.scope = scope }
+    let scope: Call.Scope
+    init(_ scope: Call.Scope) { self.scope = scope }
 
-    func record(_ event: Event, of call: Call) {
+    func record(_ event: CallEvent, of call: Call) {
         if case .waitEnded = event { scope.cancel() }
     }
 }

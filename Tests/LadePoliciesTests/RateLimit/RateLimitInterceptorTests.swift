@@ -51,7 +51,7 @@ struct RateLimitInterceptorTests {
     )
     func closesTheGate(code: Int) async throws {
         transport.onAnyRequest()
-            .respond(.status(Status(code), headers: ["Retry-After": "30"], "busy").breaking(after: 2))
+            .respond(.status(HTTPStatus(code), headers: ["Retry-After": "30"], "busy").breaking(after: 2))
         let limiter = try limiter()
         let chain = Chain([RateLimitInterceptor(limiter)], transport: transport)
         _ = try? await chain.send(request, call: call())
@@ -65,9 +65,9 @@ struct RateLimitInterceptorTests {
 
     @Test(
         "policies PL-22 sends nothing for 30 s after one 503, to 1,000 callers, and then at the rate or spread out",
-        arguments: [nil, Rate.perSecond(50, burst: 10)]
+        arguments: [nil, RateLimits.Rate.perSecond(50, burst: 10)]
     )
-    func holdsEverybody(rate: Rate?) async throws {
+    func holdsEverybody(rate: RateLimits.Rate?) async throws {
         let (time, request) = (time, request)
         let transport = transport
         transport.onAnyRequest()

@@ -37,9 +37,9 @@ struct RateLimiterCrowdTests: RateLimiterSuite {
     func keepsRates(seed: UInt64) async throws {
         let draws = SeededRandom(seed: seed)
         let limiter = try limiter(RateLimits())
-        var rates: [Rate] = []
+        var rates: [RateLimits.Rate] = []
         for number in 0..<1_000 {
-            let rate = Rate(perSecond: 0.5 + draws.unit() * 20, burst: 1 + Int(draws.unit() * 5))
+            let rate = RateLimits.Rate(perSecond: 0.5 + draws.unit() * 20, burst: 1 + Int(draws.unit() * 5))
             rates.append(rate)
             try limiter.setRate(rate.perSecond, burst: rate.burst, for: ServiceKey("h\(number):80/"))
         }
@@ -78,7 +78,9 @@ struct RateLimiterCrowdTests: RateLimiterSuite {
     )
     func survivesCancellations(seed: UInt64) async throws {
         let draws = SeededRandom(seed: seed)
-        var settings = RateLimits(default: Rate(perSecond: 1 + draws.unit() * 9, burst: 1 + Int(draws.unit() * 3)))
+        var settings = RateLimits(
+            default: RateLimits.Rate(perSecond: 1 + draws.unit() * 9, burst: 1 + Int(draws.unit() * 3))
+        )
         if draws.unit() < 0.5 { settings.concurrency = 1 + Int(draws.unit() * 3) }
         if draws.unit() < 0.5 { settings.totalConcurrency = 1 + Int(draws.unit() * 5) }
         let limiter = try limiter(settings)
@@ -132,7 +134,7 @@ struct RateLimiterCrowdTests: RateLimiterSuite {
 
     @Test("policies PL-21 serves real threads without losing a waiter", .timeLimit(.minutes(5)))
     func servesThreads() async throws {
-        let limiter = try RateLimiter(RateLimits(default: Rate(perSecond: 20_000, burst: 2)))
+        let limiter = try RateLimiter(RateLimits(default: RateLimits.Rate(perSecond: 20_000, burst: 2)))
         let url = url
         let tasks = (0..<500).map { number in
             Task {

@@ -33,7 +33,7 @@ struct OtherOriginTests {
         return try await chain.send(request, call: Call())
     }
 
-    private func redirect(_ status: Status, to location: String) {
+    private func redirect(_ status: HTTPStatus, to location: String) {
         transport.on("first", where: { $0.url.path() == "/from" })
             .respond(.status(status, headers: ["Location": location]))
         transport.onAnyRequest().respond(.status(200))
@@ -46,7 +46,7 @@ struct OtherOriginTests {
 
     @Test("finding HF-7 a redirect takes the fields that describe the request along, and no others", arguments: places)
     func fieldsOfGet(target: String, isSame: Bool) async throws {
-        for status in [301, 302, 303, 307, 308] as [Status] {
+        for status in [301, 302, 303, 307, 308] as [HTTPStatus] {
             let test = OtherOriginTests()
             test.redirect(status, to: target)
 
@@ -72,13 +72,13 @@ struct OtherOriginTests {
     }
 
     /// Status, method, whether the body would go along.
-    private static let bodies: [(Status, HTTPMethod, Bool)] = [
+    private static let bodies: [(HTTPStatus, HTTPMethod, Bool)] = [
         (301, .post, false), (302, .post, false), (303, .post, false), (303, .put, false), (307, .post, true),
         (308, .post, true), (301, .put, true), (302, .put, true), (307, .put, true), (308, .patch, true),
     ]
 
     @Test("finding HF-7 a body goes to another origin only where allowed, and is never left out", arguments: bodies)
-    func sendsBodies(status: Status, method: HTTPMethod, keepsBody: Bool) async throws {
+    func sendsBodies(status: HTTPStatus, method: HTTPMethod, keepsBody: Bool) async throws {
         redirect(status, to: "https://b.test/to")
         let request = try Request(
             method,

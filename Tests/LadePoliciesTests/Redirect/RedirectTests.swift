@@ -5,7 +5,7 @@ import Testing
 
 @testable import LadeCore
 
-private func redirect(_ status: Status, to location: String, _ headers: Headers = Headers()) -> ScriptedAnswer {
+private func redirect(_ status: HTTPStatus, to location: String, _ headers: Headers = Headers()) -> ScriptedAnswer {
     var headers = headers
     headers.add("Location", location)
     return .status(status, headers: headers)
@@ -25,7 +25,7 @@ struct RedirectTests {
         return try await chain.send(request, call: Call(events: [events]))
     }
 
-    private func fault(_ error: LoadingError?) -> RedirectFault? {
+    private func fault(_ error: LoadingError?) -> LoadingError.RedirectCause? {
         guard case .redirectRefused(let fault) = error?.kind else { return nil }
         return fault
     }
@@ -128,7 +128,7 @@ struct RedirectTests {
     )
     func rewritesMethod(status: Int, method: String, expected: String) async throws {
         let isHeadOrGet = method == "GET" || method == "HEAD"
-        transport.on(nil, "/from").respond(redirect(Status(status), to: "/to"))
+        transport.on(nil, "/from").respond(redirect(HTTPStatus(status), to: "/to"))
         transport.on(nil, "/to").respond(.status(200))
         let request = try Request(
             HTTPMethod(method),
@@ -402,7 +402,7 @@ struct RedirectTests {
     )
     func leavesAlone(status: Int, hasLocation: Bool) async throws {
         transport.onAnyRequest().respond(
-            .status(Status(status), headers: hasLocation ? ["Location": "/x"] : Headers())
+            .status(HTTPStatus(status), headers: hasLocation ? ["Location": "/x"] : Headers())
         )
 
         #expect(try await send(Request("https://a.test/")).status.code == status)

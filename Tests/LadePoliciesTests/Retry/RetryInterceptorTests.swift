@@ -80,9 +80,9 @@ struct RetryInterceptorTests {
                 default: nil
                 }
             } == [
-                RetryRecord(attempt: 1, status: 503, rule: "status 503 may pass", delay: .seconds(3), budget: 495),
-                RetryRecord(attempt: 2, rule: "the transfer failed", budget: 490),
-                RetryRecord(attempt: 3, status: 404, rule: "status 404 is final", budget: 490),
+                CallEvent.Retry(attempt: 1, status: 503, rule: "status 503 may pass", delay: .seconds(3), budget: 495),
+                CallEvent.Retry(attempt: 2, rule: "the transfer failed", budget: 490),
+                CallEvent.Retry(attempt: 3, status: 404, rule: "status 404 is final", budget: 490),
             ]
         )
         #expect(
@@ -262,7 +262,7 @@ struct RetryInterceptorTests {
     func refundsFinalAnswers(statuses: [Int], left: Int) async throws {
         let rule = transport.onAnyRequest()
         for (number, status) in statuses.enumerated() {
-            if number == 0 { rule.respond(.status(Status(status))) } else { rule.then(.status(Status(status))) }
+            if number == 0 { rule.respond(.status(HTTPStatus(status))) } else { rule.then(.status(HTTPStatus(status))) }
         }
 
         let response = try await send(request)
@@ -277,7 +277,7 @@ struct RetryInterceptorTests {
         arguments: [(408, 490), (504, 490), (500, 495), (503, 495)]
     )
     func chargesTimeouts(status: Int, left: Int) async throws {
-        transport.onAnyRequest().respond(.status(Status(status))).then(.text("ok"))
+        transport.onAnyRequest().respond(.status(HTTPStatus(status))).then(.text("ok"))
 
         _ = try await send(request)
 
@@ -293,7 +293,7 @@ struct RetryInterceptorTests {
     )
     func creditsFirstTries(status: Int) async throws {
         #expect(budget.withdraw(for: ServiceKey(request)))
-        transport.onAnyRequest().respond(.status(Status(status)))
+        transport.onAnyRequest().respond(.status(HTTPStatus(status)))
         var request = request
         request.retryLimit = 0
 

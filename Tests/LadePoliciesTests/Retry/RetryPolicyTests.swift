@@ -10,7 +10,7 @@ struct RetryPolicyTests {
         _ method: HTTPMethod = .get,
         policy: RetryPolicy = RetryPolicy(),
         change: (inout RetryPolicy.Attempt) -> Void = { _ in }
-    ) throws -> RetryDecision {
+    ) throws -> RetryPolicy.Decision {
         var attempt = RetryPolicy.Attempt(try Request(method, "https://svc.example.com/thing"), outcome)
         change(&attempt)
         return policy.decision(attempt)
@@ -26,7 +26,7 @@ struct RetryPolicyTests {
         ]
     )
     func decidesByStatus(code: Int, isRepeated: Bool) throws {
-        let decision = try action(.answer(Status(code), pause: nil))
+        let decision = try action(.answer(HTTPStatus(code), pause: nil))
         #expect((decision.action == .retry(after: .zero)) == isRepeated)
     }
 
@@ -65,7 +65,7 @@ struct RetryPolicyTests {
             (LoadingError(.connectionLost(.body(received: 3), isSafeToRepeat: false), context), true),
             (LoadingError(.incompleteBody(received: 1, expected: 2), context), true),
             (LoadingError(.cancelled, context), false), (LoadingError(.clientCertificateRequired, context), false),
-            (LoadingError(.untrustedServer(TrustFault(host: "h", cause: .expired)), context), false),
+            (LoadingError(.untrustedServer(LoadingError.TrustCause(host: "h", cause: .expired)), context), false),
             (LoadingError(.pinMismatch(host: "h"), context), false),
             (LoadingError(.malformedResponse(.init(.chunk)), context), false),
             (LoadingError(.bodyTooLarge(limit: 1, announced: nil), context), false),
@@ -128,21 +128,21 @@ struct RetryPolicyTests {
     )
     func asksHook(code: Int, method: HTTPMethod, wish: Bool, outcome: String) throws {
         var policy = RetryPolicy()
-        policy.hook = RetryHook(shouldRetry: { _, _ in wish })
-        let decision = try action(.answer(Status(code), pause: nil), method, policy: policy)
+        policy.hook = RetryPolicy.Hook(shouldRetry: { _, _ in wish })
+        let decision = try action(.answer(HTTPStatus(code), pause: nil), method, policy: policy)
         #expect((decision.action == .retry(after: .zero) ? "retry" : decision.rule.description) == outcome)
     }
 
     @Test("a hook cannot pass the limit, a spent body, a cancellation or a server that is not trusted")
     func limitsHook() throws {
         var policy = RetryPolicy()
-        policy.hook = RetryHook(shouldRetry: { _, _ in true }, delay: { _, _ in .seconds(1) })
+        policy.hook = RetryPolicy.Hook(shouldRetry: { _, _ in true }, delay: { _, _ in .seconds(1) })
         let answer = RetryPolicy.Attempt.Outcome.answer(404, pause: nil)
         #expect(try action(answer, policy: policy).rule == .hookWantsIt)
         #expect(try action(answer, policy: policy) { $0.number = 3 }.rule == .limitReached(2))
         #expect(try action(answer, policy: policy) { $0.isBodySpent = true }.rule == .bodyNotReplayable)
         #expect(try action(answer, policy: policy) { $0.remaining = .zero }.action == .exceedDeadline(.seconds(1)))
-        let untrusted = LoadingError(.untrustedServer(TrustFault(host: "h", cause: .expired)))
+        let untrusted = LoadingError(.untrustedServer(LoadingError.TrustCause(host: "h", cause: .expired)))
         for error in [untrusted, LoadingError(.pinMismatch(host: "h")), LoadingError(.cancelled)] {
             #expect(try action(.failure(error), policy: policy).rule == .finalFailure)
         }
@@ -151,10 +151,10 @@ struct RetryPolicyTests {
     @Test("a hook sets the delay, and Retry-After stays its floor")
     func delaysByHook() throws {
         var policy = RetryPolicy()
-        policy.hook = RetryHook(delay: { attempt, delay in delay * 2 + .seconds(attempt.number) })
+        policy.hook = RetryPolicy.Hook(delay: { attempt, delay in delay * 2 + .seconds(attempt.number) })
         let answer = RetryPolicy.Attempt.Outcome.answer(503, pause: nil)
         #expect(try action(answer, policy: policy) { $0.delay = .seconds(3) }.action == .retry(after: .seconds(7)))
-        policy.hook = RetryHook(delay: { _, _ in .zero })
+        policy.hook = RetryPolicy.Hook(delay: { _, _ in .zero })
         #expect(try action(.answer(503, pause: .seconds(5)), policy: policy).action == .retry(after: .seconds(5)))
         #expect(policy == policy && policy != RetryPolicy())
     }

@@ -37,15 +37,18 @@ struct EventRecorderTests {
             (.interimResponse(status: 103, headers: [:]), "interim 103"),
             (.headReceived(status: 200, headers: [:], version: .http2), "head 200 HTTP/2"),
             (.headReceived(status: 200, headers: [:], version: nil), "head 200 HTTP"),
-            (.exchangeFinished(Metrics()), "exchange finished"),
-            (.exchangeFailed(LoadingError(.timedOut(.idle), context), Metrics()), "exchange failed: timedOut(idle)"),
-            (.exchangeFailed(LoadingError(.cancelled, context), Metrics()), "exchange failed: cancelled"),
+            (.exchangeFinished(Response.Metrics()), "exchange finished"),
+            (
+                .exchangeFailed(LoadingError(.timedOut(.idle), context), Response.Metrics()),
+                "exchange failed: timedOut(idle)"
+            ),
+            (.exchangeFailed(LoadingError(.cancelled, context), Response.Metrics()), "exchange failed: cancelled"),
             (.callFailed(LoadingError(.unacceptableStatus(404), context)), "call failed: unacceptableStatus(404)"),
             (.callFailed(LoadingError(.notStored, context)), "call failed: notStored"),
             (.attemptStarted(2), "attemptStarted(2)"),
-        ] as [(Event, String)]
+        ] as [(CallEvent, String)]
     )
-    func lines(event: Event, line: String) {
+    func lines(event: CallEvent, line: String) {
         #expect(EventRecorder.line(for: event) == line)
     }
 

@@ -17,7 +17,7 @@ struct ClientCaseTests {
         async throws -> Bool
     {
         let rig = Rig { $0.acceptableStatuses = service }
-        rig.transport.onAnyRequest().respond(.status(Status(status)))
+        rig.transport.onAnyRequest().respond(.status(HTTPStatus(status)))
         var asked = try rig.endpoint()
         asked.acceptableStatuses = endpoint
         asked.request.acceptableStatuses = request

@@ -96,7 +96,7 @@ struct ClientRowTests {
     func refusedByDefault(code: Int) async throws {
         let rig = Rig()
         let body = code == 304 ? "" : "why"
-        rig.transport.onAnyRequest().respond(.status(Status(code), headers: ["X-Why": "1"], body))
+        rig.transport.onAnyRequest().respond(.status(HTTPStatus(code), headers: ["X-Why": "1"], body))
         let endings = Journal<LoadingError?>()
         let endpoint = try rig.endpoint()
 
@@ -108,7 +108,7 @@ struct ClientRowTests {
 
         #expect(endings.all.count == 1)
         let context = try #require(endings.all.first??.context)
-        #expect(endings.all.first??.kind == .unacceptableStatus(Status(code)))
+        #expect(endings.all.first??.kind == .unacceptableStatus(HTTPStatus(code)))
         #expect(context.status?.code == code)
         #expect(context.headers["X-Why"] == "1")
         #expect(context.body.map { String(decoding: $0, as: UTF8.self) } ?? "" == body)
@@ -124,7 +124,7 @@ struct ClientRowTests {
     )
     func oneClosure(hasSuccess: Bool, hasFailure: Bool, status: Int, expected: [String]) async throws {
         let rig = Rig()
-        rig.transport.onAnyRequest().respond(.status(Status(status)))
+        rig.transport.onAnyRequest().respond(.status(HTTPStatus(status)))
         let reported = Journal<String>()
         let endpoint = try rig.endpoint()
         let success: @Sendable (Request, LoadedValue<Data>) -> Void = { _, _ in reported.add("success") }

@@ -94,7 +94,7 @@ struct ProcessorCaseTests {
             case .failure(let error) = try await load(
                 .text("1"),
                 { $0.processing(with: chain) }
-            ), case .decoding = error.kind, let fault = error.underlyingError as? ProcessingFault
+            ), case .decoding = error.kind, let fault = error.underlyingError as? ProcessingError
         else {
             Issue.record("no fault")
             return
@@ -160,7 +160,7 @@ struct ProcessorCaseTests {
 
     @Test("keeps the trailers of a body that the service's processors change")
     func trailers() throws {
-        let body = ResponseBody(Data("a".utf8), trailers: ["X-Sum": "1"], metrics: Metrics())
+        let body = ResponseBody(Data("a".utf8), trailers: ["X-Sum": "1"], metrics: Response.Metrics())
         let response = Response(status: 200, body: body, request: try Request("https://a.example.com/"))
         let upper = ClosureProcessor { (data: Data, _) in Data(String(decoding: data, as: UTF8.self).uppercased().utf8)
         }

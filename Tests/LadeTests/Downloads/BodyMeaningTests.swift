@@ -29,11 +29,11 @@ struct BodyMeaningTests {
 
     /// A row: status, fields, meaning.
     struct Row: Sendable, CustomTestStringConvertible {
-        let status: Status
+        let status: HTTPStatus
         let fields: [(String, String)]
         let kind: Kind
 
-        init(_ status: Status, _ fields: [(String, String)], _ kind: Kind) {
+        init(_ status: HTTPStatus, _ fields: [(String, String)], _ kind: Kind) {
             (self.status, self.fields, self.kind) = (status, fields, kind)
         }
 

@@ -33,7 +33,7 @@ struct DownloadCompletenessTests {
         .text(text, headers: ["ETag": tag]).breaking(after: 5)
     }
 
-    private func rest(_ status: Status, _ headers: Headers = [:]) -> ScriptedAnswer {
+    private func rest(_ status: HTTPStatus, _ headers: Headers = [:]) -> ScriptedAnswer {
         var fields = ["Content-Range": "bytes 5-10/11"] as Headers
         for field in headers { fields.add(field.name, field.value) }
         return .text(" world", status: status, headers: fields)
@@ -53,7 +53,7 @@ struct DownloadCompletenessTests {
         }
     }
 
-    private func status(_ result: Result<Download, LoadingError>) -> Status? {
+    private func status(_ result: Result<Download, LoadingError>) -> HTTPStatus? {
         if case .failure(let error) = result, case .unacceptableStatus(let status) = error.kind { status } else { nil }
     }
 
@@ -119,9 +119,9 @@ struct DownloadCompletenessTests {
         "finding LF-1 no file is made of a part that was not asked for",
         arguments: [
             (206, "bytes 0-4/11"), (206, "bytes 5-10/11"), (206, "items 0-4/11"), (206, nil), (200, "bytes 5-10/11"),
-        ] as [(Status, String?)]
+        ] as [(HTTPStatus, String?)]
     )
-    func unaskedPart(status: Status, range: String?) async throws {
+    func unaskedPart(status: HTTPStatus, range: String?) async throws {
         let (rig, folder) = (rig(), try DownloadFolder())
         var headers = Self.tag
         if let range { headers.add("Content-Range", range) }
@@ -133,8 +133,11 @@ struct DownloadCompletenessTests {
         #expect(folder.names.isEmpty)
     }
 
-    @Test("finding LF-20 a download accepts 200 and 206 alone, unless told", arguments: [404, 201, 204] as [Status])
-    func acceptedStatuses(status: Status) async throws {
+    @Test(
+        "finding LF-20 a download accepts 200 and 206 alone, unless told",
+        arguments: [404, 201, 204] as [HTTPStatus]
+    )
+    func acceptedStatuses(status: HTTPStatus) async throws {
         let (rig, folder) = (rig { $0.acceptableStatuses = .all }, try DownloadFolder())
         rig.transport.onAnyRequest().respond(.status(status, "page"))
 

@@ -274,7 +274,9 @@ struct DownloadOptionTests {
         let folder = try DownloadFolder()
         rig.transport.onAnyRequest()
             .respond(
-                .bytes(Data("hello world".utf8), status: Status(status), headers: ["ETag": "\"1\""]).breaking(after: 5)
+                .bytes(Data("hello world".utf8), status: HTTPStatus(status), headers: ["ETag": "\"1\""]).breaking(
+                    after: 5
+                )
             )
 
         let result = try await download(.init(), in: folder)

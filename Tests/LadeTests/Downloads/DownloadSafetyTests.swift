@@ -464,7 +464,7 @@ struct DownloadSafetyTests {
     func malformedReplacement() async throws {
         let rig = rig(retries: 2)
         let folder = try DownloadFolder()
-        let fault = LoadingError(.malformedResponse(MalformedResponse(.chunk)))
+        let fault = LoadingError(.malformedResponse(LoadingError.MalformedResponse(.chunk)))
         rig.transport.onAnyRequest()
             .respond(half())
             .then(rest(" world", "5-10/11").breaking(after: 2))
@@ -487,10 +487,10 @@ struct DownloadSafetyTests {
         let rig = Rig {
             $0.retries.limit = 1
             $0.retries.backoff = .none
-            $0.retries.hook = RetryHook { _, _ in true }
+            $0.retries.hook = RetryPolicy.Hook { _, _ in true }
         }
         let folder = try DownloadFolder()
-        let fault = LoadingError(.malformedResponse(MalformedResponse(.chunk)))
+        let fault = LoadingError(.malformedResponse(LoadingError.MalformedResponse(.chunk)))
         rig.transport.onAnyRequest()
             .respond(.text("HELLO WORLD", headers: ["ETag": "\"1\""]).breaking(after: 9, with: fault))
             .then(half())
@@ -532,7 +532,7 @@ struct DownloadSafetyTests {
     func malformedBody() async throws {
         let rig = rig()
         let folder = try DownloadFolder()
-        let fault = LoadingError(.malformedResponse(MalformedResponse(.chunk)))
+        let fault = LoadingError(.malformedResponse(LoadingError.MalformedResponse(.chunk)))
         rig.transport.onAnyRequest()
             .respond(.text("hello world", headers: ["ETag": "\"1\""]).breaking(after: 5, with: fault))
 
@@ -583,7 +583,7 @@ struct DownloadSafetyTests {
             Issue.record("It has the name")
         } catch let error as LoadingError {
             let reason = "another program has changed it meanwhile"
-            #expect(error.kind == .file(FileFault(path: part, operation: .write, reason: reason)))
+            #expect(error.kind == .file(LoadingError.FileCause(path: part, operation: .write, reason: reason)))
         }
         #expect(folder.names == [])
         let again = try await rig.loader.download(rig.request(), to: folder.path + "file")
@@ -618,7 +618,8 @@ struct DownloadSafetyTests {
         let error = await failure { () throws(LoadingError) in
             try await rig.loader.download(rig.request(), to: "")
         }
-        guard case .file(FileFault(path: "", operation: .write, reason: "it names no file")) = error?.kind else {
+        guard case .file(LoadingError.FileCause(path: "", operation: .write, reason: "it names no file")) = error?.kind
+        else {
             Issue.record("\(String(describing: error))")
             return
         }

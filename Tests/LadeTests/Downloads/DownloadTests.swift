@@ -275,7 +275,7 @@ struct DownloadTests {
         }
 
         #expect(good.checkedDigest == field)
-        guard case .decoding = error?.kind, let mismatch = error?.underlyingError as? DigestMismatch else {
+        guard case .decoding = error?.kind, let mismatch = error?.underlyingError as? Download.DigestError else {
             Issue.record("\(String(describing: error))")
             return
         }

@@ -13,7 +13,7 @@ struct ResumableLoadTests {
     /// The result for a reader of a load.
     private struct Reading {
         var text = ""
-        var heads: [Status] = []
+        var heads: [HTTPStatus] = []
         var error: LoadingError?
     }
 
@@ -86,7 +86,7 @@ struct ResumableLoadTests {
         #expect(Set(rig.events.records.map(\.call)).count == 1)
     }
 
-    private static func line(_ event: Event) -> String {
+    private static func line(_ event: CallEvent) -> String {
         guard case .retryScheduled(let record) = event else { return EventRecorder.line(for: event) }
         return "\(record.attempt) failed: \(record.rule); next in \(record.delay)"
     }
@@ -182,7 +182,8 @@ struct ResumableLoadTests {
         arguments: [
             (LoadingError(.incompleteBody(received: 5, expected: 11)), 2), (LoadingError(.timedOut(.idle)), 2),
             (LoadingError(.timedOut(.whole)), 2),
-            (LoadingError(.malformedResponse(MalformedResponse(.chunk))), 1), (LoadingError(.cancelled), 1),
+            (LoadingError(.malformedResponse(LoadingError.MalformedResponse(.chunk))), 1),
+            (LoadingError(.cancelled), 1),
         ] as [(LoadingError, Int)]
     )
     func errors(_ error: LoadingError, _ count: Int) async throws {
@@ -232,7 +233,7 @@ struct ResumableLoadTests {
     }
 
     /// A body that was decoded, and that fails after its first bytes.
-    private final class DecodedBody: ResponseBodySource {
+    private final class DecodedBody: ResponseBody.Source {
         private let count = Locked(0)
 
         func next() async throws(LoadingError) -> Data? {
@@ -250,8 +251,8 @@ struct ResumableLoadTests {
 
         var trailers: Headers { Headers() }
 
-        var metrics: Metrics {
-            var metrics = Metrics()
+        var metrics: Response.Metrics {
+            var metrics = Response.Metrics()
             metrics.contentEncoding = "gzip"
             return metrics
         }
@@ -421,8 +422,8 @@ struct ResumableLoadTests {
         arguments: [true, false]
     )
     func malformedAgain(mayBeginAnew: Bool) async throws {
-        let rig = rig { $0.retries.hook = RetryHook { _, _ in true } }
-        let fault = LoadingError(.malformedResponse(MalformedResponse(.chunk)))
+        let rig = rig { $0.retries.hook = RetryPolicy.Hook { _, _ in true } }
+        let fault = LoadingError(.malformedResponse(LoadingError.MalformedResponse(.chunk)))
         rig.transport.onAnyRequest()
             .respond(.text("hello world", headers: Self.tagged).breaking(after: 5, with: fault))
             .then(.text("hello world", headers: Self.tagged))
@@ -442,8 +443,8 @@ struct ResumableLoadTests {
         #expect(rules == ["the body was malformed"])
     }
 
-    @Test("ends the exchange of each answer whose body it does not read", arguments: [416, 404, 206] as [Status])
-    func unread(status: Status) async throws {
+    @Test("ends the exchange of each answer whose body it does not read", arguments: [416, 404, 206] as [HTTPStatus])
+    func unread(status: HTTPStatus) async throws {
         let rig = rig { $0.acceptableStatuses = .all }
         let range = status == 416 ? "bytes */5" : "bytes 0-4/5"
         rig.transport.onAnyRequest()
@@ -553,9 +554,9 @@ struct ResumableLoadTests {
 
     @Test(
         "expects no body of 204 and 304, whatever length they announce (RFC 9110 §8.6)",
-        arguments: [204, 304] as [Status]
+        arguments: [204, 304] as [HTTPStatus]
     )
-    func withoutBody(status: Status) async throws {
+    func withoutBody(status: HTTPStatus) async throws {
         let rig = rig(retries: 0) { $0.acceptableStatuses = .all }
         rig.transport.onAnyRequest().respond(.steps([], status: status, headers: ["Content-Length": "5"]))
 

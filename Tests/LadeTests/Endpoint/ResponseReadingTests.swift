@@ -51,16 +51,16 @@ struct ResponseReadingTests {
             ("shift_jis", [0x93], .notText(characterSet: "shift_jis")),
             ("euc-kr", [0xFF, 0x41], .notText(characterSet: "euc-kr")),
             ("utf-16", [0x41], .notText(characterSet: "utf-16")),
-        ] as [(String, [UInt8], ProcessingFault)]
+        ] as [(String, [UInt8], ProcessingError)]
     )
-    func unreadable(label: String, bytes: [UInt8], fault: ProcessingFault) async throws {
+    func unreadable(label: String, bytes: [UInt8], fault: ProcessingError) async throws {
         let answer = ScriptedAnswer.bytes(Data(bytes), headers: ["Content-Type": "text/plain; charset=\(label)"])
         let response = try await response(answer)
 
         let error = #expect(throws: LoadingError.self) { try response.text }
 
         #expect(error?.description.contains("\(fault)") == true, "\(String(describing: error))")
-        #expect("\(ProcessingFault.unknownCharacterSet("x"))" == "the charset “x” is not known here")
+        #expect("\(ProcessingError.unknownCharacterSet("x"))" == "the charset “x” is not known here")
     }
 
     @Test("finding UF-6 the JSON of a response is a value, and what is no JSON an error with its place")

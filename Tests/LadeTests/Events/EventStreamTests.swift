@@ -187,7 +187,7 @@ struct EventStreamTests {
             switch kind {
             case "text/plain": .text("data: a\n\n", headers: ["Content-Type": "text/plain"])
             case "none": .status(200)
-            default: .status(Status(Int(kind) ?? 0), headers: headers)
+            default: .status(HTTPStatus(Int(kind) ?? 0), headers: headers)
             }
         rig.transport.on(.get, "/feed").respond(answer)
         do {
@@ -198,7 +198,9 @@ struct EventStreamTests {
             case .unacceptableStatus(let status): #expect("\(status)" == kind)
             case .decoding:
                 #expect(kind == "text/plain" || kind == "none")
-                guard case .mediaType(let type)? = error.underlyingError as? EventStreamFault else { throw error }
+                guard case .mediaType(let type)? = error.underlyingError as? EventStream.MediaTypeError else {
+                    throw error
+                }
                 #expect(type == (kind == "none" ? nil : kind))
             default: throw error
             }

@@ -60,7 +60,7 @@ struct LoadOutcomeTests: FluentSuite {
     @Test("service SW-30 gives a handler of the body an error when there is none")
     func dataMissing() async throws {
         let outcome = await (try request(rig(.status(204)))).dataOutcome()
-        #expect(outcome.error as? ProcessingFault == .emptyBody)
+        #expect(outcome.error as? ProcessingError == .emptyBody)
     }
 
     @Test("service SW-31 gives a handler the body")
@@ -146,7 +146,7 @@ struct LoadOutcomeTests: FluentSuite {
 
     @Test("service SW-42 refuses an empty body where the body is required, and gives another as it is")
     func dataSerialiser() throws {
-        #expect(throws: ProcessingFault.emptyBody) { try serialised("", by: BodyProcessor()) }
+        #expect(throws: ProcessingError.emptyBody) { try serialised("", by: BodyProcessor()) }
         #expect(try serialised("body", by: BodyProcessor()) == Data("body".utf8))
     }
 
@@ -155,7 +155,7 @@ struct LoadOutcomeTests: FluentSuite {
     )
     func decodableSerialiser() throws {
         let processor = DecodingProcessor(Show.self, decoder: JSONDecoder())
-        #expect(throws: ProcessingFault.emptyBody) { try serialised("", by: processor) }
+        #expect(throws: ProcessingError.emptyBody) { try serialised("", by: processor) }
         #expect(throws: DecodingError.self) { try serialised(#"{"title": 1}"#, by: processor) }
         #expect(try serialised(#"{"title": "a"}"#, by: processor) == Show(title: "a"))
     }
@@ -163,7 +163,7 @@ struct LoadOutcomeTests: FluentSuite {
     @Test("service SW-44 refuses an empty body where JSON is required, refuses other text, and takes fragments")
     func jsonSerialiser() throws {
         let processor = RequiredJSONProcessor()
-        #expect(throws: ProcessingFault.emptyBody) { try serialised("", by: processor) }
+        #expect(throws: ProcessingError.emptyBody) { try serialised("", by: processor) }
         #expect(throws: JSONFault.self) { try serialised("{null}", by: processor) }
         #expect(try serialised(#"{"a":1}"#, by: processor) == .object(["a": .integer(1)]))
         #expect(try serialised("123", by: processor) == .integer(123))
@@ -223,7 +223,7 @@ struct LoadOutcomeTests: FluentSuite {
         try request(rig(.status(204))).responseData { outcomes.add($0) }
         let outcome = try #require(await outcomes.next().first)
         #expect(outcome.value == nil)
-        #expect(outcome.error as? ProcessingFault == .emptyBody)
+        #expect(outcome.error as? ProcessingError == .emptyBody)
     }
 
     @Test("service SW-51 publishes the value and no error with a body")
@@ -271,7 +271,7 @@ struct LoadOutcomeTests: FluentSuite {
     @Test("service SW-57 throws to a task that awaits the body when there is none")
     func throwsWithoutBody() async throws {
         let empty = await (try request(rig(.status(204)))).dataOutcome()
-        #expect(throws: ProcessingFault.emptyBody) { try empty.get() }
+        #expect(throws: ProcessingError.emptyBody) { try empty.get() }
     }
 
     @Test("service SW-58 gives the body to a task that awaits it")

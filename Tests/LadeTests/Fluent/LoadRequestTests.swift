@@ -175,7 +175,7 @@ struct LoadRequestTests: FluentSuite {
 
     @Test("gives an answer of any status where any is accepted", arguments: [100, 599, 600, 999])
     func anyStatus(status: Int) async throws {
-        let rig = rig(.status(Status(status)))
+        let rig = rig(.status(HTTPStatus(status)))
         let outcome = try await request(rig).acceptingAnyStatus().outcome()
 
         #expect(outcome.error == nil && outcome.response?.status.code == status)
@@ -262,7 +262,7 @@ struct LoadRequestTests: FluentSuite {
 
     /// The status for which a request fails that is answered so; nil when it succeeds.
     private func refused(_ code: Int, in range: StatusSet? = nil) async throws -> Int? {
-        let request = try request(rig(.status(Status(code))))
+        let request = try request(rig(.status(HTTPStatus(code))))
         if let range { request.validateStatus(in: range) }
         return status(await request.outcome().error)
     }
@@ -288,7 +288,7 @@ struct LoadRequestTests: FluentSuite {
 
     @Test("hands over an answer whose status the request itself refuses, with the error", arguments: [404, 299])
     func refusedByRequest(code: Int) async throws {
-        let rig = rig(.status(Status(code), "page"))
+        let rig = rig(.status(HTTPStatus(code), "page"))
         var asked = try rig.request("/thing")
         asked.acceptableStatuses = 200
 

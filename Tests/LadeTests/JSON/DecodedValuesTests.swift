@@ -17,7 +17,7 @@ struct DecodedValuesTests {
     }
 
     /// Chunks of a text, and what was asked for.
-    private final class Chunks: ResponseBodySource {
+    private final class Chunks: ResponseBody.Source {
         private let chunks: [Data]
         private let failure: LoadingError?
         private let taken = Atomic(0)
@@ -40,12 +40,12 @@ struct DecodedValuesTests {
 
         func cancel() { cancelled.store(true, ordering: .relaxed) }
         var trailers: Headers { Headers() }
-        var metrics: Metrics { Metrics() }
+        var metrics: Response.Metrics { Response.Metrics() }
     }
 
     private func ids(
         _ text: String,
-        _ framing: JSONFraming = .automatic,
+        _ framing: ResponseBody.JSONFraming = .automatic,
         size: Int = 3,
         limit: Int = 1000
     ) async -> (ids: [Int], error: LoadingError?) {
@@ -62,13 +62,14 @@ struct DecodedValuesTests {
     @Test(
         "gives the values of lines and of arrays, in whatever chunks",
         arguments: [
-            ("{\"id\":1}\n{\"id\":2}\n", JSONFraming.automatic), ("{\"id\":1}\r\n\n  \n{\"id\":2}", .automatic),
+            ("{\"id\":1}\n{\"id\":2}\n", ResponseBody.JSONFraming.automatic),
+            ("{\"id\":1}\r\n\n  \n{\"id\":2}", .automatic),
             ("\u{FEFF} \n [{\"id\":1} ,\n {\"id\":2}] ", .automatic), ("\u{FEFF}{\"id\":1}\n{\"id\":2}", .automatic),
             ("  {\"id\":1}\n{\"id\":2}", .lines), ("{\"id\":1}\n\t\n\r\n\r\t\n{\"id\":2}", .lines),
             ("{\"a\":{\"list\":[{\"id\":1},{\"id\":2}]},\"b\":[{\"id\":3}]}", .array(["a", "list"])),
         ]
     )
-    func givesValues(_ text: String, _ framing: JSONFraming) async {
+    func givesValues(_ text: String, _ framing: ResponseBody.JSONFraming) async {
         for size in 1...text.utf8.count {
             let found = await ids(text, framing, size: size)
             #expect(found.ids == [1, 2] && found.error == nil, "in chunks of \(size)")
@@ -107,7 +108,7 @@ struct DecodedValuesTests {
 
     @Test("refuses documents that are cut off, whose list is missing, or whose values are too large")
     func refusals() async throws {
-        let rows: [(String, JSONFraming, String, [Int])] = [
+        let rows: [(String, ResponseBody.JSONFraming, String, [Int])] = [
             ("[{\"id\":1},{\"id\"", .automatic, "ends too early", [1]),
             ("{\"id\":1}\n{\"id\":", .automatic, "not valid JSON", [1]),
             ("{\"list\":{}}", .array(["list"]), "The value at /list is not a list", []),

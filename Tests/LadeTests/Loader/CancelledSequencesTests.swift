@@ -5,7 +5,7 @@ import SharedDoubles
 import Testing
 
 /// Pieces that are ready without a wait, after which the body waits for a signal; it does not look at its task before.
-final class ReadyPieces: ResponseBodySource {
+final class ReadyPieces: ResponseBody.Source {
     private let pieces: Locked<ArraySlice<Data>>
     private let gate: Signal
     private let ends = Locked(0)
@@ -25,19 +25,19 @@ final class ReadyPieces: ResponseBodySource {
 
     func cancel() { ends.withLock { $0 += 1 } }
     var trailers: Headers { Headers() }
-    var metrics: Metrics { Metrics() }
+    var metrics: Response.Metrics { Response.Metrics() }
 }
 
 /// A wrapper of a user that passes on neither the cancellation of its task nor ``cancel()``.
-private final class CarelessWrapper: ResponseBodySource {
-    private let source: any ResponseBodySource
+private final class CarelessWrapper: ResponseBody.Source {
+    private let source: any ResponseBody.Source
 
-    init(_ source: any ResponseBodySource) { self.source = source }
+    init(_ source: any ResponseBody.Source) { self.source = source }
 
     func next() async throws(LoadingError) -> Data? { try await source.next() }
     func cancel() {}
     var trailers: Headers { source.trailers }
-    var metrics: Metrics { source.metrics }
+    var metrics: Response.Metrics { source.metrics }
 }
 
 /// One kind of sequence: `ready` elements without a wait, then a wait for the signal.
@@ -131,7 +131,7 @@ struct SequenceSubject: Sendable, CustomTestStringConvertible {
 }
 
 /// Reads a body for a body around it.
-private final class BodySource: ResponseBodySource {
+private final class BodySource: ResponseBody.Source {
     private let body: ResponseBody
     private let iterator: Locked<ResponseBody.Iterator>
 
@@ -147,20 +147,20 @@ private final class BodySource: ResponseBodySource {
 
     func cancel() { body.cancel() }
     var trailers: Headers { body.trailers }
-    var metrics: Metrics { body.metrics }
+    var metrics: Response.Metrics { body.metrics }
 }
 
 /// Keeps an object as long as a source.
-private final class HeldSource: ResponseBodySource {
-    private let source: any ResponseBodySource
+private final class HeldSource: ResponseBody.Source {
+    private let source: any ResponseBody.Source
     private let held: any Sendable
 
-    init(_ source: any ResponseBodySource, _ held: any Sendable) { (self.source, self.held) = (source, held) }
+    init(_ source: any ResponseBody.Source, _ held: any Sendable) { (self.source, self.held) = (source, held) }
 
     func next() async throws(LoadingError) -> Data? { try await source.next() }
     func cancel() { source.cancel() }
     var trailers: Headers { source.trailers }
-    var metrics: Metrics { source.metrics }
+    var metrics: Response.Metrics { source.metrics }
 }
 
 /// How reading one element ended.
@@ -178,7 +178,7 @@ enum SequenceReading: Equatable {
 
     init(_ error: any Error) {
         let isCancellation =
-            (error as? LoadingError)?.isCancellation ?? (error as? PageFailure)?.isCancellation ?? false
+            (error as? LoadingError)?.isCancellation ?? (error as? PageError)?.isCancellation ?? false
         self = isCancellation ? .cancelled : .failure("\(error)")
     }
 }

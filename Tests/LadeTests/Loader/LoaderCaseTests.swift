@@ -449,7 +449,7 @@ struct LoaderCaseTests {
         #expect(ran.withLock { $0 })
     }
 
-    enum Block: RequestTag { static var defaultValue: (@Sendable () -> Void)? { nil } }
+    enum Block: Request.Tag { static var defaultValue: (@Sendable () -> Void)? { nil } }
 }
 
 /// A transport made of a closure, which keeps nothing.
@@ -462,7 +462,7 @@ struct ClosureTransport: Transport {
 }
 
 /// A value whose end is noticed.
-final class Sentinel: RequestTag, Sendable {
+final class Sentinel: Request.Tag, Sendable {
     static var defaultValue: Sentinel? { nil }
 
     private let onRelease: @Sendable () -> Void

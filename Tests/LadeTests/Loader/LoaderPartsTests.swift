@@ -255,12 +255,12 @@ struct LoaderPartsTests {
 
     @Test("a body that arrives after its group was closed is cancelled")
     func lateBody() async throws {
-        final class Source: ResponseBodySource {
+        final class Source: ResponseBody.Source {
             let wasCancelled = Locked(false)
             func next() async throws(LoadingError) -> Data? { Data("late".utf8) }
             func cancel() { wasCancelled.withLock { $0 = true } }
             var trailers: Headers { Headers() }
-            var metrics: Metrics { Metrics() }
+            var metrics: Response.Metrics { Response.Metrics() }
         }
         let source = Source()
         let group = WorkGroup()
@@ -321,7 +321,7 @@ struct LoaderPartsTests {
     }
 
     /// A body of so many pieces of 1 KiB, which fails at its end where it should.
-    private final class Pieces: ResponseBodySource {
+    private final class Pieces: ResponseBody.Source {
         private let rest: Locked<Int>
         private let fails: Bool
 
@@ -343,10 +343,10 @@ struct LoaderPartsTests {
 
         func cancel() {}
         var trailers: Headers { Headers() }
-        var metrics: Metrics { Metrics() }
+        var metrics: Response.Metrics { Response.Metrics() }
     }
 
-    private func loader(_ status: Status, _ pieces: Pieces) -> Loader {
+    private func loader(_ status: HTTPStatus, _ pieces: Pieces) -> Loader {
         let transport = ClosureTransport { request, _ throws(LoadingError) in
             Response(status: status, body: ResponseBody(streaming: pieces), request: request)
         }

@@ -187,7 +187,7 @@ private final class CallCounter: EventSink {
         for _ in 0..<count { try await ended.wait() }
     }
 
-    func record(_ event: Event, of call: Call) {
+    func record(_ event: CallEvent, of call: Call) {
         switch event {
         case .callStarted: count.withLock { $0 += 1 }
         case .callFinished, .callFailed: ended.step()

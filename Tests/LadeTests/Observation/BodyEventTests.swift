@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The end of a body as an event", .timeLimit(.minutes(5)))
 struct BodyEventTests {
-    private func records(_ rig: Rig) -> [BodyRecord] {
+    private func records(_ rig: Rig) -> [CallEvent.Body] {
         rig.events.events.compactMap { if case .bodyFinished(let record) = $0 { record } else { nil } }
     }
 

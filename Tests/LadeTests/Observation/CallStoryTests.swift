@@ -8,13 +8,13 @@ struct CallStoryTests {
     private let story = CallStory()
     private var call: Call { Call(id: Call.ID(1), time: time) }
 
-    private func record(_ event: Event, after pause: Duration = .zero) {
+    private func record(_ event: CallEvent, after pause: Duration = .zero) {
         time.advance(by: pause)
         story.record(event, of: call)
     }
 
-    private func metrics(_ change: (inout Metrics) -> Void = { _ in }) -> Metrics {
-        var metrics = Metrics()
+    private func metrics(_ change: (inout Response.Metrics) -> Void = { _ in }) -> Response.Metrics {
+        var metrics = Response.Metrics()
         change(&metrics)
         return metrics
     }
@@ -69,7 +69,7 @@ struct CallStoryTests {
 
     @Test("policies PL-60 gives a wait its reason, and the innermost thing its time")
     func nesting() {
-        let token = WaitReason.authorisation(authoriser: "OAuth")
+        let token = Call.WaitReason.authorisation(authoriser: "OAuth")
         record(.callStarted(method: .get, url: "http://h/"))
         record(.waitStarted(token))
         record(.exchangeStarted(method: .post, url: "http://h/token"), after: .milliseconds(2))
@@ -90,34 +90,34 @@ struct CallStoryTests {
     @Test(
         "policies PL-60 says what an exchange that failed was at",
         arguments: [
-            ("http://h/", Metrics(), CallTimeline.Stage.connect),
+            ("http://h/", Response.Metrics(), CallTimeline.Stage.connect),
             (
                 "https://h/",
                 {
-                    var metrics = Metrics(); metrics.connect = .zero; return metrics
+                    var metrics = Response.Metrics(); metrics.connect = .zero; return metrics
                 }(), .secureConnect
             ),
             (
                 "http://h/",
                 {
-                    var metrics = Metrics(); metrics.connect = .zero; return metrics
+                    var metrics = Response.Metrics(); metrics.connect = .zero; return metrics
                 }(), .firstByte
             ),
             (
                 "http://h/",
                 {
-                    var metrics = Metrics(); metrics.isReusedConnection = true; return metrics
+                    var metrics = Response.Metrics(); metrics.isReusedConnection = true; return metrics
                 }(), .firstByte
             ),
             (
                 "http://h/",
                 {
-                    var metrics = Metrics(); metrics.firstByte = .zero; return metrics
+                    var metrics = Response.Metrics(); metrics.firstByte = .zero; return metrics
                 }(), .body
             ),
         ]
     )
-    func failures(url: String, metrics: Metrics, stage: CallTimeline.Stage) {
+    func failures(url: String, metrics: Response.Metrics, stage: CallTimeline.Stage) {
         record(.exchangeStarted(method: .get, url: url))
         record(.exchangeFailed(LoadingError(.timedOut(.whole)), metrics), after: .seconds(1))
 
@@ -128,7 +128,7 @@ struct CallStoryTests {
     @Test("policies PL-60 has durations that add up to the elapsed time, whatever happens when", arguments: 1...50)
     func sums(seed: UInt64) {
         let random = SeededRandom(seed: seed)
-        let reasons: [WaitReason] = [.backoff(attempt: 2), .gate(key: "k"), .connection(host: "h")]
+        let reasons: [Call.WaitReason] = [.backoff(attempt: 2), .gate(key: "k"), .connection(host: "h")]
         for _ in 0..<200 {
             let reason = reasons[Int(random.next() % 3)]
             let metrics = metrics {
@@ -136,7 +136,7 @@ struct CallStoryTests {
                 if random.next() % 2 == 0 { $0.connect = random.duration(below: .milliseconds(9)) }
                 if random.next() % 2 == 0 { $0.firstByte = random.duration(below: .seconds(1)) }
             }
-            let events: [Event] = [
+            let events: [CallEvent] = [
                 .waitStarted(reason), .waitEnded(reason, after: .zero),
                 .exchangeStarted(method: .get, url: "http://h/"),
                 .exchangeFinished(metrics), .exchangeFailed(LoadingError(.cancelled), metrics), .attemptStarted(2),

@@ -31,7 +31,7 @@ struct CanaryTests {
 
         func add(_ line: String) { lines.withLock { $0.append(line) } }
 
-        func record(_ event: Event, of call: Call) {
+        func record(_ event: CallEvent, of call: Call) {
             var text = "\(event) \(String(reflecting: event))"
             dump(event, to: &text)
             if case .headReceived(_, let headers, _) = event { for field in headers { text += field.value } }
@@ -134,8 +134,8 @@ struct CanaryTests {
         ]
     )
     func malformed(line: String) {
-        for rule in [MalformedResponse.Rule.fieldName, .fieldValue, .foldedField, .lineEnd] {
-            let fault = MalformedResponse(rule, excerpt: line)
+        for rule in [LoadingError.MalformedResponse.Rule.fieldName, .fieldValue, .foldedField, .lineEnd] {
+            let fault = LoadingError.MalformedResponse(rule, excerpt: line)
             let error = LoadingError(.malformedResponse(fault))
             #expect(!"\(fault) \(error) \(String(reflecting: error))".contains("cAnArY"))
             #expect(fault.excerpt?.contains("redacted") == true)
@@ -144,10 +144,15 @@ struct CanaryTests {
 
     @Test("finding FP-6 lines of framing are shown, for they say what is wrong and carry no secret")
     func framing() {
-        #expect(MalformedResponse(.fieldValue, excerpt: "Content-Length: 1, 2").excerpt == "Content-Length: 1, 2")
-        #expect(MalformedResponse(.statusLine, excerpt: "HTTP/1.1 2000 OK").excerpt == "HTTP/1.1 2000 OK")
-        #expect(MalformedResponse(.statusLine, excerpt: "Set-Cookie: a=b").excerpt == "Set-Cookie: <redacted>")
-        #expect(MalformedResponse(.contentLength, excerpt: "1, 2").excerpt == "1, 2")
+        #expect(
+            LoadingError.MalformedResponse(.fieldValue, excerpt: "Content-Length: 1, 2").excerpt
+                == "Content-Length: 1, 2"
+        )
+        #expect(LoadingError.MalformedResponse(.statusLine, excerpt: "HTTP/1.1 2000 OK").excerpt == "HTTP/1.1 2000 OK")
+        #expect(
+            LoadingError.MalformedResponse(.statusLine, excerpt: "Set-Cookie: a=b").excerpt == "Set-Cookie: <redacted>"
+        )
+        #expect(LoadingError.MalformedResponse(.contentLength, excerpt: "1, 2").excerpt == "1, 2")
     }
 
     @Test(

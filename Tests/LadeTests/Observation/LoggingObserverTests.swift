@@ -52,10 +52,10 @@ struct LoggingObserverTests {
         let observer = LoggingObserver { [lines] in lines.add($0) }
         let call = Call()
         let url = try #require(URL(string: "https://svc.example.com/thing"))
-        let story: [Event] = [
+        let story: [CallEvent] = [
             .callStarted(method: .get, url: url.redacted()), .callFinished(status: 204),
-            .bodyFinished(BodyRecord(.whole, bytes: 0, duration: .zero, attempts: 1)), .callFinished(status: 204),
-            .exchangeFinished(Metrics()),
+            .bodyFinished(CallEvent.Body(.whole, bytes: 0, duration: .zero, attempts: 1)), .callFinished(status: 204),
+            .exchangeFinished(Response.Metrics()),
         ]
 
         for event in story { observer.record(event, of: call) }
@@ -109,10 +109,10 @@ struct LoggingObserverTests {
         let call = Call()
         let url = try #require(URL(string: "https://svc.example.com/thing"))
         let context = ErrorContext(try Request("https://svc.example.com/thing"))
-        let story: [Event] = [
+        let story: [CallEvent] = [
             .callStarted(method: .get, url: url.redacted()), .exchangeStarted(method: .get, url: url.redacted()),
             .callFailed(LoadingError(.timedOut(.idle), context)),
-            .exchangeFailed(LoadingError(.cannotConnect(host: "a", reason: .refused), context), Metrics()),
+            .exchangeFailed(LoadingError(.cannotConnect(host: "a", reason: .refused), context), Response.Metrics()),
         ]
 
         for event in story { observer.record(event, of: call) }

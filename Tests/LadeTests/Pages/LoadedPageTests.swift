@@ -14,11 +14,11 @@ struct LoadedPageTests {
     }
 
     /// The page as it is after it was written and read.
-    private static func stored(_ page: Page) throws -> Page {
-        try JSONDecoder().decode(Page.self, from: JSONEncoder().encode(page))
+    private static func stored(_ page: PageRequest) throws -> PageRequest {
+        try JSONDecoder().decode(PageRequest.self, from: JSONEncoder().encode(page))
     }
 
-    private static func isLoop(_ failure: PageFailure?) -> Bool {
+    private static func isLoop(_ failure: PageError?) -> Bool {
         if case .loop = failure?.cause { true } else { false }
     }
 
@@ -27,7 +27,7 @@ struct LoadedPageTests {
         let source = PagedSource.linked(count: 5, size: 2)
         var endpoint = try PagedEndpoint<Numbers>.numbers()
         endpoint.total = .header("X-Total")
-        var page: Page? = endpoint.firstPage(size: 2)
+        var page: PageRequest? = endpoint.firstPage(size: 2)
         var loaded: [LoadedPage<LoadedValue<Numbers>>] = []
         while let current = page {
             loaded.append(try await source.loader.load(current, of: endpoint))
@@ -58,7 +58,7 @@ struct LoadedPageTests {
         let endpoint = try PagedEndpoint<Numbers>.numbers()
         let first = endpoint.firstPage(size: 3)
 
-        let failure = await #expect(throws: PageFailure.self) { try await source.loader.load(first, of: endpoint) }
+        let failure = await #expect(throws: PageError.self) { try await source.loader.load(first, of: endpoint) }
 
         #expect(failure?.page == first)
         guard case .unacceptableStatus(let status) = failure?.cause.loadingError?.kind else {
@@ -97,7 +97,7 @@ struct LoadedPageTests {
         var walk = loader.pages(of: endpoint, prefetch: prefetch, from: third).makeAsyncIterator()
         var pages: [LoadedPage<LoadedValue<Numbers>>] = []
 
-        let failure = await #expect(throws: PageFailure.self) {
+        let failure = await #expect(throws: PageError.self) {
             while let page = try await walk.next() { pages.append(page) }
         }
 
@@ -115,7 +115,7 @@ struct LoadedPageTests {
         }
         let last = try await Self.circle.loader.load(page, of: endpoint)
 
-        let failure = #expect(throws: PageFailure.self) {
+        let failure = #expect(throws: PageError.self) {
             try endpoint.page(after: page, value: last.value, response: last.response)
         }
 
@@ -129,7 +129,7 @@ struct LoadedPageTests {
         let page = endpoint.firstPage()
         let loaded = try await source.loader.loadValue(of: endpoint.endpoint(of: page))
 
-        let failure = #expect(throws: PageFailure.self) {
+        let failure = #expect(throws: PageError.self) {
             try endpoint.page(after: page, value: loaded.value, response: loaded.response)
         }
 
@@ -212,13 +212,13 @@ struct LoadedPageTests {
         var endpoint = try PagedEndpoint<Numbers>.numbers()
         endpoint.endpoint = endpoint.endpoint.header("Authorization", "Bearer canary").header("X-Mine", "canary")
         let json = #"{"size": 2, "number": 1, "url": "https://other.example/list?p=1"}"#
-        let page = try JSONDecoder().decode(Page.self, from: Data(json.utf8))
+        let page = try JSONDecoder().decode(PageRequest.self, from: Data(json.utf8))
 
         #expect(try await source.loader.load(page, of: endpoint).value.items == [1])
         #expect(source.transport.requests[0].headers.allSatisfy { !$0.value.contains("canary") })
 
         endpoint.otherOrigins = .refused
-        let failure = await #expect(throws: PageFailure.self) {
+        let failure = await #expect(throws: PageError.self) {
             try await source.loader.load(page, of: endpoint)
         }
         guard case .otherOrigin = failure?.cause else {
@@ -245,7 +245,7 @@ struct LoadedPageTests {
     )
     func invalid(json: String) throws {
         let error = #expect(throws: DecodingError.self) {
-            try JSONDecoder().decode(Page.self, from: Data(json.utf8))
+            try JSONDecoder().decode(PageRequest.self, from: Data(json.utf8))
         }
         #expect(!String(describing: error).contains("canary"))
     }
@@ -260,7 +260,7 @@ struct LoadedPageTests {
         let endpoint = try PagedEndpoint<Numbers>.numbers(isTarget ? .target(\.next) : closure)
         let first = endpoint.firstPage().request.url.absoluteString
         let json = #"{"size": 0, "number": \#(Int.max), "url": "\#(first)"}"#
-        let page = try JSONDecoder().decode(Page.self, from: Data(json.utf8))
+        let page = try JSONDecoder().decode(PageRequest.self, from: Data(json.utf8))
 
         let loaded = try await source.loader.load(page, of: endpoint)
 
@@ -273,6 +273,6 @@ struct LoadedPageTests {
         let keys = String(repeating: "0123456789abcdef", count: PageMarks.limit + 1)
         let json = #"{"size": 0, "number": 0, "url": "https://a.example/", "trail": {"every": 1, "keys": "\#(keys)"}}"#
 
-        #expect(throws: DecodingError.self) { try JSONDecoder().decode(Page.self, from: Data(json.utf8)) }
+        #expect(throws: DecodingError.self) { try JSONDecoder().decode(PageRequest.self, from: Data(json.utf8)) }
     }
 }

@@ -28,7 +28,7 @@ struct OneTimeBodyTests {
         if isReplayable {
             #expect(try await pages.collected() == [1, 1])
         } else {
-            let error = await #expect(throws: PageFailure.self) { _ = try await pages.collected() }
+            let error = await #expect(throws: PageError.self) { _ = try await pages.collected() }
             guard case .invalidRequest(.bodyNotReplayable) = error?.cause.loadingError?.kind else {
                 Issue.record("\(String(describing: error))")
                 return

@@ -66,7 +66,7 @@ struct OtherOriginTests {
             $0.body = .text("body-canary")
         }
 
-        let failure = await #expect(throws: PageFailure.self) {
+        let failure = await #expect(throws: PageError.self) {
             try await source.loader.pages(of: endpoint).collected()
         }
         guard case .bodyToOtherOrigin = failure?.cause else {
@@ -91,7 +91,7 @@ struct OtherOriginTests {
     func refuses(next: String, isInsecure: Bool) async throws {
         let source = Self.source(next: next)
 
-        let failure = await #expect(throws: PageFailure.self) {
+        let failure = await #expect(throws: PageError.self) {
             try await source.loader.pages(of: try .numbers()).collected()
         }
 

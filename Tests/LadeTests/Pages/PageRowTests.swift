@@ -66,7 +66,7 @@ struct PageRowTests {
         endpoint.otherOrigins = .refused
         var items: [Int] = []
 
-        let failure = await #expect(throws: PageFailure.self) {
+        let failure = await #expect(throws: PageError.self) {
             for try await page in source.loader.pages(of: endpoint, prefetch: prefetch) { items += page.value.items }
         }
 
@@ -150,7 +150,7 @@ struct PageRowTests {
             return isRefused ? .status(503) : .json(bodies[1])
         }
         let reports = Locked<[PageProgress]>([])
-        let meter = PageMeter { progress in reports.withLock { $0.append(progress) } }
+        let meter = PageProgress.Meter { progress in reports.withLock { $0.append(progress) } }
         let loader = loader(source, observers: [meter]) { $0.retries.limit = 1 }
         var endpoint = try PagedEndpoint<Numbers>.numbers()
         endpoint.total = .body(["total"])

@@ -60,7 +60,7 @@ struct PageSequenceTests {
         var iterator = source.loader.pages(of: try .numbers(), prefetch: prefetch).makeAsyncIterator()
         var items: [Int] = []
 
-        let failure = await #expect(throws: PageFailure.self) {
+        let failure = await #expect(throws: PageError.self) {
             while let page = try await iterator.next() { items += page.value.items }
         }
 
@@ -93,7 +93,7 @@ struct PageSequenceTests {
         #expect(sent[1].headers.contains("Accept") && !sent[1].headers.contains(where: \.carriesCredentials))
 
         endpoint.otherOrigins = .refused
-        let failure = await #expect(throws: PageFailure.self) {
+        let failure = await #expect(throws: PageError.self) {
             try await source.loader.pages(of: endpoint).collected()
         }
         guard case .otherOrigin = failure?.cause else {
@@ -121,7 +121,7 @@ struct PageSequenceTests {
     func otherSchemes(target: String) async throws {
         let source = PagedSource { _ in .json(PagedSource.body([1], next: target)) }
 
-        let failure = await #expect(throws: PageFailure.self) {
+        let failure = await #expect(throws: PageError.self) {
             try await source.loader.pages(of: try .numbers()).collected()
         }
         guard case .invalidTarget = failure?.cause else {
@@ -208,7 +208,7 @@ struct PageSequenceTests {
 
         task.cancel()
 
-        let failure = await #expect(throws: PageFailure.self) { try await task.value }
+        let failure = await #expect(throws: PageError.self) { try await task.value }
         #expect(failure?.isCancellation == true)
     }
 
@@ -265,7 +265,7 @@ struct PageSequenceTests {
         }
         let endpoint = try PagedEndpoint<Numbers>.numbers()
         var items: [Int] = []
-        let failure = await #expect(throws: PageFailure.self) {
+        let failure = await #expect(throws: PageError.self) {
             for try await page in source.loader.pages(of: endpoint, size: 2, prefetch: prefetch) {
                 items += page.value.items
             }
@@ -302,7 +302,7 @@ struct PageSequenceTests {
         var endpoint = try PagedEndpoint<Numbers>.numbers()
         endpoint.total = .body(["total"])
         let reports = Locked<[PageProgress]>([])
-        let meter = PageMeter { progress in reports.withLock { $0.append(progress) } }
+        let meter = PageProgress.Meter { progress in reports.withLock { $0.append(progress) } }
 
         _ = try await source.loader.pages(of: endpoint, meter: meter).collected()
         let call = Call(id: Call.ID(1), time: source.time)

@@ -11,10 +11,10 @@ import Testing
 /// Pages, their sizes, and the marks of the pages before them, as values.
 @Suite("Pages as values", .timeLimit(.minutes(5)))
 struct PageTests {
-    private func page(_ size: Int, _ number: Int, _ path: String, body: String? = nil) throws -> Page {
+    private func page(_ size: Int, _ number: Int, _ path: String, body: String? = nil) throws -> PageRequest {
         var request = try Request(body == nil ? .get : .post, "https://api.example.com" + path)
         request.body = body.map { .bytes(Data($0.utf8)) }
-        return Page(size: size, number: number, request: request, itemsBefore: nil)
+        return PageRequest(size: size, number: number, request: request, itemsBefore: nil)
     }
 
     @Test("pages with another size, number or address are different")
@@ -31,7 +31,7 @@ struct PageTests {
     func storedBody() throws {
         let stored = try JSONEncoder().encode(page(2, 1, "/a", body: "query"))
 
-        let page = try JSONDecoder().decode(Page.self, from: stored)
+        let page = try JSONDecoder().decode(PageRequest.self, from: stored)
         let walk = PageWalk(
             original: try Request("https://api.example.com/list"),
             size: 0,
@@ -52,7 +52,10 @@ struct PageTests {
 
     @Test("a stored page has no body but its own", arguments: [nil, "query"])
     func ownBody(body: String?) throws {
-        let stored = try JSONDecoder().decode(Page.self, from: JSONEncoder().encode(page(2, 1, "/a", body: body)))
+        let stored = try JSONDecoder().decode(
+            PageRequest.self,
+            from: JSONEncoder().encode(page(2, 1, "/a", body: body))
+        )
         var original = try Request(.post, "https://api.example.com/list")
         original.body = .text("first")
         let walk = PageWalk(
@@ -121,7 +124,7 @@ struct PageTests {
 
     @Test("a mark is that of method, address and body, without the fragment")
     func keys() throws {
-        func key(_ page: Page) -> UInt64 { PageMarks.key(of: page.request) }
+        func key(_ page: PageRequest) -> UInt64 { PageMarks.key(of: page.request) }
         let get = try page(0, 0, "/a")
         var post = get.request
         post.method = .post
@@ -145,7 +148,7 @@ struct PageTests {
 
     @Test("progress continues where an earlier run ended, and keeps a total that later pages do not name")
     func meter() {
-        let meter = PageMeter()
+        let meter = PageProgress.Meter()
         var earlier = PageProgress()
         earlier.pages = 2
         earlier.items = 5
@@ -160,7 +163,7 @@ struct PageTests {
 
     @Test("progress names the wait that remains when another one has ended")
     func waits() {
-        let meter = PageMeter()
+        let meter = PageProgress.Meter()
         let call = Call()
         meter.record(.waitStarted(.connectivity), of: call)
         meter.record(.waitStarted(.backoff(attempt: 2)), of: call)
@@ -197,6 +200,6 @@ struct PageTests {
         let first = paged.firstPage()
         let response = Response(status: 200, request: first.request)
 
-        #expect(throws: PageFailure.self) { try paged.page(after: first, value: Data(), response: response) }
+        #expect(throws: PageError.self) { try paged.page(after: first, value: Data(), response: response) }
     }
 }

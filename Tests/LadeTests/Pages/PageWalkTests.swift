@@ -13,8 +13,8 @@ struct PageWalkTests {
     private func walk(
         _ rules: [PageRule],
         from address: String = "https://api.example.com/list?page=1",
-        total: PagePlace? = nil,
-        otherOrigins: OtherOrigins = .withoutCredentials,
+        total: PageRule.Place? = nil,
+        otherOrigins: PageRule.OtherOrigins = .withoutCredentials,
         change: (inout Request) -> Void = { _ in }
     ) throws -> PageWalk {
         var request = try Request(address)
@@ -61,14 +61,14 @@ struct PageWalkTests {
     func largestNumber() throws {
         let linked = try walk([.link(relation: "next")])
         let counted = try walk([.pageNumber(query: "page", first: 1)])
-        func last(_ walk: PageWalk) -> Page {
-            Page(size: 0, number: .max, request: walk.first.request, itemsBefore: nil)
+        func last(_ walk: PageWalk) -> PageRequest {
+            PageRequest(size: 0, number: .max, request: walk.first.request, itemsBefore: nil)
         }
 
         let page = try linked.next(after: last(linked), facts(linked, ["Link": "</b>; rel=next"]))
 
         #expect(page?.number == .max && page?.request.url.path() == "/b")
-        #expect(throws: PageFailure.Cause.self) { _ = try counted.next(after: last(counted), facts(counted)) }
+        #expect(throws: PageError.Cause.self) { _ = try counted.next(after: last(counted), facts(counted)) }
     }
 
     @Test("an empty target or cursor names no page, and leaves the decision to the next rule")
@@ -148,11 +148,11 @@ struct PageWalkTests {
     func uncountedPages() throws {
         let numbers = try walk([.pageNumber(query: "page", first: 1)])
         let offsets = try walk([.offset(query: "offset")])
-        let unknown = Page(size: 0, number: 1, request: offsets.first.request, itemsBefore: nil)
+        let unknown = PageRequest(size: 0, number: 1, request: offsets.first.request, itemsBefore: nil)
 
-        #expect(throws: PageFailure.Cause.self) { _ = try next(numbers, facts(numbers, items: nil)) }
-        for (page, items) in [(offsets.first, nil), (unknown, 2)] as [(Page, Int?)] {
-            do throws(PageFailure.Cause) {
+        #expect(throws: PageError.Cause.self) { _ = try next(numbers, facts(numbers, items: nil)) }
+        for (page, items) in [(offsets.first, nil), (unknown, 2)] as [(PageRequest, Int?)] {
+            do throws(PageError.Cause) {
                 _ = try offsets.next(after: page, facts(offsets, items: items))
                 Issue.record("no error")
             } catch {
@@ -227,7 +227,7 @@ struct PageWalkTests {
             $0.headers.set("Authorization", "Bearer token")
         }
 
-        #expect(throws: PageFailure.Cause.self) { try next(refused, facts(refused, ["Link": field])) }
+        #expect(throws: PageError.Cause.self) { try next(refused, facts(refused, ["Link": field])) }
         let page = try replaced.next(after: replaced.first, facts(replaced, ["Link": field]))
         #expect(page?.request.url.absoluteString == expected)
         // The request goes to the first origin, which its credentials are for.

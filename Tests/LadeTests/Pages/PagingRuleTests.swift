@@ -23,9 +23,9 @@ struct PagingRuleTests {
         _ source: PagedSource,
         _ endpoint: PagedEndpoint<Value>,
         prefetch: Int = 0
-    ) async -> (items: [Int], failure: PageFailure?) {
+    ) async -> (items: [Int], failure: PageError?) {
         var items: [Int] = []
-        do throws(PageFailure) {
+        do throws(PageError) {
             for try await page in source.loader.pages(of: endpoint, prefetch: prefetch) { items += page.value.items }
             return (items, nil)
         } catch {
@@ -78,7 +78,7 @@ struct PagingRuleTests {
             }
         let cursors = try endpoint([.bodyCursor(["next"], query: "p")])
         let others = try PagedEndpoint<Numbers>.numbers(paginator)
-        let result: (items: [Int], failure: PageFailure?)
+        let result: (items: [Int], failure: PageError?)
         if kind == "cursor" {
             result = await collect(source, cursors, prefetch: prefetch)
         } else {
@@ -212,14 +212,14 @@ struct PagingRuleTests {
     func endStatuses(status: Int, prefetch: Int) async throws {
         let source = PagedSource { asked in
             let page = asked["page"] ?? 0
-            return page > 3 ? .status(Status(status)) : .json(PagedSource.body([page]))
+            return page > 3 ? .status(HTTPStatus(status)) : .json(PagedSource.body([page]))
         }
         var endpoint = try PagedEndpoint<Numbers>.numbers(.rule(.pageNumber(query: "page", first: 1)))
 
         let refused = await collect(source, endpoint, prefetch: prefetch)
         endpoint.endStatuses = [status]
         let ended = await collect(source, endpoint, prefetch: prefetch)
-        let first = await collect(PagedSource { _ in .status(Status(status)) }, endpoint, prefetch: prefetch)
+        let first = await collect(PagedSource { _ in .status(HTTPStatus(status)) }, endpoint, prefetch: prefetch)
 
         #expect(refused.items == [1, 2, 3])
         #expect(refused.failure?.description.contains("endStatuses should have \(status)") == true)
@@ -344,7 +344,7 @@ struct PagingRuleTests {
         let value = Items(items: [1])
 
         let next = try #require(try endpoint.page(after: endpoint.firstPage(), value: value, response: response))
-        let read = try JSONDecoder().decode(Page.self, from: JSONEncoder().encode(next))
+        let read = try JSONDecoder().decode(PageRequest.self, from: JSONEncoder().encode(next))
         let attached = try endpoint.walk(size: 0).attached(read)
 
         #expect(attached.request.headers["X-C"] == "a" && read == next)

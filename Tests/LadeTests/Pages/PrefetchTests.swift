@@ -19,7 +19,7 @@ struct PrefetchTests {
         var endpoint = try PagedEndpoint<Numbers>.numbers(.rule(.offset(query: "offset")))
         endpoint.total = .body(["total"])
         var items: [Int] = []
-        var next: Page?
+        var next: PageRequest?
 
         for try await page in loader.pages(of: endpoint, prefetch: 4, pageLimit: 5) {
             items += page.value.items
@@ -155,7 +155,7 @@ struct PrefetchTests {
             withUnsafeCurrentTask { $0?.cancel() }
             return try await feed.next()
         }
-        await #expect(throws: PageFailure.self) { _ = try await cancelled.value }
+        await #expect(throws: PageError.self) { _ = try await cancelled.value }
     }
 
     @Test("the error of a cancelled task names the page that it asked for")
@@ -169,7 +169,7 @@ struct PrefetchTests {
             _ = try await iterator.next()
         }
 
-        let failure = await #expect(throws: PageFailure.self) { try await task.value }
+        let failure = await #expect(throws: PageError.self) { try await task.value }
 
         #expect(failure?.page.number == 1)
     }
@@ -217,7 +217,7 @@ struct PrefetchTests {
             try Endpoint("https://api.example.com/list").decoding(Numbers.self),
             paginator: .rule(.body(["next"]))
         )
-        let meter = PageMeter()
+        let meter = PageProgress.Meter()
 
         _ = try await source.loader.pages(of: endpoint, meter: meter).collected()
 
@@ -245,9 +245,9 @@ struct PrefetchTests {
                     itemCount: \.count
                 )
                 endpoint.total = .body(["total"])
-                let meter = PageMeter()
+                let meter = PageProgress.Meter()
                 var pages = 0
-                do throws(PageFailure) {
+                do throws(PageError) {
                     for try await _ in source.loader.pages(of: endpoint, prefetch: prefetch, meter: meter) {
                         pages += 1
                     }

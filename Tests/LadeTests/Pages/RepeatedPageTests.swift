@@ -20,9 +20,9 @@ struct RepeatedPageTests {
         _ endpoint: PagedEndpoint<Numbers>,
         prefetch: Int = 0,
         pageLimit: Int? = nil
-    ) async -> (items: [Int], failure: PageFailure?) {
+    ) async -> (items: [Int], failure: PageError?) {
         var items: [Int] = []
-        do throws(PageFailure) {
+        do throws(PageError) {
             let pages = source.loader.pages(of: endpoint, prefetch: prefetch, pageLimit: pageLimit)
             for try await page in pages { items += page.value.items }
             return (items, nil)
@@ -31,7 +31,7 @@ struct RepeatedPageTests {
         }
     }
 
-    private static func isRepeated(_ failure: PageFailure?) -> Bool {
+    private static func isRepeated(_ failure: PageError?) -> Bool {
         if case .repeated = failure?.cause { true } else { false }
     }
 
@@ -70,8 +70,11 @@ struct RepeatedPageTests {
         #expect(Self.isRepeated(failure) && failure?.page.number == 3)
     }
 
-    @Test("cancels the pages that were requested ahead of a repeated one", arguments: [RepeatedPages.refused, .end])
-    func cancelsAhead(repeated: RepeatedPages) async throws {
+    @Test(
+        "cancels the pages that were requested ahead of a repeated one",
+        arguments: [PageRule.RepeatedPages.refused, .end]
+    )
+    func cancelsAhead(repeated: PageRule.RepeatedPages) async throws {
         let second = Signal()
         let source = PagedSource { asked in
             switch asked["page"] ?? 0 {
@@ -147,12 +150,12 @@ struct RepeatedPageTests {
     func onePageAtATime() async throws {
         let source = Self.source { [min($0, 2)] }
         let endpoint = try PagedEndpoint<Numbers>.numbers(Self.byNumber)
-        var page: Page? = endpoint.firstPage()
+        var page: PageRequest? = endpoint.firstPage()
         var items: [Int] = []
 
-        let failure = await #expect(throws: PageFailure.self) {
+        let failure = await #expect(throws: PageError.self) {
             while let current = page {
-                let stored = try JSONDecoder().decode(Page.self, from: JSONEncoder().encode(current))
+                let stored = try JSONDecoder().decode(PageRequest.self, from: JSONEncoder().encode(current))
                 let loaded = try await source.loader.load(stored, of: endpoint)
                 items += loaded.value.items
                 page = loaded.next
@@ -165,7 +168,7 @@ struct RepeatedPageTests {
         var ending = endpoint
         ending.repeatedPages = .end
         let last = try #require(page)
-        let alone = await #expect(throws: PageFailure.self) { _ = try await source.loader.load(last, of: ending) }
+        let alone = await #expect(throws: PageError.self) { _ = try await source.loader.load(last, of: ending) }
         #expect(Self.isRepeated(alone))
     }
 
@@ -173,14 +176,14 @@ struct RepeatedPageTests {
     func ownLoop() async throws {
         let source = Self.source { [min($0, 1)] }
         var endpoint = try PagedEndpoint<Numbers>.numbers(Self.byNumber)
-        func next(_ page: Page) async throws -> Page? {
+        func next(_ page: PageRequest) async throws -> PageRequest? {
             let loaded = try await source.loader.loadValue(of: endpoint.endpoint(of: page))
             return try endpoint.page(after: page, value: loaded.value, response: loaded.response)
         }
         let second = try #require(try await next(endpoint.firstPage()))
         let third = try #require(try await next(second))
 
-        let failure = await #expect(throws: PageFailure.self) { _ = try await next(third) }
+        let failure = await #expect(throws: PageError.self) { _ = try await next(third) }
         endpoint.repeatedPages = .end
         let end = try await next(third)
         endpoint.repeatedPages = .kept
@@ -195,7 +198,7 @@ struct RepeatedPageTests {
     func storedContents(text: String) throws {
         let stored = #"{"size":1,"number":1,"url":"https://api.example.com/list?page=1","contents":"\#(text)"}"#
 
-        #expect(throws: DecodingError.self) { _ = try JSONDecoder().decode(Page.self, from: Data(stored.utf8)) }
+        #expect(throws: DecodingError.self) { _ = try JSONDecoder().decode(PageRequest.self, from: Data(stored.utf8)) }
     }
 }
 

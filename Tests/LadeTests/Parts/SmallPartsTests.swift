@@ -49,17 +49,17 @@ struct SmallPartsTests {
 
     @Test("service SM-04 counts nothing for a name that is not text")
     func sizeOfOddName() {
-        #expect(HeaderSize.compatible([(1, "b")]) == 0)
+        #expect(Headers.Size.compatible([(1, "b")]) == 0)
     }
 
     @Test("service SM-05 counts nothing for a value that is not text")
     func sizeOfOddValue() {
-        #expect(HeaderSize.compatible([("a", 2)]) == 0)
+        #expect(Headers.Size.compatible([("a", 2)]) == 0)
     }
 
     @Test("service SM-06 counts name, value and three bytes for each field")
     func size() {
-        #expect(HeaderSize.compatible([("Authorisation", "Basic thisismytoken")]) == 35)
+        #expect(Headers.Size.compatible([("Authorisation", "Basic thisismytoken")]) == 35)
     }
 
     @Test("service SM-07 makes a loader for callers that prefer a closure to a delegate")

@@ -57,7 +57,7 @@ struct AttemptCountTests {
     private static func attempts(_ error: any Error) -> Int? {
         switch error {
         case let error as LoadingError: error.context.attempts
-        case let failure as PageFailure:
+        case let failure as PageError:
             if case .loading(let error) = failure.cause { error.context.attempts } else { nil }
         default: nil
         }

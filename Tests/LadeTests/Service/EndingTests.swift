@@ -79,7 +79,7 @@ struct EndingTests {
         let bearer = BearerAuthoriser(token: Secret("t1"), scope: scope)
         let endpoint = try #require(URL(string: "https://svc.example.com/token"))
         let oauth = OAuth2Authoriser(
-            OAuth2Settings(
+            OAuth2Authoriser.Settings(
                 tokenEndpoint: endpoint,
                 grant: .clientCredentials,
                 clientID: "c",
@@ -113,7 +113,7 @@ struct EndingTests {
     @Test("finding FQ-20 limits what a transport that streams every body may send to a buffered request")
     func bufferLimit() async throws {
         /// A body without end.
-        final class Endless: ResponseBodySource {
+        final class Endless: ResponseBody.Source {
             let given = Locked(0)
             let wasCancelled = Signal()
 
@@ -125,7 +125,7 @@ struct EndingTests {
             func cancel() { wasCancelled.raise() }
 
             var trailers: Headers { Headers() }
-            var metrics: Metrics { Metrics() }
+            var metrics: Response.Metrics { Response.Metrics() }
         }
         let body = Endless()
         let transport = ClosureTransport { request, _ throws(LoadingError) in

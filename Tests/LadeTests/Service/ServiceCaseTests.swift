@@ -46,7 +46,7 @@ struct ServiceCaseTests {
         let totals = Journal<ConsumptionObserver.Total>()
         let observer = ConsumptionObserver(on: nil) { totals.add($0) }
 
-        observer.record(.exchangeFinished(Metrics()), of: Call(id: Call.ID(7)))
+        observer.record(.exchangeFinished(Response.Metrics()), of: Call(id: Call.ID(7)))
         observer.record(.callFinished(status: 200), of: Call(id: Call.ID(7)))
 
         #expect(totals.all.isEmpty)
@@ -151,8 +151,8 @@ struct ServiceCaseTests {
         _ = await failure { () throws(LoadingError) in try await rig.loader.load(rig.request()) }
         observation.end()
 
-        #expect(HeaderSize.compatible([("Content-Size", "1000")]) == 19)
-        #expect(HeaderSize.onWire(["Content-Size": "1000"]) == 20)
+        #expect(Headers.Size.compatible([("Content-Size", "1000")]) == 19)
+        #expect(Headers.Size.onWire(["Content-Size": "1000"]) == 20)
         let total = try #require(totals.all.first)
         #expect(total.bytesReceived >= 20)
         #expect(total.error != nil)

@@ -223,7 +223,7 @@ struct ServiceLinksTests {
         let observer = ConsumptionObserver(on: nil) { totals.add($0) }
         let call = Call()
         let url = try #require(URL(string: "https://svc.example.com/thing")).redacted()
-        var metrics = Metrics()
+        var metrics = Response.Metrics()
         metrics.responseBodyBytes = 5
 
         observer.record(.callStarted(method: .get, url: url), of: call)
@@ -263,7 +263,7 @@ struct ServiceLinksTests {
         let totals = Journal<ConsumptionObserver.Total>()
         _ = try await rig.loader.load(rig.request())
 
-        var observation: ServiceObservation? = rig.service.observe(
+        var observation: Service.Observation? = rig.service.observe(
             with: ConsumptionObserver(on: nil) { totals.add($0) }
         )
         _ = try await rig.loader.load(rig.request())

@@ -265,7 +265,7 @@ struct ServiceRowTests {
         let totals = Journal<ConsumptionObserver.Total>()
         let observer = ConsumptionObserver(on: nil) { totals.add($0) }
         let call = Call(id: Call.ID(7))
-        var metrics = Metrics()
+        var metrics = Response.Metrics()
         metrics.responseHeadBytes = 19
         metrics.responseBodyBytes = 5_000_000_000
         observer.record(.callStarted(method: .get, url: "https://svc.example.com/"), of: call)

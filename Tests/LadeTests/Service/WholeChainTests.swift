@@ -81,7 +81,7 @@ struct WholeChainTests {
     // MARK: - Slots
 
     /// A refusal whose body is longer than what is read to keep a connection, of unknown length, or never complete.
-    private static func refusal(_ status: Status, _ body: Int) -> ScriptedAnswer {
+    private static func refusal(_ status: HTTPStatus, _ body: Int) -> ScriptedAnswer {
         switch body {
         case 0: .bytes(Data(repeating: 1, count: 1 << 20), status: status)
         case 1: .chunks(Array(repeating: String(repeating: "1", count: 1 << 10), count: 1 << 10), status: status)
@@ -178,7 +178,7 @@ struct WholeChainTests {
         rig.transport.onAnyRequest().respond(.text("ok").adding("Set-Cookie", "app=1; Domain=example.com"))
         let endpoint = try #require(URL(string: "https://id.example.com/token"))
         let oauth = OAuth2Authoriser(
-            OAuth2Settings(tokenEndpoint: endpoint, grant: .clientCredentials),
+            OAuth2Authoriser.Settings(tokenEndpoint: endpoint, grant: .clientCredentials),
             scope: try CredentialScope("https://svc.example.com")
         )
         let loader = rig.service.account(identifier: "a", authorisers: [oauth]).makeLoader()

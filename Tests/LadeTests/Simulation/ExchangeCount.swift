@@ -42,11 +42,11 @@ final class ExchangePlace: Sendable {
 }
 
 /// A streamed body whose exchange counts until it ends, fails or is cancelled.
-final class CountedBody: ResponseBodySource {
-    private let source: any ResponseBodySource
+final class CountedBody: ResponseBody.Source {
+    private let source: any ResponseBody.Source
     private let place: ExchangePlace
 
-    init(_ source: any ResponseBodySource, _ place: ExchangePlace) {
+    init(_ source: any ResponseBody.Source, _ place: ExchangePlace) {
         self.source = source
         self.place = place
     }
@@ -68,5 +68,5 @@ final class CountedBody: ResponseBodySource {
     }
 
     var trailers: Headers { source.trailers }
-    var metrics: Metrics { source.metrics }
+    var metrics: Response.Metrics { source.metrics }
 }

@@ -23,11 +23,11 @@ import LadeTesting
 final class ModelServers: Transport {
     /// The common part of all secrets of the simulation.
     static let canary = "cAnArY"
-    static let metered = (key: ServiceKey("metered.example.com:443/m"), rate: Rate(perSecond: 7))
+    static let metered = (key: ServiceKey("metered.example.com:443/m"), rate: RateLimits.Rate(perSecond: 7))
     static let rates = [
         metered.key: metered.rate,
-        ServiceKey("api.example.com:443/v1"): Rate(perSecond: 20, burst: 5),
-        ServiceKey("api.example.com:443/orders"): Rate(perSecond: 10),
+        ServiceKey("api.example.com:443/v1"): RateLimits.Rate(perSecond: 20, burst: 5),
+        ServiceKey("api.example.com:443/orders"): RateLimits.Rate(perSecond: 10),
     ]
     static let cdnAddresses = ["cdn.example.com", "backup-1.example.com", "backup-2.example.com"]
     /// Host, port and first component of the path.
@@ -199,7 +199,7 @@ final class ModelServers: Transport {
     }
 
     /// The client has received an answer: a delay that it requests counts from here on.
-    private func heard(_ status: Status, _ headers: Headers, _ key: ServiceKey) {
+    private func heard(_ status: HTTPStatus, _ headers: Headers, _ key: ServiceKey) {
         guard status == 429 || status == 503, let seconds = headers["Retry-After"].flatMap({ Int64($0) }) else {
             return
         }

@@ -144,7 +144,7 @@ final class Simulation: Sendable {
         }
         let name = "user-\(number)"
         guard let endpoint = URL(string: "https://id.example.com/token") else { return }
-        let oauth = OAuth2Settings(
+        let oauth = OAuth2Authoriser.Settings(
             tokenEndpoint: endpoint,
             grant: .refreshToken(ModelServers.refreshToken(of: name)),
             clientID: "app"

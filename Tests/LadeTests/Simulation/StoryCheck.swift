@@ -24,7 +24,7 @@ final class StoryCheck: EventSink {
         var hops = 0
         var retries = 0
         var replays = 0
-        var ledger: StageLedger?
+        var ledger: Call.Ledger?
         var isStreamed = false
         var isPaidBack = false
         var isCancelled = false
@@ -50,7 +50,7 @@ final class StoryCheck: EventSink {
     var calls: Int { state.withLock { $0.stories.count } }
     var lines: [String] { state.withLock(\.lines) }
 
-    func record(_ event: Event, of call: Call) {
+    func record(_ event: CallEvent, of call: Call) {
         let now = call.time.now
         let number = state.withLock { state in
             state.events += 1
@@ -74,7 +74,7 @@ final class StoryCheck: EventSink {
         }
     }
 
-    private func follow(_ event: Event, _ call: Call, _ now: Instant, _ state: inout State) {
+    private func follow(_ event: CallEvent, _ call: Call, _ now: Instant, _ state: inout State) {
         let id = call.id.number
         var story = state.stories[id] ?? Story()
         if let ledger = call.ledger { story.ledger = ledger }

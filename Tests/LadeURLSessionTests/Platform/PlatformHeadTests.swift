@@ -19,7 +19,7 @@ struct PlatformHeadTests {
             .checked(for: try Request("http://example.com"), limits: limits, context: ErrorContext())
     }
 
-    private func rule(_ fields: [(String, String)]) throws -> MalformedResponse.Rule? {
+    private func rule(_ fields: [(String, String)]) throws -> LoadingError.MalformedResponse.Rule? {
         guard case .failure(let error) = try check(fields), case .malformedResponse(let fault) = error.kind else {
             return nil
         }

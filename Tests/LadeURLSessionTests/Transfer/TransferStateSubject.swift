@@ -9,7 +9,7 @@ struct TransferStateSubject {
 
     var isEnded: Bool { state.isEnded }
     var isPaused: Bool { state.isPaused }
-    var metrics: Metrics { state.metrics }
+    var metrics: Response.Metrics { state.metrics }
 
     init(_ state: TransferState) {
         self.state = state

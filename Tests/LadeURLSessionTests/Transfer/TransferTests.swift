@@ -13,7 +13,7 @@ import Testing
 private final class LateBytes: EventSink {
     let transfer = Locked<Transfer?>(nil)
 
-    func record(_ event: Event, of call: Call) {
+    func record(_ event: CallEvent, of call: Call) {
         guard case .waitEnded(.connectivity, _) = event else { return }
         transfer.withLock { $0 }?.bytesArrived(Data("late".utf8))
     }

@@ -15,7 +15,7 @@ public struct OAuth2Authoriser: Authoriser {
     /// The name in events and errors; `OAuth` by default.
     public let identifier: String
     /// The current tokens, and how they are renewed.
-    public let credentials: RefreshingCredentials<OAuth2Tokens>
+    public let credentials: RefreshingCredentials<OAuth2Authoriser.Tokens>
     private let scope: CredentialScope
     private let source: TokenSource
 
@@ -30,11 +30,11 @@ public struct OAuth2Authoriser: Authoriser {
     ///   - onTokens: Receives each new set of tokens before it is used, to store it for the next run. It is not called
     ///     with tokens that arrive after ``forget()`` or ``RefreshingCredentials/replace(with:)``.
     public init(
-        _ settings: OAuth2Settings,
+        _ settings: OAuth2Authoriser.Settings,
         scope: CredentialScope,
         transport: (any Transport)? = nil,
         identifier: String = "OAuth",
-        onTokens: (@Sendable (OAuth2Tokens) async -> Void)? = nil
+        onTokens: (@Sendable (OAuth2Authoriser.Tokens) async -> Void)? = nil
     ) {
         self.identifier = identifier
         self.scope = scope

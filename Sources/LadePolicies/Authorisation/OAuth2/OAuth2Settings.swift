@@ -5,57 +5,59 @@
 #endif
 public import LadeCore
 
-/// How an OAuth 2 client obtains its tokens (RFC 6749).
-public struct OAuth2Settings: Sendable {
-    /// What the client exchanges for a token.
-    public enum Grant: Sendable, Hashable {
-        /// Only its own identity (§4.4).
-        case clientCredentials
-        /// A refresh token (§6), from an earlier sign-in. The server may replace it.
-        case refreshToken(Secret)
-        /// The user's name and password (§4.3).
-        case password(user: String, password: Secret)
-    }
+extension OAuth2Authoriser {
+    /// How an OAuth 2 client obtains its tokens (RFC 6749).
+    public struct Settings: Sendable {
+        /// What the client exchanges for a token.
+        public enum Grant: Sendable, Hashable {
+            /// Only its own identity (§4.4).
+            case clientCredentials
+            /// A refresh token (§6), from an earlier sign-in. The server may replace it.
+            case refreshToken(Secret)
+            /// The user's name and password (§4.3).
+            case password(user: String, password: Secret)
+        }
 
-    /// How the client authenticates at the token endpoint (§2.3).
-    public enum ClientProof: Sendable, Hashable {
-        /// A public client, which only sends its identifier.
-        case none
-        /// A secret, sent by Basic authentication.
-        case basic(Secret)
-        /// A secret, sent in the form.
-        case form(Secret)
-    }
+        /// How the client authenticates at the token endpoint (§2.3).
+        public enum ClientProof: Sendable, Hashable {
+            /// A public client, which only sends its identifier.
+            case none
+            /// A secret, sent by Basic authentication.
+            case basic(Secret)
+            /// A secret, sent in the form.
+            case form(Secret)
+        }
 
-    /// The token endpoint; https unless ``allowsInsecureEndpoint``.
-    public var tokenEndpoint: URL
-    /// What the client exchanges for a token.
-    public var grant: Grant
-    /// The client's identifier; nil where the server needs none.
-    public var clientID: String?
-    /// How the client authenticates.
-    public var clientProof = ClientProof.none
-    /// The scopes to request; empty leaves them to the server.
-    public var scopes: [String] = []
-    /// Additional form fields, such as `audience`.
-    public var parameters: [(name: String, value: Secret)] = []
-    /// Tokens of an earlier run; nil obtains tokens at the first call.
-    public var tokens: OAuth2Tokens?
-    /// How tokens are renewed.
-    public var refresh = RefreshSettings()
-    /// Whether the token endpoint may be used over plain HTTP; false by default.
-    public var allowsInsecureEndpoint = false
+        /// The token endpoint; https unless ``allowsInsecureEndpoint``.
+        public var tokenEndpoint: URL
+        /// What the client exchanges for a token.
+        public var grant: Grant
+        /// The client's identifier; nil where the server needs none.
+        public var clientID: String?
+        /// How the client authenticates.
+        public var clientProof = ClientProof.none
+        /// The scopes to request; empty leaves them to the server.
+        public var scopes: [String] = []
+        /// Additional form fields, such as `audience`.
+        public var parameters: [(name: String, value: Secret)] = []
+        /// Tokens of an earlier run; nil obtains tokens at the first call.
+        public var tokens: OAuth2Authoriser.Tokens?
+        /// How tokens are renewed.
+        public var refresh = RefreshSettings()
+        /// Whether the token endpoint may be used over plain HTTP; false by default.
+        public var allowsInsecureEndpoint = false
 
-    /// Makes settings.
-    public init(tokenEndpoint: URL, grant: Grant, clientID: String? = nil, clientProof: ClientProof = .none) {
-        self.tokenEndpoint = tokenEndpoint
-        self.grant = grant
-        self.clientID = clientID
-        self.clientProof = clientProof
+        /// Makes settings.
+        public init(tokenEndpoint: URL, grant: Grant, clientID: String? = nil, clientProof: ClientProof = .none) {
+            self.tokenEndpoint = tokenEndpoint
+            self.grant = grant
+            self.clientID = clientID
+            self.clientProof = clientProof
+        }
     }
 }
 
-extension OAuth2Settings: CustomStringConvertible, CustomReflectable {
+extension OAuth2Authoriser.Settings: CustomStringConvertible, CustomReflectable {
     /// The token endpoint, without secrets.
     public var description: String { "tokens of \(tokenEndpoint.redacted())" }
 
@@ -65,27 +67,29 @@ extension OAuth2Settings: CustomStringConvertible, CustomReflectable {
     }
 }
 
-/// The answer of a token endpoint (RFC 6749 §5.1).
-public struct OAuth2Tokens: Sendable, Hashable {
-    /// The token for requests.
-    public var accessToken: Secret
-    /// The type as written in `Authorization`; `Bearer` in nearly all cases.
-    public var tokenType: String
-    /// When the access token expires.
-    public var end: CredentialEnd
-    /// The token for the next refresh; nil when the server sent none.
-    public var refreshToken: Secret?
+extension OAuth2Authoriser {
+    /// The answer of a token endpoint (RFC 6749 §5.1).
+    public struct Tokens: Sendable, Hashable {
+        /// The token for requests.
+        public var accessToken: Secret
+        /// The type as written in `Authorization`; `Bearer` in nearly all cases.
+        public var tokenType: String
+        /// When the access token expires.
+        public var end: CredentialEnd
+        /// The token for the next refresh; nil when the server sent none.
+        public var refreshToken: Secret?
 
-    /// Makes tokens, for example from an earlier run of the program.
-    public init(
-        accessToken: Secret,
-        tokenType: String = "Bearer",
-        end: CredentialEnd = .never,
-        refreshToken: Secret? = nil
-    ) {
-        self.accessToken = accessToken
-        self.tokenType = tokenType
-        self.end = end
-        self.refreshToken = refreshToken
+        /// Makes tokens, for example from an earlier run of the program.
+        public init(
+            accessToken: Secret,
+            tokenType: String = "Bearer",
+            end: CredentialEnd = .never,
+            refreshToken: Secret? = nil
+        ) {
+            self.accessToken = accessToken
+            self.tokenType = tokenType
+            self.end = end
+            self.refreshToken = refreshToken
+        }
     }
 }

@@ -7,7 +7,7 @@ import LadeCore
 
 /// The meaning of a token endpoint's answer (RFC 6749 §5.1, §5.2).
 enum TokenAnswer {
-    case tokens(OAuth2Tokens)
+    case tokens(OAuth2Authoriser.Tokens)
     /// The endpoint refused with an error code: `invalid_grant`, `invalid_client` …
     case refused(code: String)
     /// An answer that cannot be interpreted.
@@ -59,7 +59,7 @@ enum TokenAnswer {
     }
 
     /// Reads an answer.
-    init(status: Status, body: Data) {
+    init(status: HTTPStatus, body: Data) {
         let fields: Fields
         do {
             fields = try JSONDecoder().decode(Fields.self, from: body)
@@ -83,11 +83,11 @@ enum TokenAnswer {
         }
     }
 
-    private static func tokens(_ token: String, _ fields: Fields) -> OAuth2Tokens {
+    private static func tokens(_ token: String, _ fields: Fields) -> OAuth2Authoriser.Tokens {
         let type = fields.tokenType ?? "Bearer"
         // Zero means that the server does not say: a token with that life would never be used.
         let life = fields.seconds.flatMap { $0 > 0 ? Duration.seconds(min($0, 1e9)) : nil }
-        return OAuth2Tokens(
+        return OAuth2Authoriser.Tokens(
             accessToken: Secret(token),
             tokenType: type.asciiLowercased == "bearer" ? "Bearer" : type,
             end: life.map { .after($0) } ?? .never,

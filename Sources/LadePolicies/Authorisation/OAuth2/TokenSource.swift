@@ -7,7 +7,7 @@ import LadeCore
 
 /// Obtains tokens from a token endpoint.
 struct TokenSource: Sendable {
-    let settings: OAuth2Settings
+    let settings: OAuth2Authoriser.Settings
     let identifier: String
     let transport: (any Transport)?
     /// Set when the user signs out: the user's credentials are not used again.
@@ -16,7 +16,9 @@ struct TokenSource: Sendable {
     private static let answerLimit = 1 << 20
 
     /// Tokens by the last refresh token where there is one, else by the grant.
-    func tokens(after last: OAuth2Tokens?, _ context: AuthorisationContext) async throws(LoadingError) -> OAuth2Tokens {
+    func tokens(after last: OAuth2Authoriser.Tokens?, _ context: AuthorisationContext) async throws(LoadingError)
+        -> OAuth2Authoriser.Tokens
+    {
         if let refreshToken = last?.refreshToken {
             switch try await ask(.refreshToken(refreshToken), context) {
             case .tokens(var tokens):
@@ -71,7 +73,7 @@ struct TokenSource: Sendable {
     }
 
     private func ask(
-        _ grant: OAuth2Settings.Grant,
+        _ grant: OAuth2Authoriser.Settings.Grant,
         _ context: AuthorisationContext
     ) async throws(LoadingError) -> TokenAnswer {
         let request = makeRequest(grant)
@@ -104,7 +106,7 @@ struct TokenSource: Sendable {
     ]
 
     /// The secrets that a request for tokens carries.
-    private func secrets(of grant: OAuth2Settings.Grant) -> [String] {
+    private func secrets(of grant: OAuth2Authoriser.Settings.Grant) -> [String] {
         var secrets = settings.parameters.map { $0.value.reveal() }
         switch grant {
         case .clientCredentials: break
@@ -118,7 +120,7 @@ struct TokenSource: Sendable {
         return secrets
     }
 
-    private func makeRequest(_ grant: OAuth2Settings.Grant) -> Request {
+    private func makeRequest(_ grant: OAuth2Authoriser.Settings.Grant) -> Request {
         var fields: [(String, String)]
         switch grant {
         case .clientCredentials:
