@@ -1,4 +1,4 @@
-// From a URL to a list on the screen, step 1: the answer of a URL. Needs “lade serve --port 8080”.
+// From a URL to a list on the screen, step 1: the response of a URL. Needs “lade serve --port 8080”.
 import Lade
 
 let loader = try Loader()

@@ -1,4 +1,4 @@
-// From a URL to a list on the screen, step 2: the answer as values. Needs “lade serve --port 8080”.
+// From a URL to a list on the screen, step 2: the response as values. Needs “lade serve --port 8080”.
 import Lade
 
 let loader = try Loader()

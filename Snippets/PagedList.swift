@@ -1,4 +1,4 @@
-// A list that comes in pages, read page by page and item by item; here from scripted answers, so it runs anywhere.
+// A list that comes in pages, read page by page and item by item; here from scripted responses, so it runs anywhere.
 import Foundation
 import Lade
 import LadeTesting

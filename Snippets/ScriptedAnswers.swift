@@ -1,4 +1,4 @@
-// An app's code against scripted answers: no network and no waiting, however long the server asks to wait.
+// An app's code against scripted responses: no network and no waiting, however long the server asks to wait.
 import Lade
 import LadeTesting
 

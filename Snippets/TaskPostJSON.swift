@@ -1,4 +1,4 @@
-// The second of five common tasks: send JSON and decode the answer.
+// The second of five common tasks: send JSON and decode the response.
 import Lade
 
 struct Show: Codable, Sendable {

@@ -90,7 +90,7 @@ extension TransportConformance {
         await each(context, "a hundred codings", gzip, many) { expectBadCoding($0, $1) }
     }
 
-    /// An answer without a body has no coding, even if its fields name one.
+    /// A response without a body has no coding, even if its fields name one.
     private static func withoutBody(_ context: ConformanceContext) async {
         let field = ServerField("Content-Encoding", "gzip")
         let unknown = ServerField("Content-Encoding", "unknown")
@@ -181,7 +181,7 @@ extension TransportConformance {
                     counts.append(try await body.next()?.count ?? 0)
                     bodies.append(body)
                 }
-                // Whatever arrived before this answer was decoded, up to the high-water mark.
+                // Whatever arrived before this response was decoded, up to the high-water mark.
                 context.expect(await Exchange.perform(transport, other), gives: 200, "ok")
                 for index in bodies.indices {
                     while let chunk = try await bodies[index].next() { counts[index] += chunk.count }

@@ -94,7 +94,7 @@ extension ConformanceContext {
         }
     }
 
-    /// Records a deviation unless an answer without a server has this status and text.
+    /// Records a deviation unless a response without a server has this status and text.
     func expect(local exchange: Exchange, gives status: HTTPStatus, _ text: String? = nil) {
         expect(
             exchange.error == nil && exchange.status == status && (text == nil || exchange.text == text),

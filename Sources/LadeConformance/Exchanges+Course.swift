@@ -62,7 +62,7 @@ extension TransportConformance {
             }
             context.expectCancelled(try await context.within("the cancelled call") { await task.value })
             context.expectEqual(server.acceptedCount, 0, "connections")
-            // By the time of this answer the other request would have arrived too.
+            // By the time of this response the other request would have arrived too.
             context.expect(try await context.exchange(transport, try server.request()), gives: 204)
             context.expectEqual(server.requests.map(\.path), ["/"], "paths at the server")
         }

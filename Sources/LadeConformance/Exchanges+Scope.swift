@@ -50,7 +50,7 @@ extension TransportConformance {
             let scope = Call.Scope()
             scope.cancel()
             try await context.expectGivenUp(ScopedExchange(transport, try server.request(.get, "/late"), scope))
-            // By the time of this answer the other request would have arrived too.
+            // By the time of this response the other request would have arrived too.
             context.expect(try await context.exchange(transport, try server.request()), gives: 204)
             // A transport that observes only its task may have begun before it was notified.
             guard transport.observesScope else { return }

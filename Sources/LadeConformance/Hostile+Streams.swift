@@ -83,7 +83,7 @@ extension TransportConformance {
                         base,
                         token
                     )
-                    // Without a byte of an answer, a reused connection may have been lost before the request arrived.
+                    // Without a byte of a response, a reused connection may have been lost before the request arrived.
                     let most = isReused && path == "/break-head" ? 2 : 1
                     context.expect((1...most).contains(seen.requests), "\(seen.requests) requests")
                 }
@@ -136,7 +136,7 @@ extension TransportConformance {
                 ("chunked", "Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"),
             ] {
                 await context.part("an answer (\(form)) to \(name) that it does not read") { context in
-                    // The reset comes after the answer was read: a system may drop unread bytes.
+                    // The reset comes after the response was read: a system may drop unread bytes.
                     let isRead = Signal()
                     let server = try LoopbackServer(
                         script: [.readHead, .send("HTTP/1.1 200 OK\r\n" + answer), .wait(for: isRead), .reset]

@@ -6,7 +6,7 @@
 import LadeCore
 import LadeTesting
 
-// Servers that are broken or hostile in other ways than the raw answers.
+// Servers that are broken or hostile in other ways than the raw responses.
 extension TransportConformance {
     static var hostile: [ConformanceCase] {
         [
@@ -18,7 +18,7 @@ extension TransportConformance {
 
     static let evil = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
 
-    /// Every way in which an answer can end, with the method that requests it and its text.
+    /// Every way in which a response can end, with the method that requests it and its text.
     static let forms: [(name: String, method: HTTPMethod, answer: String, text: String)] = [
         ("head", .head, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n", ""),
         ("204", .get, "HTTP/1.1 204 No Content\r\n\r\n", ""),
@@ -32,11 +32,11 @@ extension TransportConformance {
 
     /// When unsolicited bytes arrive on a connection that stays open.
     private enum Moment: String, CaseIterable {
-        /// With the end of the answer.
+        /// With the end of the response.
         case together
-        /// After the answer, in a separate segment.
+        /// After the response, in a separate segment.
         case next
-        /// After the caller has received the answer.
+        /// After the caller has received the response.
         case later
     }
 

@@ -203,7 +203,7 @@ enum RandomFault: String, CaseIterable, Sendable {
     case stallBeforeHead, stallInBody
     case cancelled
 
-    /// Sends the answer that the path of each request asks for: `/fault/size`.
+    /// Sends the response that the path of each request asks for: `/fault/size`.
     static func serve(_ connection: ServerConnection) throws {
         while true {
             let request = try connection.readRequest()

@@ -6,7 +6,7 @@
 import LadeCore
 import LadeTesting
 
-// Answers that never come, or fail mid-body.
+// Responses that never come, or fail mid-body.
 extension TransportConformance {
     static let silence = ConformanceCase("TR-22", "times out on a server that never answers") { context in
         await context.part("time-out") { context in

@@ -6,7 +6,7 @@
 import LadeCore
 import LadeTesting
 
-// A server that writes exact bytes, one answer per connection. This file has the single-line cases.
+// A server that writes exact bytes, one response per connection. This file has the single-line cases.
 extension TransportConformance {
     static var rawAnswers: [ConformanceCase] {
         [
@@ -95,7 +95,7 @@ extension TransportConformance {
 
     // MARK: - Shapes of cases
 
-    /// Each answer is refused.
+    /// Each response is refused.
     ///
     /// With the tolerance that is named for it, and only with that, it is accepted.
     private static func malformed(

@@ -8,10 +8,10 @@ extension LoadingError {
     /// The domain of errors without an equivalent in Foundation.
     public static let errorDomain = "Lade"
 
-    /// The user-info key of the answer's header fields: a dictionary of strings.
+    /// The user-info key of the response's header fields: a dictionary of strings.
     public static let headersUserInfoKey = "LadeHeaders"
 
-    /// The user-info key of the beginning of the answer's body.
+    /// The user-info key of the beginning of the response's body.
     public static let bodyUserInfoKey = "LadeBody"
 
     /// The error in the form of Foundation.

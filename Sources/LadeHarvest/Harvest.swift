@@ -152,7 +152,7 @@ public struct Harvest: Sendable {
         public var resumedPages: Int
         /// The number of items whose identity occurred before.
         public var duplicates: Int
-        /// The total number of items according to the last answer; nil if it does not say.
+        /// The total number of items according to the last response; nil if it does not say.
         public var total: Int?
         /// How many items of that total never arrived, if the harvest is complete.
         ///

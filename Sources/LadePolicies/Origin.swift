@@ -107,7 +107,7 @@ extension Headers {
         return hasBody && (name.hasPrefix("content-") || ["expect", "repr-digest", "digest", "trailer"].contains(name))
     }
 
-    /// The other fields that describe the request, or what is known of its answer.
+    /// The other fields that describe the request, or what is known of its response.
     private static let description: Set<String> = [
         "range", "user-agent", "cache-control", "pragma", "prefer", "te", "last-event-id", "idempotency-key",
     ]

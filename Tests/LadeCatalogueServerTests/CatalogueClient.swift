@@ -10,7 +10,7 @@ struct CatalogueClient {
     init(_ catalogue: LocalCatalogue) throws {
         self.catalogue = catalogue
         var settings = Service.Settings()
-        // Refused answers are results to check, and nothing is sent twice.
+        // Refused responses are results to check, and nothing is sent twice.
         settings.acceptableStatuses = .codes(200..<600)
         settings.retries.limit = 0
         loader = try Loader(settings)

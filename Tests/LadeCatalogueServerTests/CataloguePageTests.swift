@@ -136,7 +136,7 @@ struct CataloguePageTests {
 
     @Test("requests P28 pages of a catalogue behind another address come from there")
     func mirror() async throws {
-        // The answers name a host that does not answer.
+        // The responses name a host that does not answer.
         let mirror = try LoopbackServer { request in
             let next = request.queryItem("next").flatMap { Int($0) } ?? 0
             let address = "http://127.0.0.1:1\(request.path)?next=\(next + 1)"

@@ -3,7 +3,7 @@ import Lade
 import LadeCatalogueServer
 import Testing
 
-/// A service as a client knows it: its path below `integrationlayer/2.0/BU/`, the list or a member of its answer, its units.
+/// A service as a client knows it: its path below `integrationlayer/2.0/BU/`, the list or a member of its response, its units.
 struct ServiceSample: Sendable, CustomTestStringConvertible {
     var path: String
     var root: String

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LadeCatalogue
 
-/// A model, and an answer with a value for each of its keys.
+/// A model, and a response with a value for each of its keys.
 struct ModelSample: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let json: String
@@ -39,7 +39,7 @@ struct ModelSample: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// The value at a path of keys and indices of an answer.
+    /// The value at a path of keys and indices of a response.
     static func part(_ json: String, _ path: String...) throws -> String {
         var value = try JSONSerialization.jsonObject(with: Data(json.utf8))
         for key in path {

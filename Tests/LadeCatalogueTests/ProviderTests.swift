@@ -598,7 +598,7 @@ struct ProviderTests {
         #expect(paged.sizer == nil && paged.endpoint.request.queryItems == ["vector": "appplay"])
     }
 
-    // MARK: - Errors of answers
+    // MARK: - Errors of responses
 
     typealias Broken = (answer: ScriptedAnswer, isDecoding: Bool, status: Int?)
     static let broken: [Case<Broken>] = [

@@ -1,4 +1,4 @@
-/// Answers of the services, with invented data.
+/// Responses of the services, with invented data.
 enum Samples {
     static let mediaList = #"""
         {

@@ -662,7 +662,7 @@ struct ServiceTests {
         }
     }
 
-    /// Answers with two medias, and with 404 for an unknown one alone.
+    /// Responses with two medias, and with 404 for an unknown one alone.
     private func seedRig() throws -> CatalogueRig {
         let rig = try CatalogueRig()
         rig.transport.on("all unknown") { $0.queryItems["ids"] == "unknown" }.respond(.status(404))

@@ -57,7 +57,7 @@ struct ProgramTests {
                     return .bytes(Data(part), status: 206, [etag, field])
                 }
                 guard downloads.next() == 1 else { return .bytes(large, [etag]) }
-                // The first answer is cut off.
+                // The first response is cut off.
                 let length = ServerField("Content-Length", "\(large.count)")
                 return ServerResponse(fields: [etag, length], body: .raw { try $0.send(large.prefix(40_000)) })
             case "/covers":

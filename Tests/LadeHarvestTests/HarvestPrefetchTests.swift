@@ -11,7 +11,7 @@ import Testing
 struct HarvestPrefetchTests {
     /// A list of `count` numbers in pages of uneven length.
     struct UnevenList: Sendable {
-        /// The total number of items in the answers.
+        /// The total number of items in the responses.
         enum Total: CaseIterable, Sendable {
             case none, right, tooLarge, tooSmall, growing, negative, largest, garbage
         }

@@ -42,9 +42,9 @@ struct KnownIssue: Sendable {
         self.occasional = occasional
     }
 
-    /// The transport's answer to a setting about certificates.
+    /// The transport's response to a setting about certificates.
     private static let trust = "on Linux does not allow changing how it trusts"
-    /// The transport's answer to a destination.
+    /// The transport's response to a destination.
     private static let dialling = "no way to dial another destination"
 
     /// The row of a case, if it has one.

@@ -7,7 +7,7 @@ package struct PagedSource {
     package let transport = ScriptedTransport()
     package let time = VirtualTime()
 
-    /// The parameters of an answer to a page's request.
+    /// The parameters of a response to a page's request.
     package struct Asked {
         package let request: Request
         package let query: [String: String]

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import LadeJSON
 
-/// Documents made to cost more than they weigh, at full size: the time and the answer of each.
+/// Documents made to cost more than they weigh, at full size: the time and the response of each.
 enum Hostile {
     static func run() {
         let brackets = Data(repeating: UInt8(ascii: "["), count: 1 << 30)

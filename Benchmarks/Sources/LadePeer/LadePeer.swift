@@ -63,7 +63,7 @@ enum LadePeer {
         return settings
     }
 
-    /// The number of bytes of the answer, read to its end.
+    /// The number of bytes of the response, read to its end.
     @Sendable private static func count(_ response: Response) async throws -> Int {
         guard response.status == 200 else { throw Refused(status: response.status) }
         if let bytes = response.body.bytes { return bytes.count }

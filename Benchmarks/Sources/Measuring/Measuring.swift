@@ -8,7 +8,7 @@ import Synchronization
     import Darwin
 #endif
 
-/// One request of a peer: the number of body bytes of a 200 answer.
+/// One request of a peer: the number of body bytes of a 200 response.
 public typealias Exchange = @Sendable (_ number: Int) async throws -> Int
 
 /// What the command line of every peer says: `URL REQUESTS CONCURRENCY collect|count`.

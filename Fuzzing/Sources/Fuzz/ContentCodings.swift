@@ -1,7 +1,7 @@
 @testable import LadeCurl
 
 extension Target {
-    /// The body of an answer in the codings that its first byte chooses: the same whole and in pieces of any size, into
+    /// The body of a response in the codings that its first byte chooses: the same whole and in pieces of any size, into
     /// much room and into little.
     static let contentCoding = Target(name: "content-coding") { bytes in
         guard let first = bytes.first else { return }

@@ -28,7 +28,7 @@ public struct API: Sendable {
     public var secretQueryNames: Set<String> = []
     /// Encodes the bodies of requests; JSON by default.
     public var encoder: any BodyEncoder = FastJSONEncoder()
-    /// Decodes the bodies of answers; JSON by default.
+    /// Decodes the bodies of responses; JSON by default.
     public var decoder: any BodyDecoder = FastJSONDecoder()
     /// The status codes that count as success; nil, the default, uses those of the service.
     public var acceptableStatuses: StatusSet?
@@ -53,7 +53,7 @@ public struct API: Sendable {
         self.init(url)
     }
 
-    /// Returns a copy whose errors for unacceptable statuses carry the decoded body of the answer.
+    /// Returns a copy whose errors for unacceptable statuses carry the decoded body of the response.
     ///
     /// ```swift
     /// do {
@@ -64,7 +64,7 @@ public struct API: Sendable {
     /// }
     /// ```
     ///
-    /// - Parameter model: The type that ``decoder`` decodes the body of such an answer to, for example ``Problem`` (RFC
+    /// - Parameter model: The type that ``decoder`` decodes the body of such a response to, for example ``Problem`` (RFC
     ///   9457). When a body cannot be decoded, `LoadingError.failure(as:)` is nil and `context.processingError`
     ///   contains the reason.
     /// - Returns: The changed copy.
@@ -203,7 +203,7 @@ public struct API: Sendable {
     }
 }
 
-/// Decodes the body of an answer with an unacceptable status.
+/// Decodes the body of a response with an unacceptable status.
 struct FailureModel: Sendable {
     let decode: @Sendable (Data, any BodyDecoder) throws -> any Sendable
 
@@ -213,7 +213,7 @@ struct FailureModel: Sendable {
 }
 
 extension LoadingError {
-    /// The decoded body of an answer with an unacceptable status.
+    /// The decoded body of a response with an unacceptable status.
     ///
     /// It has the type that was passed to ``API/failure(as:)`` or ``Endpoint/failure(as:)``. It is nil for every other
     /// error, and when the body could not be decoded.

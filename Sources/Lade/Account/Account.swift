@@ -4,11 +4,11 @@ import Synchronization
 /// The user level: the user that calls are made for.
 ///
 /// An account exists from signing in to signing out. It owns everything that belongs to one user: credentials, cookies,
-/// cached answers. It keeps its service alive, and its loaders keep the account alive.
+/// cached responses. It keeps its service alive, and its loaders keep the account alive.
 public final class Account: Sendable {
     /// The configuration of an account.
     public struct Settings: Sendable {
-        /// Distinguishes the account's cached answers, announced quotas and cookies from those of others; empty for the
+        /// Distinguishes the account's cached responses, announced quotas and cookies from those of others; empty for the
         /// signed-out account.
         ///
         /// An account with authorisers, decorators or credential holders and without an identifier gets a generated
@@ -72,11 +72,11 @@ public final class Account: Sendable {
         group.dissolve()
     }
 
-    /// Distinguishes the account's cached answers, announced quotas and cookies from those of others; empty for the
+    /// Distinguishes the account's cached responses, announced quotas and cookies from those of others; empty for the
     /// signed-out account.
     public var identifier: String { settings.identifier }
 
-    /// Whether its calls are answered only from stored answers, and never by a server; false by default.
+    /// Whether its calls are answered only from stored responses, and never by a server; false by default.
     ///
     /// Calls in progress are not affected. A call without a stored response fails with `LoadingError.Kind.notStored`.
     public var isOffline: Bool {

@@ -41,9 +41,9 @@ public final class ConsumptionObserver: EventSink {
         public var bytesReceived: Int64 = 0
         /// The time from the start of the call to the end of its last exchange, including waits and retries.
         public var duration: Duration = .zero
-        /// The status of the answer; nil when the call failed.
+        /// The status of the response; nil when the call failed.
         public var status: HTTPStatus?
-        /// The error that the call failed with; nil when it ended with an answer.
+        /// The error that the call failed with; nil when it ended with a response.
         public var error: LoadingError?
     }
 

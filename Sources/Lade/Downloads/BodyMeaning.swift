@@ -1,4 +1,4 @@
-/// What the body of an answer is: the whole, a part, the rest, or nothing that could be asked for.
+/// What the body of a response is: the whole, a part, the rest, or nothing that could be asked for.
 ///
 /// The only place that decides whether a body is complete. Downloads, their resumption within a call and between calls,
 /// and the standard output of `lade` ask here; a status alone decides nothing.
@@ -43,15 +43,15 @@ package enum BodyMeaning: Sendable, Hashable {
     case complete
     /// The fields contradict what was asked for or what is known. The clause says how.
     case misfit(String)
-    /// The status is no answer to this request.
+    /// The status is no response to this request.
     case refused
 
     /// The bytes that a request for the rest begins with.
     package typealias Known = ResumePoint
-    /// The range of an answer.
+    /// The range of a response.
     package typealias Range = ContentRange
 
-    /// The meaning of an answer to a question; a pure function of its head.
+    /// The meaning of a response to a question; a pure function of its head.
     package init(of response: Response, to question: Question) {
         guard response.request.method != .head else {
             self = .whole(length: nil)
@@ -195,7 +195,7 @@ package enum BodyMeaning: Sendable, Hashable {
         response.headers.sole("Content-Range").flatMap(ContentRange.init)
     }
 
-    /// Whether the answer does not name another content coding; an answer to `If-Range` may leave it out (RFC 9110
+    /// Whether the response does not name another content coding; a response to `If-Range` may leave it out (RFC 9110
     /// §15.3.7).
     private static func isSameCoding(_ response: Response, _ known: Known) -> Bool {
         let fields = response.headers.all("Content-Encoding")

@@ -25,7 +25,7 @@ extension Response {
     /// The SHA-256 that the server announced for the whole file, and the field that contains it.
     ///
     /// `Repr-Digest` and the older `Digest` describe the whole representation; `Content-Digest` describes the content
-    /// of this answer (RFC 9530 §2, §3; RFC 3230 §4.3.2).
+    /// of this response (RFC 9530 §2, §3; RFC 3230 §4.3.2).
     var fileDigest: (field: String, hash: Data)? {
         if let hash = Self.digest(inDictionary: headers.all("Repr-Digest")) { return ("Repr-Digest", hash) }
         if status != 206, let hash = Self.digest(inDictionary: headers.all("Content-Digest")) {

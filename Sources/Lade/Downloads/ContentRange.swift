@@ -1,4 +1,4 @@
-/// The part of a representation that an answer contains: `bytes 5-10/11` (RFC 9110 §14.4).
+/// The part of a representation that a response contains: `bytes 5-10/11` (RFC 9110 §14.4).
 package struct ContentRange: Sendable, Hashable {
     /// The position of the first byte.
     let first: Int64
@@ -26,7 +26,7 @@ package struct ContentRange: Sendable, Hashable {
         self.whole = whole
     }
 
-    /// The length of the whole representation in a 416 answer: `bytes */11`; nil for anything else.
+    /// The length of the whole representation in a 416 response: `bytes */11`; nil for anything else.
     static func unsatisfiedLength(_ field: String) -> Int64? {
         let parts = field.parts(at: " ", omitsEmpty: true)
         guard parts.count == 2, parts[0].asciiLowercased == "bytes", parts[1].begins(with: "*/") else { return nil }

@@ -27,7 +27,7 @@ public struct Download: Sendable {
         /// The statuses whose bodies become files; 200 and 206 by default, whatever the service accepts.
         ///
         /// They are the acceptable statuses of the call, so they are not retried.
-        /// A part that was not requested never becomes a file, nor the answer to a range that does not exist (416).
+        /// A part that was not requested never becomes a file, nor the response to a range that does not exist (416).
         public var acceptableStatuses: StatusSet = [200, 206]
         /// Whether the body of any status becomes the file; the status is retried all the same.
         package var storesEveryStatus = false
@@ -64,6 +64,6 @@ public struct Download: Sendable {
     public var resumedLength: Int64
     /// The field with the digest that was checked; nil when the server sent none.
     public var checkedDigest: String?
-    /// The head of the last answer.
+    /// The head of the last response.
     public var response: Response
 }

@@ -20,19 +20,19 @@ package struct FileVersion: Sendable, Hashable {
         self.address = address
     }
 
-    /// The version that an answer names; nil when it names none by a strong validator.
+    /// The version that a response names; nil when it names none by a strong validator.
     ///
     /// - Parameters:
-    ///   - response: The answer.
+    ///   - response: The response.
     ///   - now: The reference for dates with two-digit years.
     init?(of response: Response, now: Date) {
         guard let validator = response.strongValidator(now: now) else { return nil }
         self.init(validator: validator, address: Self.address(response.request.url))
     }
 
-    /// Whether an answer is of this version, as far as it says: it does not name another one.
+    /// Whether a response is of this version, as far as it says: it does not name another one.
     ///
-    /// Everything that continues the bytes of an earlier answer asks here.
+    /// Everything that continues the bytes of an earlier response asks here.
     func isSame(in response: Response) -> Bool {
         if let address, address != Self.address(response.request.url) { return false }
         guard !validator.isEmpty else { return true }
@@ -41,7 +41,7 @@ package struct FileVersion: Sendable, Hashable {
         return named.isEmpty || isSole(named)
     }
 
-    /// Whether an answer names this version.
+    /// Whether a response names this version.
     func isNamed(in response: Response) -> Bool {
         !validator.isEmpty && isSole(response.headers.all(field))
     }
@@ -94,7 +94,7 @@ package struct FileVersion: Sendable, Hashable {
 extension Response {
     /// Identifies this version of a file: a strong entity tag, or the date of its last change.
     ///
-    /// The date counts only if the answer was made at least a minute later. The file may have changed twice within a
+    /// The date counts only if the response was made at least a minute later. The file may have changed twice within a
     /// second, and the two dates may come from different clocks (RFC 9110 §8.8.2.2). A field that occurs several times
     /// names nothing.
     ///

@@ -278,7 +278,7 @@ private struct DownloadRun {
         return asked
     }
 
-    /// Starts the file again with an answer.
+    /// Starts the file again with a response.
     private mutating func begin(
         _ response: Response,
         _ load: inout ResumableLoad,
@@ -422,7 +422,7 @@ private struct DownloadTarget {
 }
 
 extension Request {
-    /// Whether the rest of its answer can be requested.
+    /// Whether the rest of its response can be requested.
     fileprivate var isResumable: Bool { method == .get && !hasBody && !headers.contains("Range") }
 }
 

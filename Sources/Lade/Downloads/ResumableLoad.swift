@@ -5,9 +5,9 @@
 #endif
 import LadePolicies
 
-/// A streamed answer that is resumed where its body failed, as often as the service's retry policy allows.
+/// A streamed response that is resumed where its body failed, as often as the service's retry policy allows.
 ///
-/// When the answer to a GET without a body fails mid-body, the request is sent again. With a strong validator it asks
+/// When the response to a GET without a body fails mid-body, the request is sent again. With a strong validator it asks
 /// for the rest (`Range` with `If-Range`, RFC 9110 §13.1.5, §14.2). Without one, or when the server does not send the
 /// rest, the body starts again, provided that the reader can drop what it has. All of it is one call: attempts are
 /// counted together, the delays come from the policy, and the call's deadline applies. Other failures are not handled.
@@ -48,17 +48,17 @@ package struct ResumableLoad {
     private var received: Int64 = 0
     /// Whether the bytes have a content coding that is not decoded here.
     private var isCoded = false
-    /// The end of the range that is being read; nil while the answer is a whole one.
+    /// The end of the range that is being read; nil while the response is a whole one.
     private var rangeEnd: Int64?
-    /// The announced length of the answer that is being read, if it is a whole one.
+    /// The announced length of the response that is being read, if it is a whole one.
     private var announced: Int64?
-    /// The number of bytes that arrived before the answer that is being read.
+    /// The number of bytes that arrived before the response that is being read.
     private var receivedBefore: Int64 = 0
-    /// The number of bytes that may be kept after the answer that was read last proved malformed; nil otherwise.
+    /// The number of bytes that may be kept after the response that was read last proved malformed; nil otherwise.
     package private(set) var soundLength: Int64?
     /// What the server answered to the request for the rest, if that was not the rest; nil otherwise.
     private(set) var misfit: String?
-    /// The last answer.
+    /// The last response.
     package private(set) var response: Response
 
     /// Prepares a load; nothing is sent yet.
@@ -128,7 +128,7 @@ package struct ResumableLoad {
         return .anew(response)
     }
 
-    /// Asks for the whole body, because the answer to the request for the rest contradicts what is known.
+    /// Asks for the whole body, because the response to the request for the rest contradicts what is known.
     ///
     /// It costs the service another request, so the retry budget is asked.
     private mutating func askForWhole(after response: Response) async throws(LoadingError) -> Response {
@@ -180,7 +180,7 @@ package struct ResumableLoad {
                 report?.end(.whole)
                 return nil
             } catch {
-                // Bytes of an answer that breaks the protocol may belong elsewhere.
+                // Bytes of a response that breaks the protocol may belong elsewhere.
                 if case .malformedResponse = error.kind { soundLength = receivedBefore }
                 do throws(LoadingError) {
                     if let response = try await goOn(after: located(error), mayBeginAnew) { return .anew(response) }
@@ -219,7 +219,7 @@ package struct ResumableLoad {
     /// The longest time for which the rest of a message is waited for.
     static var messagePatience: Duration { .seconds(5) }
 
-    // MARK: - The current answer
+    // MARK: - The current response
 
     /// Begins to read a body from its first byte.
     ///
@@ -257,7 +257,7 @@ package struct ResumableLoad {
         read(response)
     }
 
-    /// Continues with the part of the body that an answer contains.
+    /// Continues with the part of the body that a response contains.
     private mutating func resume(_ response: Response, _ range: ContentRange) {
         point?.length = range.whole
         // From here on the version must stay that of this part.
@@ -301,7 +301,7 @@ package struct ResumableLoad {
         throw LoadingError(.incompleteBody(received: received, expected: length), ErrorContext(request))
     }
 
-    /// The error with the lengths of the whole body, where those of the last answer refer to a part.
+    /// The error with the lengths of the whole body, where those of the last response refer to a part.
     private func located(_ error: LoadingError) -> LoadingError {
         var located = error
         located.context.attempts = call.attempt
@@ -328,7 +328,7 @@ package struct ResumableLoad {
         // The number of decoded bytes does not correspond to an offset of the server.
         if body.metrics.contentEncoding != nil { point = nil }
         var reason: String?
-        // Bytes of an answer that breaks the protocol may belong elsewhere, so nothing continues them.
+        // Bytes of a response that breaks the protocol may belong elsewhere, so nothing continues them.
         if soundLength != nil {
             point = nil
             reason = "the body was malformed"
@@ -385,7 +385,7 @@ package struct ResumableLoad {
         }
     }
 
-    /// The answer 416 to a request for the rest, which the service may count as a failure.
+    /// The response 416 to a request for the rest, which the service may count as a failure.
     ///
     /// - Throws: The error, when it is another one, or when the request asked for the whole: there the status is one.
     private func unsatisfied(_ error: LoadingError, _ asked: Request) throws(LoadingError) -> Response {

@@ -6,7 +6,7 @@
 
 /// Where a truncated body can be resumed: its version, and the number of existing bytes.
 ///
-/// A value that makes the request for the rest (RFC 9110 §13.1.5, §14.2); ``BodyMeaning`` checks the answer.
+/// A value that makes the request for the rest (RFC 9110 §13.1.5, §14.2); ``BodyMeaning`` checks the response.
 package struct ResumePoint: Sendable, Hashable {
     /// The version of the bytes.
     var version: FileVersion

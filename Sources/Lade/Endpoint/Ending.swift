@@ -4,14 +4,14 @@
     import Foundation
 #endif
 
-/// How a call makes its result from an answer.
+/// How a call makes its result from a response.
 struct Ending<Output: Sendable>: Sendable {
-    /// Makes the result of an answer with an acceptable status.
+    /// Makes the result of a response with an acceptable status.
     let make: @Sendable (Response) throws(LoadingError) -> Output
-    /// Adds the description in the body to the error of an answer with an unacceptable status.
+    /// Adds the description in the body to the error of a response with an unacceptable status.
     let inspect: @Sendable (Response, inout ErrorContext) -> Void
 
-    /// The result of an answer, after its status is checked.
+    /// The result of a response, after its status is checked.
     ///
     /// - Throws: ``LoadingError/Kind/unacceptableStatus(_:)`` when the status does not count as success.
     @inline(never)
@@ -26,7 +26,7 @@ struct Ending<Output: Sendable>: Sendable {
 }
 
 extension Ending<Response> {
-    /// Returns the answer unchanged.
+    /// Returns the response unchanged.
     static var response: Ending { Ending(make: { response throws(LoadingError) in response }, inspect: { _, _ in }) }
 }
 
@@ -77,7 +77,7 @@ extension Response {
         acceptable.contains(status.code) || version == nil && !request.isHTTP
     }
 
-    /// The answer with the body that the service's processors return.
+    /// The response with the body that the service's processors return.
     fileprivate func processed(by processors: [any ResponseProcessor<Data, Data>]) throws(LoadingError) -> Response {
         guard !processors.isEmpty, var bytes = body.bytes else { return self }
         do {

@@ -83,7 +83,7 @@ extension Endpoint {
         return copy
     }
 
-    /// The endpoint whose errors for unacceptable statuses carry the decoded body of the answer.
+    /// The endpoint whose errors for unacceptable statuses carry the decoded body of the response.
     ///
     /// The decoder is that of the ``API`` that made the endpoint, otherwise JSON. See ``API/failure(as:)``.
     public func failure<Model: Decodable & Sendable>(as model: Model.Type) -> Endpoint {

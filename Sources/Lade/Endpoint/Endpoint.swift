@@ -4,7 +4,7 @@
     public import Foundation
 #endif
 
-/// A request to a server, and the steps that make a value from its answer.
+/// A request to a server, and the steps that make a value from its response.
 ///
 /// The value of a new endpoint is the raw body. Each step returns a changed copy:
 ///
@@ -20,7 +20,7 @@
 public struct Endpoint<Value: Sendable>: Sendable {
     /// The request to send.
     ///
-    /// The answer is always received whole: `streamed` delivery is treated as `buffered` with the default limit.
+    /// The response is always received whole: `streamed` delivery is treated as `buffered` with the default limit.
     public var request: Request
     /// The status codes that count as success unless the request has its own; nil uses those of the service.
     public var acceptableStatuses: StatusSet?
@@ -48,9 +48,9 @@ public struct Endpoint<Value: Sendable>: Sendable {
         self.convert = convert
     }
 
-    /// Runs the processors on an answer that was received whole, without checking its status.
+    /// Runs the processors on a response that was received whole, without checking its status.
     ///
-    /// - Parameter response: An answer with a complete body, as buffered delivery returns it.
+    /// - Parameter response: A response with a complete body, as buffered delivery returns it.
     /// - Returns: The output of the last processor.
     /// - Throws: `LoadingError.Kind.decoding` with the error of the processor, the status, the headers and the
     ///   beginning of the body. A `LoadingError` of a processor is thrown unchanged.
@@ -115,11 +115,11 @@ extension Endpoint: CustomStringConvertible {
     public var description: String { ([request.description] + processorNames).joined(separator: " → ") }
 }
 
-/// A value and the answer that it was made from.
+/// A value and the response that it was made from.
 public struct LoadedValue<Value: Sendable>: Sendable {
     /// The output of the endpoint's processors.
     public var value: Value
-    /// The answer: status, headers, the body that the service's processors return, and the request as it was sent.
+    /// The response: status, headers, the body that the service's processors return, and the request as it was sent.
     public var response: Response
 
     /// Makes a loaded value from its parts.
@@ -130,10 +130,10 @@ public struct LoadedValue<Value: Sendable>: Sendable {
 }
 
 extension ErrorContext {
-    /// The largest number of bytes of an answer's body that an error keeps: 64 KiB.
+    /// The largest number of bytes of a response's body that an error keeps: 64 KiB.
     static let bodyLimit = 64 << 10
 
-    /// The context of an error after an answer: its request, status, headers and the beginning of its body.
+    /// The context of an error after a response: its request, status, headers and the beginning of its body.
     package init(_ response: Response) {
         self.init(response.request)
         attempts = response.attempts

@@ -13,14 +13,14 @@ extension Loader {
     /// }
     /// ```
     ///
-    /// When an answer ends or breaks, the request is sent again with `Last-CallEvent-ID`, after 3 s or the delay that the server
+    /// When a response ends or breaks, the request is sent again with `Last-CallEvent-ID`, after 3 s or the delay that the server
     /// has set by `retry`; the delay doubles with each connection in a row that brings no event, up to a minute
     /// (WHATWG HTML §9.2.3). A 204 ends the sequence. Leaving the loop, or cancelling its task, ends the connection; so
     /// does cancelling the work of the loader, its account or its service, at any time.
     ///
     /// Only what may be sent again is: a POST, or another method that is not idempotent, needs
     /// `Request.idempotencyKey` or a service whose `RetryPolicy.methods` are `all`, and no body that can be sent
-    /// only once. Without that, the sequence ends with the answer, or throws the error that ended it. A connection after
+    /// only once. Without that, the sequence ends with the response, or throws the error that ended it. A connection after
     /// an error, or after one that brought no event, withdraws from the retry budget of the service.
     ///
     /// - Parameters:
@@ -41,7 +41,7 @@ extension Loader {
 }
 
 extension EventStream {
-    /// An answer that is no stream of events.
+    /// A response that is no stream of events.
     public enum MediaTypeError: Error, Sendable, Hashable, CustomStringConvertible {
         /// Its media type is another one, or missing.
         case mediaType(String?)

@@ -75,7 +75,7 @@ extension LoaderCore {
     ///
     /// - Parameters:
     ///   - request: The request to send.
-    ///   - ending: Makes the result from the answer.
+    ///   - ending: Makes the result from the response.
     ///   - executor: Where to report.
     ///   - completion: Receives the ending.
     /// - Returns: A handle that can cancel the call.

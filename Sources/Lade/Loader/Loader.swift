@@ -23,7 +23,7 @@
 /// let show = try await loader.load(Endpoint(showURL).decoding(Show.self))
 /// ```
 public final class Loader: Sendable {
-    /// The largest number of bytes of a refused answer's body that its error keeps: 64 KiB.
+    /// The largest number of bytes of a refused response's body that its error keeps: 64 KiB.
     public static let errorBodyLimit = ErrorContext.bodyLimit
 
     let core: LoaderCore

@@ -18,7 +18,7 @@ package struct LoaderAccess: Sendable {
     /// Whether nothing may be reported any more; see ``Loader/dissolve()``.
     package var isGone: Bool { core.group.isSilent }
 
-    /// Loads the answer to an endpoint's request, whatever its status, without running processors.
+    /// Loads the response to an endpoint's request, whatever its status, without running processors.
     @concurrent
     package func answer<Value>(to endpoint: Endpoint<Value>) async throws(LoadingError) -> Response {
         var request = endpoint.prepared
@@ -26,7 +26,7 @@ package struct LoaderAccess: Sendable {
         return try await core.perform(request, .response)
     }
 
-    /// Makes the value from an answer: runs the processors of the service, then those of the endpoint.
+    /// Makes the value from a response: runs the processors of the service, then those of the endpoint.
     package func value<Value>(of endpoint: Endpoint<Value>, from response: Response) throws(LoadingError) -> Value {
         try endpoint.ending(after: core.account.service.settings.processors).make(response).value
     }

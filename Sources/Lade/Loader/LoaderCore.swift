@@ -46,7 +46,7 @@ final class LoaderCore: Sendable {
     }
 
     // This function and others below are not inlined: the frames of a call stay allocated while it waits for its
-    // answer, so code that needs stack space and does not wait is kept out of them.
+    // response, so code that needs stack space and does not wait is kept out of them.
 
     /// Makes a call and its scope, and adds the scope to the group.
     @inline(never)
@@ -74,7 +74,7 @@ final class LoaderCore: Sendable {
     /// - Parameters:
     ///   - request: The request, which must be valid.
     ///   - call: The call.
-    ///   - ending: Makes the result from the answer.
+    ///   - ending: Makes the result from the response.
     ///   - report: What reports the end of the whole body, of which this response has a part; nil for a body of its own.
     ///   - end: Called once at the end; returns false when the call was cancelled meanwhile, and its result is
     ///     discarded.
@@ -104,7 +104,7 @@ final class LoaderCore: Sendable {
     ///   - request: The request of this attempt.
     ///   - call: The call, with the number of this attempt.
     ///   - delay: The delay before the attempt.
-    /// - Returns: The answer.
+    /// - Returns: The response.
     /// - Throws: The error of the attempt; `LoadingError.Kind.cancelled` when the loader's work was cancelled meanwhile.
     func askAgain(_ request: Request, _ call: Call, after delay: Duration) async throws(LoadingError) -> Response {
         let scope = Call.Scope(request)
@@ -197,14 +197,14 @@ final class LoaderCore: Sendable {
         }
     }
 
-    /// The answer of an account that is offline, from its cache.
+    /// The response of an account that is offline, from its cache.
     private func stored(_ request: Request, _ call: Call) async throws(LoadingError) -> Response {
         var request = request
         request.cacheMode = .storedOnly
         return try await account.chain.send(request, call: call)
     }
 
-    /// A streamed answer whose body ends with the loader.
+    /// A streamed response whose body ends with the loader.
     @inline(never)
     private func tracked(_ response: Response, _ isSuccess: Bool, _ report: BodyReport?) async -> Response {
         var response = TrackedBody.track(response, in: group, report)
@@ -212,7 +212,7 @@ final class LoaderCore: Sendable {
         return response
     }
 
-    /// Collects the beginning of a refused answer's body: an error keeps a part of the body and does not stream it.
+    /// Collects the beginning of a refused response's body: an error keeps a part of the body and does not stream it.
     private static func beginning(of body: ResponseBody) async -> ResponseBody {
         var bytes = Data()
         var iterator = body.makeAsyncIterator()

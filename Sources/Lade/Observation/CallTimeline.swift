@@ -17,11 +17,11 @@ public struct CallTimeline: Sendable, Hashable {
         case connect
         /// The TLS handshake.
         case secureConnect
-        /// Sending the request, and waiting for the first byte of the answer.
+        /// Sending the request, and waiting for the first byte of the response.
         case firstByte
-        /// Receiving the answer.
+        /// Receiving the response.
         case body
-        /// The program itself: interceptors, scheduling, and the code that reads the answer.
+        /// The program itself: interceptors, scheduling, and the code that reads the response.
         case program
     }
 
@@ -108,7 +108,7 @@ private struct TimelineBuilder {
     fileprivate struct Exchange {
         var start: Int64
         var isSecure: Bool
-        /// When the first head of the answer was reported.
+        /// When the first head of the response was reported.
         var head: Int64?
         var metrics = Response.Metrics()
     }

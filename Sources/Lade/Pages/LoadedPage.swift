@@ -8,9 +8,9 @@ public struct LoadedPage<Content: Sendable>: Sendable {
     public let page: PageRequest
     /// The page after it; nil after the last, after a failure, and when ``nextFailure`` says why there is none.
     public let next: PageRequest?
-    /// Why the next page that the answer names cannot be loaded; nil when it can, and when there is none.
+    /// Why the next page that the response names cannot be loaded; nil when it can, and when there is none.
     public let nextFailure: PageError?
-    /// The number of items on all pages; nil when the answer does not say.
+    /// The number of items on all pages; nil when the response does not say.
     public let total: Int?
     /// The content of the page.
     public let content: Content

@@ -37,7 +37,7 @@ public struct PageError: Error, Sendable {
         case bodyToOtherOrigin(URL)
         /// The page has an http address, while the first page has an https address.
         case insecure(URL)
-        /// The answer names a next page that cannot be loaded; the text is truncated and escaped.
+        /// The response names a next page that cannot be loaded; the text is truncated and escaped.
         case invalidTarget(String)
         /// A place that a rule reads has something that names no page; the text says what, truncated and escaped.
         case unusable(place: PageRule.Place, found: String)

@@ -3,7 +3,7 @@ import LadeCore
 /// A page that was loaded, with its content.
 package struct PagePiece<Content: Sendable>: Sendable {
     package var content: Content
-    /// What the answer says about other pages; nil when nothing can follow the page, because it has no value.
+    /// What the response says about other pages; nil when nothing can follow the page, because it has no value.
     package var facts: PageWalk.Facts?
     package var byteCount: Int
     /// The checksum of the content, to be compared with earlier pages; nil when it is not compared.
@@ -78,7 +78,7 @@ package final class PageFeed<Content: Sendable>: Sendable {
         package var nextFailure: PageError?
         /// Whether the list ends here; a page without a next one may also be one whose next cannot be followed.
         package var isLast: Bool
-        /// The number of items on all pages, according to the answer.
+        /// The number of items on all pages, according to the response.
         package var total: Int?
         package var piece: Piece
     }

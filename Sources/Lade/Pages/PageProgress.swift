@@ -8,7 +8,7 @@ public struct PageProgress: Sendable, Hashable {
     public var items = 0
     /// The number of bytes in their bodies.
     public var bytes: Int64 = 0
-    /// The number of items on all pages, according to the last answer; nil if it does not say.
+    /// The number of items on all pages, according to the last response; nil if it does not say.
     public var total: Int?
     /// The current wait; nil when only the server is waited for.
     public var waiting: Call.WaitReason?

@@ -203,7 +203,7 @@ extension PageRule {
         case refused
         /// Its path and query are loaded from the first page's origin instead, with everything that the first page sends.
         ///
-        /// For a service behind another address than the one in its answers, such as a mirror or a test server.
+        /// For a service behind another address than the one in its responses, such as a mirror or a test server.
         case replacedByFirst
     }
 }

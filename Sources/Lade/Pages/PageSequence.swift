@@ -5,7 +5,7 @@ import LadeCore
 /// Each page goes through the whole chain, so a failing page is retried individually. The sequence can be iterated more
 /// than once; each iteration starts again.
 public struct PageSequence<Value: Sendable>: AsyncSequence, Sendable {
-    /// A page that was loaded, with its value and its answer.
+    /// A page that was loaded, with its value and its response.
     public typealias Element = LoadedPage<LoadedValue<Value>>
 
     /// The error of an iteration: the cause, and the page to resume at.

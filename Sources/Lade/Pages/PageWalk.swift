@@ -8,7 +8,7 @@ package import LadeCore
 
 /// Decides which request loads the next page, without network or state of the iteration.
 package struct PageWalk: Sendable {
-    /// The facts of an answer that the walk may need.
+    /// The facts of a response that the walk may need.
     package struct Facts: Sendable {
         package var response: Response
         /// The scalars at ``PageWalk/pointers``.
@@ -125,7 +125,7 @@ package struct PageWalk: Sendable {
     /// Whether requests of pages are composed here, which a server may not understand.
     package var composesPages: Bool { !isCommon && rules.contains(where: \.isComposed) }
 
-    /// The number of items on all pages, according to an answer; nil unless it is a number from 0.
+    /// The number of items on all pages, according to a response; nil unless it is a number from 0.
     package func total(_ facts: Facts) -> Int? {
         for (place, index) in zip(totals, totalPointers) {
             if let total = PageValue(place, index, facts).total { return total }
@@ -369,7 +369,7 @@ package struct PageWalk: Sendable {
         return .request(try moved(to: url, from: response.request), nil)
     }
 
-    /// The first page's request for another address, which the server named in its answer to `request`.
+    /// The first page's request for another address, which the server named in its response to `request`.
     package func moved(to url: URL, from request: Request? = nil) throws(PageError.Cause) -> Request {
         var next = first.request
         next.url = url

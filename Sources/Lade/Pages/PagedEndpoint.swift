@@ -32,7 +32,7 @@ public struct PagedEndpoint<Value: Sendable>: Sendable {
     /// Pages found by number or offset end with a page without items, and need this closure. Elsewhere a page without
     /// items is followed as any other; see ``emptyPageLimit``.
     public var itemCount: (@Sendable (Value) -> Int)?
-    /// Where an answer contains the number of items on all pages; nil when none does.
+    /// Where a response contains the number of items on all pages; nil when none does.
     public var total: PageRule.Place?
     /// Where a response says whether there is a next page, such as `has_more`; nil, the default, where only the
     /// paginator's rules say so.
@@ -41,7 +41,7 @@ public struct PagedEndpoint<Value: Sendable>: Sendable {
     public var more: PageRule.Place?
     /// The statuses that mean the end of the list for a page after the first one; none by default.
     ///
-    /// Some services answer with 404, 400 or 416 behind the last page of a list that is counted.
+    /// Some services response with 404, 400 or 416 behind the last page of a list that is counted.
     public var endStatuses: Set<Int> = []
     /// The number of pages without items in a row that are followed; 100 by default.
     ///
@@ -91,7 +91,7 @@ public struct PagedEndpoint<Value: Sendable>: Sendable {
 
     /// The page after a loaded one; nil after the last.
     ///
-    /// - Throws: ``PageError`` when the answer names a page that cannot be followed, or one that was passed before, and
+    /// - Throws: ``PageError`` when the response names a page that cannot be followed, or one that was passed before, and
     ///   when the page repeats the content of an earlier one.
     public func page(after page: PageRequest, value: Value, response: Response) throws(PageError) -> PageRequest? {
         let walk = walk(size: page.size)

@@ -17,7 +17,7 @@ public struct Paginator<Value: Sendable>: Sendable {
         public let original: Request
         /// The decoded value of the page.
         public let value: Value
-        /// The answer.
+        /// The response.
         public let response: Response
         /// The size that was requested; 0 when it was left to the service.
         public let size: Int
@@ -57,7 +57,7 @@ public struct Paginator<Value: Sendable>: Sendable {
         Paginator(kind: .rules(rules))
     }
 
-    /// Finds the next page at an address in the decoded value, absolute or relative to the address of the answer.
+    /// Finds the next page at an address in the decoded value, absolute or relative to the address of the response.
     public static func target(_ target: @escaping @Sendable (Value) -> String?) -> Paginator {
         Paginator(kind: .target(target))
     }

@@ -11,7 +11,7 @@ import LadeCore
     import Musl
 #endif
 
-/// The preferred languages of answers, best first.
+/// The preferred languages of responses, best first.
 ///
 /// Where they can change, they are looked up for each call. On Linux they come from environment variables, which are
 /// read once.

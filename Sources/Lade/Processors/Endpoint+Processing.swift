@@ -88,7 +88,7 @@ extension Endpoint where Value == Data {
         }
     }
 
-    /// The endpoint with the body as text, in the character set that the answer names, UTF-8 by default.
+    /// The endpoint with the body as text, in the character set that the response names, UTF-8 by default.
     public func text() -> Endpoint<String> {
         processing(with: TextProcessor())
     }

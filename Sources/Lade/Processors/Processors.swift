@@ -6,7 +6,7 @@
 
 /// Decodes values from bodies: `FastJSONDecoder`, `JSONDecoder`, `PropertyListDecoder`, or a custom type.
 public protocol BodyDecoder: Sendable {
-    /// The `Accept` field that an ``API`` sends for answers decoded with it; nil, the default, sends none.
+    /// The `Accept` field that an ``API`` sends for responses decoded with it; nil, the default, sends none.
     var acceptedMediaTypes: String? { get }
     /// Decodes a value.
     func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value

@@ -4,7 +4,7 @@
     public import Foundation
 #endif
 
-/// One step from the bytes of an answer to the requested value.
+/// One step from the bytes of a response to the requested value.
 ///
 /// Processors are chained by ``Endpoint/processing(with:)``: the first receives the bytes, each later one the value of
 /// the one before. A step that throws ends the chain: no later step runs, and the call fails with
@@ -22,7 +22,7 @@ public protocol ResponseProcessor<Input, Output>: Sendable {
     ///
     /// - Parameters:
     ///   - input: The bytes, or the value of the processor before.
-    ///   - response: The answer it belongs to: status, headers, request.
+    ///   - response: The response it belongs to: status, headers, request.
     /// - Returns: The next value.
     /// - Throws: Any error; a `LoadingError` reaches the caller unchanged.
     func process(_ input: Input, of response: Response) throws -> Output

@@ -85,7 +85,7 @@ public final class Service: Sendable {
     /// Makes an account whose requests are authorised.
     ///
     /// - Parameters:
-    ///   - identifier: Distinguishes the account's cached answers, announced quotas and cookies from those of others.
+    ///   - identifier: Distinguishes the account's cached responses, announced quotas and cookies from those of others.
     ///     An empty one is replaced by a generated one, which is different in every run.
     ///   - authorisers: The authorisers of its requests, in order.
     /// - Returns: The account.
@@ -98,7 +98,7 @@ public final class Service: Sendable {
 
     /// Makes an account for a signed-in user.
     ///
-    /// - Parameter identifier: Distinguishes the account's cached answers and cookies from those of others.
+    /// - Parameter identifier: Distinguishes the account's cached responses and cookies from those of others.
     /// - Returns: The account.
     public func account(identifier: String) -> Account {
         var settings = Account.Settings()

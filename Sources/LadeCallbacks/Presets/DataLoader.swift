@@ -38,7 +38,7 @@ extension RetryPolicy {
         policy.limit = 0
         policy.immediateTries = 1
         policy.backoff = .exponentialTimer()
-        policy.pauseLimit = .seconds(3600)
+        policy.delayLimit = .seconds(3600)
         return policy
     }
 }
@@ -49,7 +49,7 @@ extension RateLimits {
     public static var dataLoader: RateLimits {
         var limits = RateLimits(default: .perSecond(10))
         limits.gateStatuses = .all
-        limits.pauseLimit = .seconds(3600)
+        limits.delayLimit = .seconds(3600)
         limits.respectsQuotas = false
         return limits
     }

@@ -60,7 +60,7 @@ struct CataloguePrinter {
         try console.write(text.text(of: data) + text.end())
     }
 
-    /// Reports an answer without anything to print.
+    /// Reports a response without anything to print.
     func end(_ settings: CatalogueSettings) throws(CommandError) {
         guard rows == 0, !settings.output.isSilent else { return }
         let missing = settings.imageWidth != nil ? "image" : settings.showsStreams ? "stream" : "item"

@@ -22,10 +22,10 @@ extension PolicySettings {
         // The idle time-out ends a stalled response; this limit ends one that trickles.
         settings.deadlines.attempt = work == .list ? .seconds(60) : nil
         var limits = RateLimits(default: rate)
-        if let pauseLimit {
-            limits.pauseLimit = pauseLimit
-            limits.quotaLimit = min(limits.quotaLimit, pauseLimit)
-            settings.retries.pauseLimit = pauseLimit
+        if let delayLimit {
+            limits.delayLimit = delayLimit
+            limits.quotaLimit = min(limits.quotaLimit, delayLimit)
+            settings.retries.delayLimit = delayLimit
         }
         settings.hosts = HostDirectory(hosts)
         let time = settings.time

@@ -36,7 +36,7 @@ struct PolicySettings: Sendable {
     var repeatsUnsafe = false
     var idempotencyKey: Request.IdempotencyKey?
     var deadline: Duration?
-    var pauseLimit: Duration?
+    var delayLimit: Duration?
     var rate: RateLimits.Rate?
     var authorisation: Authorisation?
     var secretSource: SecretSource?
@@ -133,7 +133,7 @@ struct PolicySettings: Sendable {
             details: "A call whose server requests more ends with exit code 10. An announced quota "
                 + "holds calls no longer than that.",
             isCommon: false
-        ) { $0.pauseLimit = $1 },
+        ) { $0.delayLimit = $1 },
         .value(
             "rate",
             "N/s[,BURST]",

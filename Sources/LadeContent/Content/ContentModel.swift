@@ -315,7 +315,7 @@ open class ContentModel<Input: Sendable, Value: Sendable> {
             handle(.completed(load: number))
             return
         }
-        // Its store may still answer.
+        // Its store may still response.
         resources.remove(number)
         handle(.failed(load: number, error))
     }

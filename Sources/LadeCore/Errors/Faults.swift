@@ -71,7 +71,7 @@ extension LoadingError {
 }
 
 extension LoadingError {
-    /// How much of the answer had arrived when the connection was lost.
+    /// How much of the response had arrived when the connection was lost.
     public enum ResponseProgress: Sendable, Hashable {
         /// No byte.
         case nothing
@@ -83,7 +83,7 @@ extension LoadingError {
 }
 
 extension LoadingError {
-    /// How an answer violated the protocol.
+    /// How a response violated the protocol.
     public struct MalformedResponse: Sendable, Hashable {
         /// The rule that was violated.
         @nonexhaustive
@@ -116,7 +116,7 @@ extension LoadingError {
             case beforeRequest
             /// The connection of a body without a length ended without the close_notify of TLS (RFC 9112 §9.8).
             case closeNotify
-            /// The answer is not HTTP.
+            /// The response is not HTTP.
             case notHTTP
             /// A rule that the platform below the transport does not name.
             case unspecified
@@ -183,7 +183,7 @@ extension LoadingError {
             case weakKey
             /// The server supports no TLS version that the settings allow.
             case protocolVersion
-            /// The server does not speak TLS there: its answer is plain HTTP, or of another protocol.
+            /// The server does not speak TLS there: its response is plain HTTP, or of another protocol.
             case notTLS
             /// Anything else the TLS library said.
             case other(String)

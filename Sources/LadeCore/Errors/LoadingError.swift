@@ -218,13 +218,13 @@ public struct ErrorContext: Sendable {
         return Redaction(request)
     }
 
-    /// The status of the answer; nil when none had arrived.
+    /// The status of the response; nil when none had arrived.
     public var status: HTTPStatus? {
         get { storage.status }
         set { change { $0.status = newValue } }
     }
 
-    /// The headers of the answer; empty when none had arrived.
+    /// The headers of the response; empty when none had arrived.
     ///
     /// See ``redactedHeaders`` for what may be logged.
     public var headers: Headers {
@@ -232,12 +232,12 @@ public struct ErrorContext: Sendable {
         set { change { $0.headers = newValue } }
     }
 
-    /// The headers of the answer without secrets.
+    /// The headers of the response without secrets.
     ///
     /// Secrets of the request that the server repeated are removed too.
     public var redactedHeaders: Headers { redaction.headers(storage.headers) }
 
-    /// The kept beginning of the answer's body; nil when nothing was kept.
+    /// The kept beginning of the response's body; nil when nothing was kept.
     public var body: Data? {
         get { storage.body }
         set { change { $0.body = newValue } }

@@ -13,18 +13,18 @@ public enum CallEvent: Sendable {
     case waitEnded(Call.WaitReason, after: Duration)
     /// An interim response arrived (1xx, RFC 9110 §15.2).
     case interimResponse(status: HTTPStatus, headers: Headers)
-    /// The head of the answer arrived; the version is nil when the transport does not report it.
+    /// The head of the response arrived; the version is nil when the transport does not report it.
     case headReceived(status: HTTPStatus, headers: Headers, version: HTTPVersion?)
     /// The exchange succeeded.
     case exchangeFinished(Response.Metrics)
     /// The exchange failed; the metrics say how many bytes it moved.
     case exchangeFailed(LoadingError, Response.Metrics)
-    /// The transport sent the request again: a reused connection was found closed before any byte of the answer
+    /// The transport sent the request again: a reused connection was found closed before any byte of the response
     /// arrived, or the server required HTTP/1.1 instead of HTTP/2.
     case exchangeRepeated(onFreshConnection: Bool)
     /// A server's certificate was not checked, because the settings say so.
     case certificateCheckSkipped(host: String)
-    /// A malformed answer was accepted, because the settings say so.
+    /// A malformed response was accepted, because the settings say so.
     case malformationTolerated(LoadingError.MalformedResponse)
     /// An attempt began, the first included; redirects and replays count within their attempt.
     case attemptStarted(Int)

@@ -6,7 +6,7 @@
 
 /// The earliest time of the next request that a server allows: `120` or `Fri, 31 Dec 1999 23:59:59 GMT` (RFC 9110 §10.2.3).
 public enum RetryAfter: Sendable, Hashable {
-    /// After this long, counted from the arrival of the answer.
+    /// After this long, counted from the arrival of the response.
     case delay(Duration)
     /// Not before this date, by the server's clock.
     case date(Date)
@@ -41,7 +41,7 @@ public enum RetryAfter: Sendable, Hashable {
     /// How long to wait from now, from zero to 2³¹ seconds.
     ///
     /// - Parameters:
-    ///   - serverDate: the `Date` field of the same answer. A retry date is compared with it, so that the wait is right
+    ///   - serverDate: the `Date` field of the same response. A retry date is compared with it, so that the wait is right
     ///     even if the two clocks differ.
     ///   - now: what a retry date is compared with when `serverDate` is nil.
     /// - Returns: the wait; zero for a date that has passed.

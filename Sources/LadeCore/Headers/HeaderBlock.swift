@@ -1,11 +1,11 @@
 /// A received header section: its bytes, and the positions of the names and values.
 ///
-/// Most callers read one or two fields of an answer, or none; strings are made only for those.
+/// Most callers read one or two fields of a response, or none; strings are made only for those.
 package struct HeaderBlock: @unchecked Sendable {
     /// Collects a section line by line.
     package struct Builder: @unchecked Sendable {
         private var memory: Memory?
-        // Cached here because this is the hottest loop over an answer's head: what the memory contains, its capacity,
+        // Cached here because this is the hottest loop over a response's head: what the memory contains, its capacity,
         // and its address.
         private var marks: UnsafeMutablePointer<Mark>?
         private var text: UnsafeMutablePointer<UInt8>?
@@ -90,7 +90,7 @@ package struct HeaderBlock: @unchecked Sendable {
         let markCapacity: Int
     }
 
-    /// The marks and the bytes of a section in one allocation, because every answer makes one and every copy of a
+    /// The marks and the bytes of a section in one allocation, because every response makes one and every copy of a
     /// response copies the reference.
     ///
     /// Only a builder that is the unique owner changes it; afterwards it is constant. That is the proof for

@@ -14,10 +14,10 @@
 /// request.timeouts.whole = .seconds(10)
 /// ```
 public struct Request: Sendable {
-    /// The largest buffered answer that is accepted by default: 64 MiB.
+    /// The largest buffered response that is accepted by default: 64 MiB.
     public static let defaultBufferLimit = 64 << 20
 
-    /// How the body of the answer is delivered.
+    /// How the body of the response is delivered.
     public enum Delivery: Sendable, Hashable {
         /// In one piece when it is complete; more than `limit` bytes fail the exchange.
         case buffered(limit: Int)
@@ -254,11 +254,11 @@ extension Request {
         case standard
         /// Send the request in any case, and store nothing (`no-store`).
         case bypass
-        /// Have the server validate the stored answer (`no-cache`).
+        /// Have the server validate the stored response (`no-cache`).
         case revalidate
-        /// The stored answer, of any age; the request is sent only when there is none.
+        /// The stored response, of any age; the request is sent only when there is none.
         case preferStored
-        /// The stored answer, and never the server (`only-if-cached`).
+        /// The stored response, and never the server (`only-if-cached`).
         case storedOnly
     }
 
@@ -273,7 +273,7 @@ extension Request {
         if case .some = options.body { true } else { false }
     }
 
-    /// How the answer's body is delivered; buffered up to ``defaultBufferLimit`` by default.
+    /// How the response's body is delivered; buffered up to ``defaultBufferLimit`` by default.
     public var delivery: Delivery {
         get { options.delivery }
         set { change { $0.delivery = newValue } }

@@ -30,7 +30,7 @@ extension Response {
             get { requestStartedTime.duration }
             set { requestStartedTime = StoredDuration(newValue) }
         }
-        /// When the first byte of the answer arrived.
+        /// When the first byte of the response arrived.
         public var firstByte: Duration? {
             get { firstByteTime.duration }
             set { firstByteTime = StoredDuration(newValue) }
@@ -54,7 +54,7 @@ extension Response {
 
         /// The codings that the transport decoded, as the server named them; nil when the body was not coded.
         public var contentEncoding: String?
-        /// The protocol version of the answer.
+        /// The protocol version of the response.
         public var version: HTTPVersion?
         /// Whether an open connection was used again; nil when the exchange got no connection.
         public var isReusedConnection: Bool?

@@ -1,6 +1,6 @@
-/// The answer to a request: a status, headers, and a body that may still be arriving.
+/// The response to a request: a status, headers, and a body that may still be arriving.
 public struct Response: Sendable {
-    /// Where an answer came from.
+    /// Where a response came from.
     public enum Source: Sendable, Hashable {
         /// The server.
         case network
@@ -31,7 +31,7 @@ public struct Response: Sendable {
         set { change { $0.body = newValue } }
     }
 
-    /// Where the answer came from.
+    /// Where the response came from.
     public var source: Source {
         get { parts.source }
         set { change { $0.source = newValue } }
@@ -43,7 +43,7 @@ public struct Response: Sendable {
         set { change { $0.request = newValue } }
     }
 
-    /// The protocol version of the answer; nil for answers that did not come over HTTP.
+    /// The protocol version of the response; nil for responses that did not come over HTTP.
     public var version: HTTPVersion? {
         get { parts.version }
         set { change { $0.version = newValue } }

@@ -7,7 +7,7 @@ import Synchronization
 
 /// The content of a response: an asynchronous sequence of byte chunks.
 ///
-/// A body is either *complete* (a buffered answer, which can be read any number of times) or a *stream*, which is read
+/// A body is either *complete* (a buffered response, which can be read any number of times) or a *stream*, which is read
 /// once. A stream has backpressure: no more than the transport's high-water mark waits in memory. Releasing the body,
 /// or its iterator, before its end cancels the exchange. In a cancelled task nothing of a body is read, also not what is
 /// in memory: asking for a chunk throws ``LoadingError/Kind/cancelled`` and ends the exchange.

@@ -1,4 +1,4 @@
-/// An event that a server sends over an open answer (`text/event-stream`, WHATWG HTML §9.2).
+/// An event that a server sends over an open response (`text/event-stream`, WHATWG HTML §9.2).
 public struct ServerSentEvent: Sendable, Hashable {
     /// Its type; `message` unless the server names another.
     public var type: String
@@ -78,9 +78,9 @@ extension ResponseBody {
     /// The events of the body (`text/event-stream`); see ``serverSentEvents(limit:)``.
     public var serverSentEvents: ResponseBody.ServerSentEvents { serverSentEvents() }
 
-    /// The events of the body, as long as this one answer lasts.
+    /// The events of the body, as long as this one response lasts.
     ///
-    /// `Loader.events(from:)` of the module `Lade` reconnects when the answer ends.
+    /// `Loader.events(from:)` of the module `Lade` reconnects when the response ends.
     ///
     /// - Parameter limit: The most bytes of one line and characters of one event; 1 MiB by default. A larger one throws
     ///   ``LoadingError/Kind/bodyTooLarge(limit:announced:)``.

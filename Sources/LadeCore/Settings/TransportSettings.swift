@@ -23,7 +23,7 @@ public struct TransportSettings: Sendable {
         public init() {}
     }
 
-    /// Limits on the size of an answer; an answer above a limit is refused.
+    /// Limits on the size of a response; a response above a limit is refused.
     public struct ResponseLimits: Sendable, Hashable {
         /// Bytes of all heads of one exchange, interim ones included; 256 KiB by default.
         public var headBytes = 256 << 10
@@ -79,7 +79,7 @@ public struct TransportSettings: Sendable {
     package var addressFamily: AddressFamily?
     /// Limits on the number and life of connections.
     public var connections = ConnectionLimits()
-    /// Limits on the size of an answer.
+    /// Limits on the size of a response.
     public var limits = ResponseLimits()
     /// Violations of the protocol that are accepted; none by default.
     public var tolerances: Tolerances = []

@@ -244,7 +244,7 @@ package struct Redaction: Sendable {
 // MARK: - The secrets of a request
 
 extension Redaction {
-    /// The rule for a request and its answer: the declared names and values, and the secrets in the request.
+    /// The rule for a request and its response: the declared names and values, and the secrets in the request.
     package init(_ request: Request) {
         self.init(names: request.secretQueryNames, values: Self.secrets(of: request).map { $0.reveal() })
     }

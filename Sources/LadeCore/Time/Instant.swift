@@ -57,7 +57,7 @@ extension Duration {
     }
 }
 
-/// An optional duration in a third of the space, for values that travel with every request and answer.
+/// An optional duration in a third of the space, for values that travel with every request and response.
 struct StoredDuration: Sendable, Hashable {
     // The minimum stands for nil; no duration is minus 292 years.
     private var stored = Int64.min

@@ -48,7 +48,7 @@ final class ContentDecoder {
 
     /// Makes a decoder for the value of a `Content-Encoding` field; nil when it names no coding but `identity`.
     ///
-    /// Codings that cannot be decoded throw at the first byte of the body, because an answer without a body has no
+    /// Codings that cannot be decoded throw at the first byte of the body, because a response without a body has no
     /// coding.
     init?(field: String, pool: DecoderPool) {
         do {

@@ -21,13 +21,13 @@ struct CurlFailure {
     var systemError: Int32 = 0
     /// The proxy's error (`CURLPX_…`).
     var proxyCode = 0
-    /// The status of the proxy's answer to CONNECT.
+    /// The status of the proxy's response to CONNECT.
     var connectStatus = 0
     /// The host of the address.
     var host: String
     /// The proxy in use, as `host:port`.
     var proxy: String?
-    /// How much of the answer was received.
+    /// How much of the response was received.
     var progress: LoadingError.ResponseProgress
     /// The number of body bytes received, before decoding.
     var received: Int64 = 0
@@ -51,7 +51,7 @@ struct CurlFailure {
         case CURLE_URL_MALFORMAT:
             return LoadingError(.invalidRequest(.url(context.url ?? "", reason: "libcurl cannot parse it")), context)
         case CURLE_UNSUPPORTED_PROTOCOL:
-            // libcurl also reports an HTTP/0.9 answer, which has no status line, with this code.
+            // libcurl also reports an HTTP/0.9 response, which has no status line, with this code.
             return wasSent
                 ? LoadingError(.malformedResponse(LoadingError.MalformedResponse(.notHTTP)), context)
                 : LoadingError(.invalidRequest(.unsupportedScheme(context.url ?? "")), context)
@@ -223,7 +223,7 @@ struct CurlFailure {
 
     private func handshakeError(_ context: ErrorContext) -> LoadingError {
         let text = message.lowercased()
-        // OpenSSL's message for a record that is not a TLS record, such as the start of an answer in plain HTTP.
+        // OpenSSL's message for a record that is not a TLS record, such as the start of a response in plain HTTP.
         if text.contains("wrong version number") {
             return LoadingError(.untrustedServer(LoadingError.TrustCause(host: host, cause: .notTLS)), context)
         }

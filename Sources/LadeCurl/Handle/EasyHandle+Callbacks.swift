@@ -98,10 +98,10 @@ extension EasyHandle {
         set(CURLOPT_FORBID_REUSE, true)
     }
 
-    /// The largest number of bytes of a proxy's answer to CONNECT.
+    /// The largest number of bytes of a proxy's response to CONNECT.
     private static let tunnelAnswerLimit = 64 << 10
 
-    /// Makes libcurl report each byte of a proxy's answer to CONNECT.
+    /// Makes libcurl report each byte of a proxy's response to CONNECT.
     ///
     /// libcurl has no limit for the body of a refusal or for the length of the head.
     func watchTunnel() {

@@ -115,7 +115,7 @@ extension EasyHandle {
         if plan.transfer.isSecure { setTLS(plan, handleSettings) }
     }
 
-    /// The size of libcurl's read buffer in bytes, given the high-water mark of a stream; nil for a buffered answer.
+    /// The size of libcurl's read buffer in bytes, given the high-water mark of a stream; nil for a buffered response.
     ///
     /// libcurl keeps the rest of a read while a stream is paused, so a read is no larger than the high-water mark. Up to
     /// the largest size that libcurl accepts, larger reads mean fewer reads, and fewer window updates to the peer. The

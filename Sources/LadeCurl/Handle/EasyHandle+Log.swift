@@ -7,7 +7,7 @@ extension EasyHandle {
     struct Watches: OptionSet {
         let rawValue: UInt8
 
-        /// Bytes after an answer without a body, which libcurl discards in order to reuse the connection.
+        /// Bytes after a response without a body, which libcurl discards in order to reuse the connection.
         static let surplus = Watches(rawValue: 1)
         /// GOAWAY or HTTP_1_1_REQUIRED on the connection of an HTTP/2 exchange.
         static let goAway = Watches(rawValue: 2)
@@ -15,7 +15,7 @@ extension EasyHandle {
         static let firstField = Watches(rawValue: 4)
     }
 
-    /// Whether libcurl keeps a pointer to the last field of a handle's previous answer, which was freed (curl issue
+    /// Whether libcurl keeps a pointer to the last field of a handle's previous response, which was freed (curl issue
     /// 11101).
     ///
     /// libcurl appends a folded line right after the next status line to that field, before it calls the header
@@ -30,7 +30,7 @@ extension EasyHandle {
 
     /// Starts looking for GOAWAY when the request has been written; called immediately before the writing.
     ///
-    /// Writing an HTTP/2 request fills a page of the log, so the log is enabled after it. libcurl may read the answer
+    /// Writing an HTTP/2 request fills a page of the log, so the log is enabled after it. libcurl may read the response
     /// in the same call, but reports progress between the two.
     func watchForGoAwayOnceSent() {
         awaitsSending = true

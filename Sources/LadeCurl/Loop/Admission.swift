@@ -17,9 +17,9 @@ struct Admission<Ticket: Sendable>: Sendable {
 
     /// How a call uses a connection.
     enum Kind: Int, Sendable {
-        /// Until the answer is complete, and together with other calls where the host multiplexes.
+        /// Until the response is complete, and together with other calls where the host multiplexes.
         case shared
-        /// Alone, until the reader has finished: a streamed answer.
+        /// Alone, until the reader has finished: a streamed response.
         ///
         /// One connection to each host is reserved for shared calls, so that the reader of a stream can make another
         /// request to the same host.

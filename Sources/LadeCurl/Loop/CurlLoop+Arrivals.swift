@@ -2,9 +2,9 @@ import CCurl
 import LadeCore
 
 // Bytes that arrive on an HTTP/1 connection while no request is in flight belong to no request. libcurl 7.88 would read
-// them as the beginning of the next answer, even when that is for another account. A connection with pending input
+// them as the beginning of the next response, even when that is for another account. A connection with pending input
 // before a request is sent is therefore not used for a request. The poller shuts down an idle socket on which input
-// arrives; the check below finds what arrives with the end of an answer, and in OpenSSL's buffers.
+// arrives; the check below finds what arrives with the end of a response, and in OpenSSL's buffers.
 extension CurlLoop {
     /// Whether a request may be sent on the connection that libcurl has chosen for it.
     ///
@@ -30,7 +30,7 @@ extension CurlLoop {
             return true
         }
         guard transfer.wasReused else {
-            // With TLS 1.3, session tickets may have arrived, which cannot be distinguished from an answer at the
+            // With TLS 1.3, session tickets may have arrived, which cannot be distinguished from a response at the
             // socket.
             guard !transfer.isSecure, let socket = transfer.sentOn, Arrivals(socket) == .bytes else { return true }
             transfer.failure = LoadingError(

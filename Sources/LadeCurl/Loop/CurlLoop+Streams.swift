@@ -5,7 +5,7 @@ import LadeCore
 // streams one after the other as if they were complete, and closes it. A body without a length is therefore complete
 // only when its connection is still intact, or when the server had announced its end (GOAWAY).
 extension CurlLoop {
-    /// Whether the loop must check the end of an answer that libcurl reports as complete.
+    /// Whether the loop must check the end of a response that libcurl reports as complete.
     func needsProof(_ transfer: Transfer) -> Bool {
         guard transfer.isHTTP2, let head = transfer.head, head.contentLength == nil else { return false }
         return transfer.request.method != .head && head.status != 204 && head.status != 304

@@ -144,7 +144,7 @@ extension CurlLoop {
 
     // MARK: - Endings
 
-    /// Records the version of an answer, which determines how many calls a connection to the host can carry.
+    /// Records the version of a response, which determines how many calls a connection to the host can carry.
     func learned(_ version: HTTPVersion, transfer: Transfer) {
         guard transfer.isSecure, !transfer.isDowngraded else { return }
         // These are started when the turn settles: this is a callback, in which libcurl must not be called.
@@ -176,7 +176,7 @@ extension CurlLoop {
             isCutInHead
             ? CURLE_GOT_NOTHING : !wasStopped ? code : isBrokenHTTP2 ? CURLE_RECV_ERROR : CURLE_ABORTED_BY_CALLBACK
         if wasStopped, !isBrokenHTTP2 { handle.forgetMessage() }
-        // After a 417, libcurl wanted to send the request again; the answer was complete.
+        // After a 417, libcurl wanted to send the request again; the response was complete.
         if wasStopped, transfer.head != nil { return end(transfer, handle, nil) }
         if transfer.mustUseHTTP1 {
             guard transfer.canDowngrade else {
@@ -219,7 +219,7 @@ extension CurlLoop {
         end(transfer, handle, failure(transfer, handle, code).loadingError(transfer.context))
     }
 
-    /// The error of an incomplete answer that libcurl reports as complete; nil when it is complete.
+    /// The error of an incomplete response that libcurl reports as complete; nil when it is complete.
     private func shortfall(_ transfer: Transfer, _ handle: EasyHandle) -> LoadingError? {
         var isComplete = transfer.chunks?.isComplete ?? true
         if transfer.ending == .unannounced {
@@ -239,7 +239,7 @@ extension CurlLoop {
         )
     }
 
-    /// Whether the answer is complete by its own framing, whatever happened to the request.
+    /// Whether the response is complete by its own framing, whatever happened to the request.
     private func isAnswered(_ transfer: Transfer, _ handle: EasyHandle) -> Bool {
         guard let head = transfer.head, transfer.hasBody, !transfer.isHTTP2 else { return false }
         if transfer.request.method == .head || head.status == 204 || head.status == 304 { return true }
@@ -270,7 +270,7 @@ extension CurlLoop {
         return failure
     }
 
-    /// The error for a proxy's answer to CONNECT that is too long.
+    /// The error for a proxy's response to CONNECT that is too long.
     func tunnelFailure(_ transfer: Transfer, _ handle: EasyHandle, limit: Int) -> LoadingError {
         let failure = failure(transfer, handle, CURLE_RECV_ERROR)
         return failure.tunnelRefusal(transfer.context) ?? LoadingError(.headTooLarge(.bytes(limit)), transfer.context)

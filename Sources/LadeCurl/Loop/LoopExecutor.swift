@@ -1,6 +1,6 @@
 import LadeCore
 
-/// Runs the jobs of tasks on the loop thread, so that handling an answer needs no thread switch.
+/// Runs the jobs of tasks on the loop thread, so that handling a response needs no thread switch.
 final class LoopExecutor: TaskExecutor {
     private let inbox: Inbox
 

@@ -7,7 +7,7 @@ import LadeCore
 
 /// Reusable byte buffers in power-of-two classes.
 ///
-/// With a new 100 KB buffer per answer, the allocator trims and re-faults its pages, which costs more than the whole
+/// With a new 100 KB buffer per response, the allocator trims and re-faults its pages, which costs more than the whole
 /// exchange. The pool keeps buffers up to a limit. The thread that releases the last `Data` of a buffer returns it.
 final class BufferPool: Sendable {
     /// The size of the smallest class; smaller bodies are copied.

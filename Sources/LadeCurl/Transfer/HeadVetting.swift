@@ -105,7 +105,7 @@ struct HeadVetting: Sendable {
 
     // MARK: - Lines
 
-    // Rebased buffers, and not slices, strings or collections, because this runs for each line of each answer.
+    // Rebased buffers, and not slices, strings or collections, because this runs for each line of each response.
     private typealias Bytes = UnsafeBufferPointer<UInt8>
 
     private mutating func contentOfLine(_ line: Bytes) throws(Fault) -> Bytes {

@@ -91,13 +91,13 @@ extension Transfer {
             }
         case .streamed: startStream(head, on: loop)
         }
-        // libcurl sends a body with HEAD only as an upload, and would then wait for the body of the answer.
+        // libcurl sends a body with HEAD only as an upload, and would then wait for the body of the response.
         let sendsBody = request.body.map { $0.length != 0 || $0.trailers != nil } ?? false
         isCompleteAtHead = request.method == .head && sendsBody
         return !isCompleteAtHead
     }
 
-    /// Prepares the detection of the answer's end, and of bytes after it.
+    /// Prepares the detection of the response's end, and of bytes after it.
     private func prepareForBody(_ head: HeadVetting.Head, _ hasBody: Bool, _ handle: EasyHandle, on loop: CurlLoop) {
         guard head.version <= .http1_1 else { return }
         if !hasBody || head.contentLength == 0 {
@@ -201,7 +201,7 @@ extension Transfer {
         }
     }
 
-    /// Records that the connection is made, and that no further answer of a proxy follows.
+    /// Records that the connection is made, and that no further response of a proxy follows.
     func endTunnelWatch() {
         if tunnelBytes > 0, case .running(let handle) = phase { handle.set(CURLOPT_NOPROGRESS, true) }
     }
@@ -221,7 +221,7 @@ extension Transfer {
     /// Returns whether libcurl may send it.
     ///
     /// libcurl itself sends a request again, POST included, when a reused connection is lost before any byte of the
-    /// answer, and after a 417. Only the first sending is allowed; the loop decides what follows.
+    /// response, and after a 417. Only the first sending is allowed; the loop decides what follows.
     func mayBeSent() -> Bool {
         sendings += 1
         guard !wasStopped, case .running(let handle) = phase else { return false }

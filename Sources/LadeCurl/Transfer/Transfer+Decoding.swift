@@ -7,7 +7,7 @@ extension Transfer {
     /// The largest number of bytes that are decoded before the limits are checked again.
     private static let step = 256 << 10
 
-    /// Decodes a piece of the body directly into the memory of the answer.
+    /// Decodes a piece of the body directly into the memory of the response.
     ///
     /// Returns the number of handled bytes as the result for libcurl's callback. When the reader is too far behind,
     /// libcurl must keep the piece, of which a part may be decoded already. libcurl delivers the piece again from the

@@ -125,7 +125,7 @@ final class Transfer: @unchecked Sendable {
     var pauses: Int32 = 0
     /// How many times libcurl was about to send the request, or to connect for sending it again.
     @exclusivity(unchecked) var sendings = 0
-    /// The number of bytes of the proxy's answer to CONNECT that libcurl has read.
+    /// The number of bytes of the proxy's response to CONNECT that libcurl has read.
     @exclusivity(unchecked) var tunnelBytes = 0
     /// Whether libcurl resolves, connects or sends for the transfer, which is then not in libcurl's queue.
     @exclusivity(unchecked) var isMoving = false
@@ -140,7 +140,7 @@ final class Transfer: @unchecked Sendable {
     var isHTTP2 = false
     /// The socket that the request was sent on; nil when it is not known.
     var sentOn: Int32?
-    /// Whether libcurl reports the answer as complete and the loop has not checked it; see ``CurlLoop/proveStreams()``.
+    /// Whether libcurl reports the response as complete and the loop has not checked it; see ``CurlLoop/proveStreams()``.
     var isUnproven = false
     /// Whether the server has announced that it will end the connection.
     var wasEndingConnection = false
@@ -150,7 +150,7 @@ final class Transfer: @unchecked Sendable {
     /// Whether the request is sent over HTTP/1.1 for that reason.
     var isDowngraded = false
 
-    // The answer.
+    // The response.
     @exclusivity(unchecked) var vetting: HeadVetting
     @exclusivity(unchecked) var head: HeadVetting.Head?
     @exclusivity(unchecked) var body: PooledBytes?
@@ -164,7 +164,7 @@ final class Transfer: @unchecked Sendable {
     @exclusivity(unchecked) var chunks: ChunkParser?
     /// The number of bytes at the start of the next raw piece that are parsed already; see ``received(raw:on:)``.
     @exclusivity(unchecked) var skippedRawBytes = 0
-    /// Whether the answer is complete after its head, although libcurl would continue.
+    /// Whether the response is complete after its head, although libcurl would continue.
     @exclusivity(unchecked) var isCompleteAtHead = false
     /// The end of TLS, for a body that ends with its connection.
     @exclusivity(unchecked) var ending = Ending.irrelevant
@@ -224,7 +224,7 @@ final class Transfer: @unchecked Sendable {
     /// The host of the address in lower case, without the brackets of an IPv6 literal.
     var host: String { request.url.host(percentEncoded: true)?.lowercased() ?? "" }
 
-    /// How much of the answer has arrived, for errors.
+    /// How much of the response has arrived, for errors.
     var progress: LoadingError.ResponseProgress {
         if head != nil { return .body(received: bodyBytes) }
         return vetting.bytes > 0 ? .head : .nothing
@@ -294,7 +294,7 @@ final class Transfer: @unchecked Sendable {
 
     /// Whether the request can be sent over HTTP/1.1, as the server requires.
     ///
-    /// The server has refused the request without an answer to it (RFC 9113 §9.2.2), so the method does not matter.
+    /// The server has refused the request without a response to it (RFC 9113 §9.2.2), so the method does not matter.
     var canDowngrade: Bool {
         guard request.version == .automatic, !isDowngraded, progress == .nothing else { return false }
         return canSendBodyAgain
@@ -428,7 +428,7 @@ extension Transfer {
         isSettled.store(true, ordering: .releasing)
     }
 
-    /// Makes the answer from a head and a body.
+    /// Makes the response from a head and a body.
     func response(_ head: HeadVetting.Head, _ body: ResponseBody) -> Response {
         var headers = head.headers
         if isDecoded {

@@ -4,7 +4,7 @@ package import LadeCore
 ///
 /// Only HTTP 401 is a refusal. The replay is not a retry: it happens without delay and does not count as an attempt. A
 /// request whose body cannot be sent again is not replayed, but the authorisers are notified of the refusal. A second
-/// 401 is returned as the answer.
+/// 401 is returned as the response.
 package struct AuthorisationInterceptor: Interceptor {
     /// The authorisers, in the order in which they act.
     package let authorisers: [any Authoriser]
@@ -16,7 +16,7 @@ package struct AuthorisationInterceptor: Interceptor {
     /// - Parameters:
     ///   - authorisers: The authorisers, in the order in which they act.
     ///   - budget: The retry budget that each replay withdraws from. With an empty budget the refusal is returned as
-    ///     the answer. Nil for no such limit.
+    ///     the response. Nil for no such limit.
     ///   - keyRule: Which requests share a budget.
     package init(
         authorisers: [any Authoriser],
@@ -111,12 +111,12 @@ package struct AuthorisationInterceptor: Interceptor {
     }
 }
 
-/// The authoriser whose credentials were refused by the answer to a request.
+/// The authoriser whose credentials were refused by the response to a request.
 private enum RefusedAuthoriser: Request.Tag {
     static let defaultValue: String? = nil
 }
 
 extension Response {
-    /// The authoriser whose credentials the server refused by this answer; nil when no authoriser acted.
+    /// The authoriser whose credentials the server refused by this response; nil when no authoriser acted.
     package var refusedAuthoriser: String? { status == 401 ? request[RefusedAuthoriser.self] : nil }
 }

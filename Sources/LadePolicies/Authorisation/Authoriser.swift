@@ -63,7 +63,7 @@ public protocol Authoriser: Sendable {
 }
 
 extension Authoriser {
-    /// False: sending the request again would not help, and the refusal is the answer.
+    /// False: sending the request again would not help, and the refusal is the response.
     public func wasRefused(_ request: Request, by response: Response, in context: AuthorisationContext) -> Bool {
         false
     }
@@ -122,7 +122,7 @@ public struct AuthorisationContext: Sendable {
     /// - Parameters:
     ///   - request: The request.
     ///   - call: The call that the request belongs to. A request that must outlive the present call needs a call of its own.
-    /// - Returns: The answer, with any status.
+    /// - Returns: The response, with any status.
     /// - Throws: The errors of the interceptors below and the transport; `LoadingError.Kind.cancelled` when the task or the
     ///   call's scope is cancelled.
     public func send(_ request: Request, call: Call) async throws(LoadingError) -> Response {

@@ -32,7 +32,7 @@ package struct CookieInterceptor: Interceptor {
         jar.add(to: &sent, at: next.call.time.date)
         do throws(LoadingError) {
             let response = try await next(sent)
-            // An answer from the cache set its cookies when it came from the network.
+            // A response from the cache set its cookies when it came from the network.
             if response.headers.contains("Set-Cookie"), response.source != .cache {
                 store(response.headers, of: sent, next.call)
             }
@@ -56,7 +56,7 @@ private enum CookielessTag: Request.Tag {
 }
 
 extension Request {
-    /// Whether the request carries no cookies of the account, and none are stored from its answer.
+    /// Whether the request carries no cookies of the account, and none are stored from its response.
     ///
     /// Set for requests of authorisers: a token endpoint receives the client's credentials and nothing of the user's
     /// session.

@@ -111,7 +111,7 @@ public final class CookieJar: Sendable {
 
     /// Writes the file, if there is one and it is out of date.
     ///
-    /// The interceptor does so by itself: within a second after an answer that changed the stored cookies, once for all
+    /// The interceptor does so by itself: within a second after a response that changed the stored cookies, once for all
     /// changes of that second. A process that ends before then loses these changes, but not the file. Call this method
     /// before the program ends.
     ///
@@ -168,7 +168,7 @@ public final class CookieJar: Sendable {
         request.headers.set("Cookie", secretOctets: Array(pairs.joined(separator: "; ".utf8)))
     }
 
-    /// Stores the cookies that an answer sets; returns whether a file is now out of date.
+    /// Stores the cookies that a response sets; returns whether a file is now out of date.
     func take(_ headers: Headers, from url: URL, at date: Date) -> Bool {
         let values = headers.octets("Set-Cookie").compactMap { SetCookie($0) }
         guard !values.isEmpty else { return false }

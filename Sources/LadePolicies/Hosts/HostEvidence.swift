@@ -11,7 +11,7 @@ package enum HostEvidence: Sendable, Hashable {
     /// Nothing: the call was cancelled, or the cause lies elsewhere.
     case none
 
-    /// The evidence of an answer.
+    /// The evidence of a response.
     package init(_ response: Response) {
         switch response.status.code {
         case 502, 503, 504:

@@ -45,17 +45,17 @@ struct QuotaReading: Sendable, Hashable {
     /// The time per call over a whole window, when the server announced both its length and its quota.
     var windowInterval: Duration?
 
-    /// Reads the fields of an answer; nil when there are no usable ones.
+    /// Reads the fields of a response; nil when there are no usable ones.
     init?(_ headers: Headers, now: Date) {
         guard let reading = Self.read(headers, now: now).reading else { return nil }
         self = reading
     }
 
-    /// Reads the fields of an answer.
+    /// Reads the fields of a response.
     ///
     /// - Parameters:
     ///   - headers: The fields.
-    ///   - now: What a date is compared with when the answer has none.
+    ///   - now: What a date is compared with when the response has none.
     ///   - reserve: How much of a quota is spread; of several quotas the one that delays calls the most counts.
     /// - Returns: The reading, nil without usable fields; and the fields that are not understood.
     static func read(
@@ -63,7 +63,7 @@ struct QuotaReading: Sendable, Hashable {
         now: Date,
         reserve: QuotaReserve = QuotaReserve()
     ) -> (reading: QuotaReading?, ignored: [IgnoredField]) {
-        // Most answers have none of them.
+        // Most responses have none of them.
         guard headers.containsName(startingWith: "ratelimit") || headers.containsName(startingWith: "x-ratelimit")
         else {
             return (nil, [])
@@ -165,7 +165,7 @@ struct QuotaReading: Sendable, Hashable {
 /// left and 12 s to go, calls start after 3, 6 and 9 s; with none left, nothing starts until the reset. With 60 calls left
 /// of 100, 50 start at once.
 struct QuotaPace: Sendable {
-    /// The interval after a reset, until the first answer of the new window.
+    /// The interval after a reset, until the first response of the new window.
     private static let unknownInterval: Int64 = 1_000_000_000
 
     /// When the next call may start.
@@ -233,7 +233,7 @@ struct QuotaPace: Sendable {
         guard limit > reserve.calls(of: limit) else { return }
         allowance = limit
         free = limit - reserve.calls(of: limit)
-        // Until the first answer of the window, nothing is known of its end.
+        // Until the first response of the window, nothing is known of its end.
         interval = resting ?? Self.unknownInterval
     }
 

@@ -9,7 +9,7 @@ package import LadeCore
 ///
 /// This is the last wait before the transport. The interceptor stands below retry, hosts and authorisation, so that
 /// every exchange has its own slot. The key comes from the address of the request, not from the one that is dialled.
-/// The slot of a streamed answer is returned when its body ends.
+/// The slot of a streamed response is returned when its body ends.
 package struct RateLimitInterceptor: Interceptor {
     /// The limiter that grants the slots.
     package let limiter: RateLimiter
@@ -22,7 +22,7 @@ package struct RateLimitInterceptor: Interceptor {
     /// True: cancelling the scope ends a call here as cancelling its task does.
     package var observesScope: Bool { true }
 
-    /// Waits for a slot, passes the request on, and reads the limits of the answer.
+    /// Waits for a slot, passes the request on, and reads the limits of the response.
     ///
     /// - Throws: The errors of ``RateLimiter/start(_:call:)`` and of the interceptors below.
     package func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {

@@ -200,7 +200,7 @@ public final class RateLimiter: Sendable {
     ///   - call: The call it belongs to; its deadline bounds the wait.
     /// - Returns: The slot, to be returned when the exchange has ended; nil when nothing limits the request.
     /// - Throws: `LoadingError.Kind.deadlineExceeded` when the wait could not end before the deadline, or has not;
-    ///   `LoadingError.Kind.rateLimited` when the server requests a longer delay than ``RateLimits/pauseLimit``, or when
+    ///   `LoadingError.Kind.rateLimited` when the server requests a longer delay than ``RateLimits/delayLimit``, or when
     ///   ``RateLimits/waitingLimit`` calls wait already; `LoadingError.Kind.cancelled` as soon as the task or the call is cancelled.
     public func start(_ request: Request, call: Call) async throws(LoadingError) -> Slot? {
         switch try startNow(request, call: call) {
@@ -247,17 +247,17 @@ public final class RateLimiter: Sendable {
         wake(state.withLock { $0.finish(slot.start, of: slot.account, slot.key, isUnused: isUnused, now: now) })
     }
 
-    /// Reads the limits that a server announces with an answer.
+    /// Reads the limits that a server announces with a response.
     ///
     /// A 429 or 503 with `Retry-After` closes the gate of the service; see ``RateLimits/respectsQuotas`` for announced quotas.
     public func observe(_ status: HTTPStatus, _ headers: Headers, of request: Request, call: Call) {
         observe(status, headers, of: request, call: call, isRunning: false)
     }
 
-    /// Reads the limits that a server announces with an answer.
+    /// Reads the limits that a server announces with a response.
     ///
     /// - Parameters:
-    ///   - status: The status of the answer.
+    ///   - status: The status of the response.
     ///   - headers: Its header section.
     ///   - request: The request that was answered.
     ///   - call: The call.

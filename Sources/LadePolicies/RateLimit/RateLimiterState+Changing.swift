@@ -57,7 +57,7 @@ extension RateLimiterState {
         let spread = limits.releaseSpread
         let blur = nextBlur()
         guard change(key, { $0.close(until: end, spread: spread, blur: blur) }) ?? false else { return nil }
-        if wasClosed, pause <= limits.pauseLimit {
+        if wasClosed, pause <= limits.delayLimit {
             // Many concurrent answers extend a gate a little each: only the calls that become late by it are visited.
             refuseLate(key, before: end, now, &wakes)
         } else {
@@ -127,7 +127,7 @@ extension RateLimiterState {
             let start = max(open, lane.start(after: inLane, now: now, isPaced: false))
             let end = [bucket.gate, lane.gate].filter { $0.isClosed(at: now) }.compactMap(\.end).max()
             let reason: Call.WaitReason = end == nil ? .rateLimit(key: key.description) : .gate(key: key.description)
-            if let end, now.duration(to: end) > limits.pauseLimit {
+            if let end, now.duration(to: end) > limits.delayLimit {
                 dismiss(id, .paused(now.duration(to: start)), now, &wakes)
             } else if let deadline = waiter.deadline, start > deadline {
                 dismiss(id, .refused(reason, now.duration(to: start)), now, &wakes)

@@ -123,7 +123,7 @@ struct RateLimiterState {
             return (.started(buckets[key]?.lastStart ?? 0), [])
         }
         let reason = arrival.reason.reason(key)
-        if arrival.reason == .gate, arrival.wait > limits.pauseLimit { return (.paused(arrival.wait), []) }
+        if arrival.reason == .gate, arrival.wait > limits.delayLimit { return (.paused(arrival.wait), []) }
         // Waits of unknown length end at the deadline.
         if let start = arrival.start, let deadline, start > deadline { return (.refused(reason, arrival.wait), []) }
         if let limit = limits.waitingLimit, let waiting = buckets[key]?.waiting, waiting >= max(0, limit) {

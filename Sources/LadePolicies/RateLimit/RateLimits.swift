@@ -74,7 +74,7 @@ public struct RateLimits: Sendable {
     /// The longest time that a call waits at a gate.
     ///
     /// 60 s by default. A call that would have to wait longer fails immediately.
-    public var pauseLimit = Duration.seconds(60)
+    public var delayLimit = Duration.seconds(60)
     /// How many calls may wait for one service; 100,000 by default, nil for any number.
     ///
     /// A further one fails immediately, so that a service that has stopped answering cannot fill the memory.

@@ -5,9 +5,9 @@
 #endif
 import LadeCore
 
-/// What is to be done with an answer that may be a redirect (RFC 9110 §15.4).
+/// What is to be done with a response that may be a redirect (RFC 9110 §15.4).
 enum RedirectDecision: Sendable {
-    /// It is the answer of the call.
+    /// It is the response of the call.
     case deliver
     /// Send this request instead; `isRepeat` says that its address was requested before in this call.
     case follow(Request, isRepeat: Bool)
@@ -15,7 +15,7 @@ enum RedirectDecision: Sendable {
     case refuse(LoadingError.RedirectCause)
 }
 
-/// The redirects of one call: what was requested, and where each answer leads.
+/// The redirects of one call: what was requested, and where each response leads.
 ///
 /// | status | POST becomes | others |
 /// | --- | --- | --- |
@@ -32,7 +32,7 @@ struct RedirectTrail {
 
     init(_ policy: RedirectPolicy) { self.policy = policy }
 
-    /// Decides about one answer to one request.
+    /// Decides about one response to one request.
     mutating func decide(_ status: HTTPStatus, _ headers: Headers, to request: Request) -> RedirectDecision {
         guard Self.isRedirect(status), let location = headers.octets("Location").first else {
             return .deliver

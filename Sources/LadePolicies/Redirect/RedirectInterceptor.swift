@@ -33,12 +33,12 @@ package struct RedirectInterceptor: Interceptor {
     /// True: cancelling the scope ends a call here as cancelling its task does.
     package var observesScope: Bool { true }
 
-    /// Sends the request and follows the redirects of its answers.
+    /// Sends the request and follows the redirects of its responses.
     ///
     /// - Throws: `LoadingError.Kind.redirectRefused` with status and headers of the redirect that is not followed.
     package func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         let response = try await next(request)
-        // Most answers are not redirects: they need no trail.
+        // Most responses are not redirects: they need no trail.
         guard 300..<400 ~= response.status.code else { return response }
         return try await followed(request, response, next)
     }

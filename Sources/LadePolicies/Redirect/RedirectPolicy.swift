@@ -9,7 +9,7 @@ import LadeCore
 public struct RedirectPolicy: Sendable {
     /// How many redirects a call follows, 10 by default.
     ///
-    /// `Request.redirectLimit` overrides it; 0 follows none and returns the 3xx answer.
+    /// `Request.redirectLimit` overrides it; 0 follows none and returns the 3xx response.
     public var limit = 10
     /// Whether a redirect may lead from https to http; false by default.
     public var allowsInsecure = false

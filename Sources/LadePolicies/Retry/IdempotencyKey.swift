@@ -31,7 +31,7 @@ extension Request {
 }
 
 extension Response {
-    /// The number of attempts that it took to get this answer.
+    /// The number of attempts that it took to get this response.
     public internal(set) var attempts: Int {
         get { request[AttemptsTag.self] }
         set { request[AttemptsTag.self] = newValue }

@@ -16,7 +16,7 @@ extension RetryPolicy {
         case finalStatus(HTTPStatus)
         /// The failure will be the same next time.
         case finalFailure
-        /// The caller accepts this status as an answer.
+        /// The caller accepts this status as a response.
         case acceptedStatus(HTTPStatus)
         /// The program's ``RetryPolicy/Hook`` requests another attempt that the policy would not make.
         case hookWantsIt
@@ -31,7 +31,7 @@ extension RetryPolicy {
         /// The retry budget of the service is empty.
         case budgetEmpty
         /// The server requests a longer delay than is allowed.
-        case pauseTooLong(Duration)
+        case delayTooLong(Duration)
         /// The delay would end after the deadline of the call.
         case deadline
     }
@@ -54,7 +54,7 @@ extension RetryPolicy.Rule: CustomStringConvertible {
         case .notIdempotent(let method): "\(method) is not idempotent"
         case .bodyNotReplayable: "the body cannot be sent again"
         case .budgetEmpty: "the retry budget is empty"
-        case .pauseTooLong(let pause): "the server requests a delay of \(pause.shortText)"
+        case .delayTooLong(let pause): "the server requests a delay of \(pause.shortText)"
         case .deadline: "the deadline comes first"
         }
     }
@@ -65,14 +65,14 @@ extension RetryPolicy {
     public struct Decision: Sendable, Hashable {
         /// What to do.
         public enum Action: Sendable, Hashable {
-            /// Return the answer: there is nothing to retry.
+            /// Return the response: there is nothing to retry.
             case accept
             /// Make another attempt after the delay.
             case retry(after: Duration)
-            /// Return the answer or error: it will not be retried.
+            /// Return the response or error: it will not be retried.
             case giveUp
             /// Fail the call, because the server requests a longer delay than is allowed.
-            case refusePause(Duration)
+            case refuseDelay(Duration)
             /// Fail the call, because this delay would end after its deadline.
             case exceedDeadline(Duration)
         }

@@ -9,7 +9,7 @@ package import LadeCore
 ///
 /// A ``RetryPolicy`` decides what is retried. The interceptor stands below the cache and above hosts, authorisation and
 /// rate limit, so that each attempt gets its own address, credentials and slot. Bodies of `buffered` requests are
-/// collected below it, so a body that fails is retried like a head that failed. A `streamed` answer belongs to the
+/// collected below it, so a body that fails is retried like a head that failed. A `streamed` response belongs to the
 /// caller once its head was delivered.
 package struct RetryInterceptor: Interceptor {
     /// The policy that decides what is retried.
@@ -199,7 +199,7 @@ package struct RetryInterceptor: Interceptor {
             case .success(let response): return counted(response, attempt.number)
             case .failure(let error): throw Self.described(error, outcome, attempt.number)
             }
-        case .refusePause(let pause):
+        case .refuseDelay(let pause):
             let key = keyRule(attempt.request).description
             let error = LoadingError(.rateLimited(key: key, wait: pause))
             throw Self.described(error, outcome, attempt.number)
@@ -240,7 +240,7 @@ package struct RetryInterceptor: Interceptor {
         return error
     }
 
-    /// The most bytes of a refused answer's body that an error of this interceptor keeps: 64 KiB.
+    /// The most bytes of a refused response's body that an error of this interceptor keeps: 64 KiB.
     private static let errorBodyLimit = 64 << 10
 }
 
@@ -252,7 +252,7 @@ struct AnyRandom: RandomSource {
 }
 
 extension Headers {
-    /// The delay that `Retry-After` requests, measured against the answer's own `Date`; nil without a valid field.
+    /// The delay that `Retry-After` requests, measured against the response's own `Date`; nil without a valid field.
     func pause(now: Date) -> Duration? {
         guard let text = self["Retry-After"] else { return nil }
         // A malformed field requests nothing.

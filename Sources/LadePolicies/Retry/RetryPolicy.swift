@@ -10,7 +10,7 @@ public import LadeCore
 /// | status 413 | with `Retry-After` |
 /// | other statuses | no |
 /// | time-out, no connection, name not resolved, connection lost, body cut short | yes |
-/// | certificate or pin, malformed answer, too large, cancelled, anything else | no |
+/// | certificate or pin, malformed response, too large, cancelled, anything else | no |
 ///
 /// This applies to idempotent methods (RFC 9110 §9.2.2), to requests with an idempotency key, and to all methods if
 /// ``methods`` says so. A request that certainly was not sent, or that the server certainly did not process, is sent
@@ -32,14 +32,14 @@ public struct RetryPolicy: Sendable, Hashable {
     public var immediateTries = 0
     /// The statuses after which a later attempt may succeed.
     public var statuses: StatusSet = [408, 425, 429, 500, 502, 503, 504]
-    /// The statuses that are repeated only when the answer says when.
-    public var statusesWithPause: StatusSet = [413]
+    /// The statuses that are repeated only when the response says when.
+    public var statusesWithDelay: StatusSet = [413]
     /// Which methods are repeated; the idempotent ones by default.
     public var methods = Methods.idempotent
     /// The longest delay that a server may request.
     ///
     /// 60 s by default. A call fails immediately when the server requests more.
-    public var pauseLimit = Duration.seconds(60)
+    public var delayLimit = Duration.seconds(60)
     /// The program's own word on single attempts; nil, the default, leaves all of them to the policy.
     public var hook: RetryPolicy.Hook?
     /// The field that carries idempotency keys; `Idempotency-Key` by default.
@@ -52,7 +52,7 @@ public struct RetryPolicy: Sendable, Hashable {
     public struct Attempt: Sendable {
         /// How it ended.
         public enum Outcome: Sendable {
-            /// With an answer, and the delay that its `Retry-After` requests.
+            /// With a response, and the delay that its `Retry-After` requests.
             case answer(HTTPStatus, pause: Duration?)
             /// With an error.
             case failure(LoadingError)
@@ -101,7 +101,7 @@ public struct RetryPolicy: Sendable, Hashable {
             guard !Self.settles(status, attempt.acceptableStatuses) else {
                 return RetryPolicy.Decision(action: .accept, rule: .acceptedStatus(status))
             }
-            isFinal = !(statuses.contains(status) || (statusesWithPause.contains(status) && asked != nil))
+            isFinal = !(statuses.contains(status) || (statusesWithDelay.contains(status) && asked != nil))
             rule = isFinal ? .finalStatus(status) : .status(status)
         case .failure(let error):
             switch FailureKind(error) {
@@ -131,8 +131,8 @@ public struct RetryPolicy: Sendable, Hashable {
         guard attempt.number <= limit else { return giveUp(.limitReached(limit)) }
         guard isRepeatable else { return giveUp(.notIdempotent(attempt.request.method)) }
         guard !attempt.isBodySpent else { return giveUp(.bodyNotReplayable) }
-        if let pause, pause > pauseLimit {
-            return RetryPolicy.Decision(action: .refusePause(pause), rule: .pauseTooLong(pause))
+        if let pause, pause > delayLimit {
+            return RetryPolicy.Decision(action: .refuseDelay(pause), rule: .delayTooLong(pause))
         }
         // The delay that the server requests is a floor; jitter is only added, so that no call comes early.
         let suggestion = attempt.delay + (pause ?? .zero)

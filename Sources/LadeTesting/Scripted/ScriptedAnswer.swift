@@ -5,7 +5,7 @@
 #endif
 public import LadeCore
 
-/// The answer of a ``ScriptedTransport`` to one request.
+/// The response of a ``ScriptedTransport`` to one request.
 ///
 /// Start with a factory method and refine the result: every refinement returns a changed copy.
 ///
@@ -54,7 +54,7 @@ public struct ScriptedAnswer: Sendable {
     public var headers = Headers()
     /// The fields of the trailer section.
     public var trailers = Headers()
-    /// The protocol version that the answer reports; HTTP/1.1 by default.
+    /// The protocol version that the response reports; HTTP/1.1 by default.
     public var version = HTTPVersion.http1_1
 
     init(_ outcome: Outcome) {
@@ -136,7 +136,7 @@ public struct ScriptedAnswer: Sendable {
         ScriptedAnswer(.failure(error))
     }
 
-    /// A connection that is lost before any byte of the answer.
+    /// A connection that is lost before any byte of the response.
     public static func connectionLost(isSafeToRepeat: Bool = false) -> ScriptedAnswer {
         .fails(LoadingError(.connectionLost(.nothing, isSafeToRepeat: isSafeToRepeat)))
     }
@@ -151,7 +151,7 @@ public struct ScriptedAnswer: Sendable {
     /// No response at all until the task is cancelled.
     public static var stalls: ScriptedAnswer { ScriptedAnswer(.stall) }
 
-    /// The answer that a closure returns for the request; the request's time-outs do not limit the closure's own waits.
+    /// The response that a closure returns for the request; the request's time-outs do not limit the closure's own waits.
     public static func computed(
         _ make: @escaping @Sendable (Request, Call) async throws(LoadingError) -> ScriptedAnswer
     ) -> ScriptedAnswer {
@@ -160,12 +160,12 @@ public struct ScriptedAnswer: Sendable {
 
     // MARK: - Refinements
 
-    /// Waits in the call's time before the answer.
+    /// Waits in the call's time before the response.
     public func after(_ duration: Duration) -> ScriptedAnswer {
         with { $0.pauses.append(.duration(duration)) }
     }
 
-    /// Waits for a signal of the test before the answer.
+    /// Waits for a signal of the test before the response.
     public func after(_ signal: Signal) -> ScriptedAnswer {
         with { $0.pauses.append(.signal(signal)) }
     }
@@ -216,7 +216,7 @@ public struct ScriptedAnswer: Sendable {
     /// - Parameters:
     ///   - count: How many bytes are delivered before the failure.
     ///   - error: The error that reading throws then; by default an incomplete body with the right counts.
-    /// - Returns: The changed answer.
+    /// - Returns: The changed response.
     public func breaking(after count: Int, with error: LoadingError? = nil) -> ScriptedAnswer {
         let expected = headers["Content-Length"].flatMap { Int64($0) }
         let fault = error ?? LoadingError(.incompleteBody(received: Int64(count), expected: expected))

@@ -1,37 +1,37 @@
 extension ScriptedTransport {
-    /// A rule under construction: its requests are fixed, its answers are added.
+    /// A rule under construction: its requests are fixed, its responses are added.
     public struct Rule: Sendable {
         let transport: ScriptedTransport
         let index: Int
 
-        /// Adds the first answer; the same as ``then(_:)``, for readability.
+        /// Adds the first response; the same as ``then(_:)``, for readability.
         @discardableResult
         public func respond(_ answer: ScriptedAnswer) -> Rule {
             then(answer)
         }
 
-        /// Adds the next answer.
+        /// Adds the next response.
         @discardableResult
         public func then(_ answer: ScriptedAnswer) -> Rule {
             transport.state.change { $0.rules[index].answers.append(answer) }
             return self
         }
 
-        /// Adds the next answer, to be used a number of times.
+        /// Adds the next response, to be used a number of times.
         @discardableResult
         public func then(_ answer: ScriptedAnswer, times: Int) -> Rule {
             for _ in 0..<times { then(answer) }
             return self
         }
 
-        /// Does not repeat the last answer: later requests use later rules, or are unscripted.
+        /// Does not repeat the last response: later requests use later rules, or are unscripted.
         @discardableResult
         public func andNoMore() -> Rule {
             transport.state.change { $0.rules[index].repeatsLast = false }
             return self
         }
 
-        /// The number of answers that the rule has given.
+        /// The number of responses that the rule has given.
         public var givenCount: Int { transport.state.read { $0.rules[index].given } }
     }
 }

@@ -5,7 +5,7 @@
 #endif
 public import LadeCore
 
-/// A transport without a network: it gives scripted answers and records the requests.
+/// A transport without a network: it gives scripted responses and records the requests.
 ///
 /// ```swift
 /// let transport = ScriptedTransport()
@@ -13,8 +13,8 @@ public import LadeCore
 /// transport.on(.post, "/shows").respond(.status(503, headers: ["Retry-After": "3"])).then(.status(201))
 /// ```
 ///
-/// A request uses the first rule, in the order of definition, that matches it and has an answer left. One rule governs
-/// repetition, however the answers were given: they are used in order, and the last one is repeated unless
+/// A request uses the first rule, in the order of definition, that matches it and has a response left. One rule governs
+/// repetition, however the responses were given: they are used in order, and the last one is repeated unless
 /// ``Rule/andNoMore()`` is called. A request without a matching rule fails with an error that names the request and the
 /// rules.
 ///
@@ -68,13 +68,13 @@ public final class ScriptedTransport: Sendable {
     /// Makes a transport without rules.
     public init() {}
 
-    /// Makes a transport with one rule, for any request, that gives these answers in order and repeats the last.
+    /// Makes a transport with one rule, for any request, that gives these responses in order and repeats the last.
     ///
     /// ```swift
     /// let transport = ScriptedTransport(answering: .status(503), .json("[]"))      // 503 once, then the list every time
     /// ```
     ///
-    /// For answers that are not repeated: `ScriptedTransport().onAnyRequest().respond(…).andNoMore()`.
+    /// For responses that are not repeated: `ScriptedTransport().onAnyRequest().respond(…).andNoMore()`.
     public convenience init(answering answers: ScriptedAnswer...) {
         self.init()
         let rule = onAnyRequest()

@@ -7,7 +7,7 @@ public import LadeCore
 
 /// An HTTP server on the loopback interface that follows the script of a test, byte for byte.
 ///
-/// Either every connection follows a script of ``ServerStep``s, for malformed answers, stalls and resets:
+/// Either every connection follows a script of ``ServerStep``s, for malformed responses, stalls and resets:
 ///
 /// ```swift
 /// let server = try LoopbackServer(answering: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
@@ -132,7 +132,7 @@ public final class LoopbackServer: Sendable {
     /// Starts a server that reads one request on each connection and answers with exactly these bytes.
     ///
     /// - Parameters:
-    ///   - answer: The answer, including its head.
+    ///   - answer: The response, including its head.
     ///   - last: The step after it; ``ServerStep/close`` by default.
     /// - Throws: ``SystemCallFailure`` when it cannot listen on the address.
     public convenience init(answering answer: String, then last: ServerStep = .close) throws(SystemCallFailure) {
@@ -143,7 +143,7 @@ public final class LoopbackServer: Sendable {
     ///
     /// - Parameters:
     ///   - options: How it listens.
-    ///   - onHead: Called when only the head of a request has arrived. An answer that it returns is sent before the
+    ///   - onHead: Called when only the head of a request has arrived. A response that it returns is sent before the
     ///     body is read, for refused expectations and for duplex exchanges. nil leaves the request to `handler`.
     ///   - handler: Answers a request that has arrived completely. It runs on the connection's thread; an error that it
     ///     throws resets the connection.

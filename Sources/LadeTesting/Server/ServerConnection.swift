@@ -246,7 +246,7 @@ public final class ServerConnection {
         try send("0\r\n" + trailers.map { "\($0.name): \($0.value)\r\n" }.joined() + "\r\n")
     }
 
-    /// Sends the head of an answer, with exactly these fields.
+    /// Sends the head of a response, with exactly these fields.
     public func sendHead(status: Int, reason: String = "", fields: [ServerField]) throws(Ended) {
         var head = "HTTP/1.1 \(status) \(reason.isEmpty ? Self.reason(status) : reason)\r\n"
         for field in fields { head += "\(field.name): \(field.value)\r\n" }
@@ -333,7 +333,7 @@ public final class ServerConnection {
     /// Closes the connection.
     ///
     /// Unread bytes of the client are received first: otherwise the system would reset the connection, and the client
-    /// could lose the end of the answer.
+    /// could lose the end of the response.
     public func close() throws(Ended) -> Never {
         while recv(descriptor, scratch.baseAddress, scratch.count, Sockets.dontWait) > 0 {}
         throw ending(as: .byServer)

@@ -12,7 +12,7 @@ public struct ServerField: Sendable, Hashable, CustomStringConvertible {
     /// The value without surrounding white space.
     public let value: String
 
-    /// Makes a field without any checks, so that malformed answers can be written too.
+    /// Makes a field without any checks, so that malformed responses can be written too.
     public init(_ name: String, _ value: String) {
         self.name = name
         self.value = value

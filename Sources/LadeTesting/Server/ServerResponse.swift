@@ -4,12 +4,12 @@
     public import Foundation
 #endif
 
-/// The answer of a ``LoopbackServer``'s handler.
+/// The response of a ``LoopbackServer``'s handler.
 ///
 /// The server adds `Content-Length` or `Transfer-Encoding: chunked` according to the body, unless the fields have
 /// either.
 public struct ServerResponse: Sendable {
-    /// The content of an answer.
+    /// The content of a response.
     public enum Body: Sendable {
         /// None: `Content-Length: 0` where a length is allowed.
         case none
@@ -19,7 +19,7 @@ public struct ServerResponse: Sendable {
         case chunks([Data])
         /// Chunks made by a closure with ``ServerConnection/sendChunk(_:)`` on the connection's thread.
         ///
-        /// The closure may read the request's body at the same time, if only the head was needed to choose the answer.
+        /// The closure may read the request's body at the same time, if only the head was needed to choose the response.
         case stream(@Sendable (ServerConnection) throws -> Void)
         /// The bytes that the closure sends, after the head and unframed; the connection is closed afterwards.
         case raw(@Sendable (ServerConnection) throws -> Void)
@@ -37,10 +37,10 @@ public struct ServerResponse: Sendable {
     public var trailers: [ServerField] = []
     /// Interim responses (1xx) sent first: status and fields.
     public var interim: [(status: Int, fields: [ServerField])] = []
-    /// Whether the connection is closed after the answer; the answer then has `Connection: close`.
+    /// Whether the connection is closed after the response; the response then has `Connection: close`.
     public var closesConnection = false
 
-    /// Makes an answer.
+    /// Makes a response.
     public init(status: Int = 200, reason: String = "", fields: [ServerField] = [], body: Body = .none) {
         self.status = status
         self.reason = reason
@@ -48,34 +48,34 @@ public struct ServerResponse: Sendable {
         self.body = body
     }
 
-    /// An answer without a body.
+    /// A response without a body.
     public static func status(_ status: Int, _ fields: [ServerField] = []) -> ServerResponse {
         ServerResponse(status: status, fields: fields)
     }
 
-    /// An answer with a text.
+    /// A response with a text.
     public static func text(_ text: String, status: Int = 200, _ fields: [ServerField] = []) -> ServerResponse {
         bytes(Data(text.utf8), status: status, [ServerField("Content-Type", "text/plain; charset=utf-8")] + fields)
     }
 
-    /// An answer with a JSON text.
+    /// A response with a JSON text.
     public static func json(_ text: String, status: Int = 200, _ fields: [ServerField] = []) -> ServerResponse {
         bytes(Data(text.utf8), status: status, [ServerField("Content-Type", "application/json")] + fields)
     }
 
-    /// An answer with bytes.
+    /// A response with bytes.
     public static func bytes(_ bytes: Data, status: Int = 200, _ fields: [ServerField] = []) -> ServerResponse {
         ServerResponse(status: status, fields: fields, body: .bytes(bytes))
     }
 
-    /// An answer with chunks and, if given, trailers.
+    /// A response with chunks and, if given, trailers.
     public static func chunks(_ chunks: [String], trailers: [ServerField] = []) -> ServerResponse {
         var response = ServerResponse(body: .chunks(chunks.map { Data($0.utf8) }))
         response.trailers = trailers
         return response
     }
 
-    /// An answer with chunks from a closure; see ``Body/stream(_:)``.
+    /// A response with chunks from a closure; see ``Body/stream(_:)``.
     public static func stream(_ write: @escaping @Sendable (ServerConnection) throws -> Void) -> ServerResponse {
         ServerResponse(body: .stream(write))
     }

@@ -2,7 +2,7 @@ public import LadeCore
 
 /// A signal that a test raises to let a script continue.
 ///
-/// Scripted answers and server scripts wait for signals instead of sleeping. ``raise()`` ends every wait, including
+/// Scripted responses and server scripts wait for signals instead of sleeping. ``raise()`` ends every wait, including
 /// future ones; ``step(_:)`` ends a number of waits.
 public final class Signal: Sendable {
     private struct State {

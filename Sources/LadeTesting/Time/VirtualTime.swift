@@ -12,11 +12,11 @@ public import LadeCore
 ///
 /// ```swift
 /// let time = VirtualTime()
-/// async let answer = loader.load(request)
+/// async let response = loader.load(request)
 /// let sleeper = try await time.nextSleeper()  // the retry waits …
 /// #expect(sleeper.remaining == .seconds(3))   // … as long as Retry-After said
 /// time.advance(by: .seconds(3))
-/// _ = try await answer
+/// _ = try await response
 /// ```
 ///
 /// Simulations that need not check every wait run inside ``runAutomatically(_:)``.

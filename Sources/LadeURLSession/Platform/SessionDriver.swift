@@ -10,7 +10,7 @@ final class SessionDriver: NSObject, Sendable {
     #if canImport(FoundationNetworking)
         /// Suspending a task of FoundationNetworking closes its connection.
         ///
-        /// Resuming it sends the request again and delivers the answer from its beginning, so tasks must never be
+        /// Resuming it sends the request again and delivers the response from its beginning, so tasks must never be
         /// suspended.
         static let canPause = false
     #else
@@ -220,7 +220,7 @@ extension SessionDriver: URLSessionDataDelegate {
         transfer?.finished(error.map(PlatformFailure.init), lateHead: lateHead(of: task))
     }
 
-    /// A redirect is an answer like any other: an interceptor of the chain follows it.
+    /// A redirect is a response like any other: an interceptor of the chain follows it.
     func urlSession(
         _ session: URLSession,
         task: URLSessionTask,
@@ -258,7 +258,7 @@ extension SessionDriver: URLSessionDataDelegate {
             answer(challenge, for: transfer, completionHandler)
         #else
             // FoundationNetworking calls this after it has delivered the whole 401, and makes no further callback
-            // unless it receives credentials or a cancellation: the answer is complete here.
+            // unless it receives credentials or a cancellation: the response is complete here.
             transfer(of: task)?.finished(nil, lateHead: lateHead(of: task))
             completionHandler(.cancelAuthenticationChallenge, nil)
         #endif
@@ -302,7 +302,7 @@ extension SessionDriver.Lane {
             let space = challenge.protectionSpace
             if space.authenticationMethod == NSURLAuthenticationMethodServerTrust, let presented = space.serverTrust {
                 let host = space.host
-                // Used by nothing else until the platform has its answer.
+                // Used by nothing else until the platform has its response.
                 nonisolated(unsafe) let presented = presented
                 trustQueue.check { [self] in check(presented, of: host, for: transfer, completionHandler) }
                 return

@@ -5,7 +5,7 @@ import LadeCore
 ///
 /// It has no task, lock, clock or session. Its owner carries out the actions in order after unlocking.
 struct TransferState {
-    /// The head of the answer.
+    /// The head of the response.
     struct Head: Sendable {
         var status: HTTPStatus
         var headers: Headers
@@ -32,7 +32,7 @@ struct TransferState {
         case adjustPausing
         /// Cancel the platform's task.
         case cancelTask
-        /// Do not reuse any connection that is open now: one of them carried an answer that violated the protocol.
+        /// Do not reuse any connection that is open now: one of them carried a response that violated the protocol.
         case abandonConnections
         case report(CallEvent)
         /// Deliver the end to the sender or the reader, after everything else was notified: call
@@ -95,7 +95,7 @@ struct TransferState {
     /// Whether the exchange has ended.
     var isEnded: Bool { ending != nil }
 
-    /// How much of the answer is known to have arrived.
+    /// How much of the response is known to have arrived.
     var progress: LoadingError.ResponseProgress { head == nil ? .nothing : .body(received: received) }
 
     /// The length of the body on the wire, where the server announced it.
@@ -227,7 +227,7 @@ struct TransferState {
     mutating func finished(_ failure: PlatformFailure?, lateHead: PlatformHead?, at now: Instant) -> [Action] {
         guard ending == nil else { return [] }
         if let failure {
-            // A server may answer and close before it has read the whole request: a complete answer counts.
+            // A server may answer and close before it has read the whole request: a complete response counts.
             if failure.meaning == .connectionLost, let head, isComplete(head) { return complete(at: now) }
             return end(failure.error(in: self, context: context), at: now)
         }
@@ -343,7 +343,7 @@ struct TransferState {
         return [.giveReader(ending.result)]
     }
 
-    /// Whether the framing says that the answer is complete.
+    /// Whether the framing says that the response is complete.
     private func isComplete(_ head: Head) -> Bool {
         !head.hasBody || (head.decodedCoding == nil && head.announcedLength == received)
     }

@@ -177,7 +177,7 @@ struct RequestHandleCancellationTests {
                 withExtendedLifetime(trace) { delivered.add(outcome) }
             }
             request.resume()
-            // The answer has arrived and its completion is about to be called.
+            // The response has arrived and its completion is about to be called.
             _ = try await scheduled.wait(for: 1)
             request.cancel()
         }
@@ -199,7 +199,7 @@ struct RequestHandleCancellationTests {
             completion: { delivered.add($0) }
         )
         request.resume()
-        // The answer has arrived and its completion is about to be called.
+        // The response has arrived and its completion is about to be called.
         _ = try await scheduled.wait(for: 1)
 
         request.cancel()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LadeCallbacks
 
-/// What a request reports about its answer.
+/// What a request reports about its response.
 @MainActor
 @Suite(.timeLimit(.minutes(5)))
 struct RequestOutcomeTests {

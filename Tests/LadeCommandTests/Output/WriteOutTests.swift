@@ -64,7 +64,7 @@ struct WriteOutTests: GetSuite {
 
     @Test("writes each variable", arguments: WriteOut.Variable.allCases)
     func variable(_ variable: WriteOut.Variable) throws {
-        // After a redirect, after a success, and without an answer.
+        // After a redirect, after a success, and without a response.
         let expected =
             switch variable {
             case .contentType: ["a/b", "a/b", ""]

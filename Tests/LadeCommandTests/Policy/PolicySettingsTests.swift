@@ -41,7 +41,7 @@ struct PolicySettingsTests {
 
         #expect(service.redirects.limit == 10)
         #expect(service.retries.limit == 2)
-        #expect(service.retries.pauseLimit == .seconds(60))
+        #expect(service.retries.delayLimit == .seconds(60))
         #expect(service.retryBudget != nil)
         // A page that trickles would hold the list for hours.
         #expect(service.deadlines.buffered == nil && service.deadlines.attempt == .seconds(60))
@@ -61,7 +61,7 @@ struct PolicySettingsTests {
         #expect(service.redirects.limit == 3)
         #expect(service.retries.limit == 4)
         #expect(service.retries.methods == .all)
-        #expect(service.retries.pauseLimit == .seconds(120))
+        #expect(service.retries.delayLimit == .seconds(120))
         #expect(request.deadline == .seconds(30))
         #expect(request.idempotencyKey == .generated)
         #expect(

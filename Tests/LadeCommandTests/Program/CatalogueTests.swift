@@ -161,7 +161,7 @@ struct CatalogueTests {
         #expect(outcome.talkLines.first?.hasSuffix("It says: That is the URN of no media.") == true)
     }
 
-    /// Answers that are no response of the catalogue, and the error; nil for one that is merely empty.
+    /// Responses that are no response of the catalogue, and the error; nil for one that is merely empty.
     static let malformedRows: [(String, String?)] = [
         ("null", "The catalogue's answer is null, not an object."),
         ("[]", "The catalogue's answer is a list, not an object."),

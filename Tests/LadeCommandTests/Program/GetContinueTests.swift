@@ -16,7 +16,7 @@ import Testing
 @Suite("lade get, continuing a file", .timeLimit(.minutes(5)))
 struct GetContinueTests: GetResumeSuite {
     #if os(Linux)
-        /// A server that stops in the middle of the first answer.
+        /// A server that stops in the middle of the first response.
         private func stoppingServer() throws -> LoopbackServer {
             try server { request, number in
                 number == 0 ? Self.whole(upTo: 200_000, .silence) : Self.rest(of: request)

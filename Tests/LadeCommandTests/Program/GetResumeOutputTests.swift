@@ -5,7 +5,7 @@ import Testing
 @testable import Lade
 @testable import LadeCommand
 
-/// What `lade get --retry` makes of answers that break while they are written to the standard output.
+/// What `lade get --retry` makes of responses that break while they are written to the standard output.
 @Suite("lade get, when a body breaks on its way to the standard output", .timeLimit(.minutes(5)))
 struct GetResumeOutputTests: GetResumeSuite {
     @Test("continues on the standard output, where nothing can be taken back", arguments: [1, 65_537, 299_999])

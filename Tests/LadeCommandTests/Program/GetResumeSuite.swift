@@ -5,7 +5,7 @@ import Testing
 @testable import Lade
 @testable import LadeCommand
 
-/// How an answer of the server breaks.
+/// How a response of the server breaks.
 enum BodyBreak: Sendable, CaseIterable {
     case close, reset, silence
 
@@ -107,7 +107,7 @@ extension GetResumeSuite {
         }
     }
 
-    /// An answer with all of `bytes`, or with their beginning alone.
+    /// A response with all of `bytes`, or with their beginning alone.
     static func whole(
         _ bytes: Data = fileContent,
         _ fields: [ServerField] = [ServerField("ETag", "\"1\"")],
@@ -127,7 +127,7 @@ extension GetResumeSuite {
         )
     }
 
-    /// An answer with what the request's `Range` asks for, or with the beginning of that alone.
+    /// A response with what the request's `Range` asks for, or with the beginning of that alone.
     static func rest(
         of request: ServerRequest,
         upTo count: Int? = nil,

@@ -5,7 +5,7 @@ import Testing
 @testable import Lade
 @testable import LadeCommand
 
-/// What `lade get --retry` makes of answers that break in their body, on a server that breaks them.
+/// What `lade get --retry` makes of responses that break in their body, on a server that breaks them.
 @Suite("lade get, when a body breaks", .timeLimit(.minutes(5)))
 struct GetResumeTests: GetResumeSuite {
     @Test(
@@ -115,7 +115,7 @@ struct GetResumeTests: GetResumeSuite {
         #expect(outcome.code == .success)
         #expect(Self.same(outcome.file, Self.content))
         #expect(Self.ranges(server) == [nil, "bytes=70000-", nil])
-        // The story says what was wrong with the answer.
+        // The story says what was wrong with the response.
         #expect(outcome.story.contains("* attempt 2 failed ("))
         #expect(!outcome.story.contains("* attempt 2 failed (the transfer failed)"))
     }

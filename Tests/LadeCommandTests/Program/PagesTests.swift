@@ -156,7 +156,7 @@ struct PagesTests {
         let process = try LadeProcess(["pages", server.address(), "-o", "all"], in: folder.path)
         _ = try await server.head(at: 1)
         process.send(SIGINT)
-        // The answer may come once the program has said that it heard.
+        // The response may come once the program has said that it heard.
         try await process.talk(atLeast: 10)
         signal.raise()
 

@@ -5,8 +5,8 @@ import LadeConformance
 import LadeTesting
 import Testing
 
-/// Answers that a hostile peer has damaged at random: whatever comes, each call ends once and in time, and nothing of one
-/// call's answer reaches another.
+/// Responses that a hostile peer has damaged at random: whatever comes, each call ends once and in time, and nothing of one
+/// call's response reaches another.
 ///
 /// `make hostile` runs it for longer. `LADE_HOSTILE_RUNS` is the number of calls to each peer, `LADE_HOSTILE_SEED` repeats a run.
 @Suite("Hostile peers", .timeLimit(.minutes(10)))
@@ -92,7 +92,7 @@ struct HostilePeersTests {
             for field in response.headers { seen += " \(field.name) \(field.value) " }
             for try await chunk in response.body { seen += String(decoding: chunk, as: UTF8.self) }
         } catch {
-            // Most answers are broken; what came before the break counts.
+            // Most responses are broken; what came before the break counts.
         }
         let endings = recorder.events.count { event in
             switch event {

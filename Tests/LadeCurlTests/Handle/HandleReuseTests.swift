@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct HandleReuseTests {
-    // Closes each connection after its answer.
+    // Closes each connection after its response.
     private let server: LoopbackServer
     private let transport: CurlTransport
 

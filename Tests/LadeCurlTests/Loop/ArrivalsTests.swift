@@ -10,7 +10,7 @@ struct ArrivalsTests {
     func beforeFirstRequest() async throws {
         let answer = Data("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil".utf8)
         let proxy = try LoopbackServer { connection in
-            // SOCKS 5: methods, then the address. The answer arrives with the end of the proxy's own.
+            // SOCKS 5: methods, then the address. The response arrives with the end of the proxy's own.
             _ = try connection.receive()
             try connection.send(Data([5, 0]))
             _ = try connection.receive()

@@ -24,7 +24,7 @@ struct PollerTests {
         return ready
     }
 
-    /// A pair whose socket has carried a request and is used by a transfer that waits for its answer.
+    /// A pair whose socket has carried a request and is used by a transfer that waits for its response.
     private func connection() throws -> (pair: PeerPair, use: Poller.Use) {
         let pair = try PeerPair()
         poller.opened(pair.socket)
@@ -34,7 +34,7 @@ struct PollerTests {
         return (pair, use)
     }
 
-    /// Ends the use of a socket, as libcurl and the loop do after an answer.
+    /// Ends the use of a socket, as libcurl and the loop do after a response.
     private func end(_ use: Poller.Use, at now: Int64 = 0) {
         poller.want(use.socket, CURL_POLL_REMOVE)
         poller.release(use, now: now, isMultiplexed: false)

@@ -52,7 +52,7 @@ struct QueueingTests {
         var request = try server.request()
         request.delivery = .streamed
 
-        // Whether the answer begins within that call depends on the server's thread.
+        // Whether the response begins within that call depends on the server's thread.
         for _ in 0..<200 {
             let response = try await transport.send(request, call: Call())
             var count = 0

@@ -6,7 +6,7 @@
 import LadeJSON
 import Testing
 
-/// The same questions to Foundation's decoder and to this module's: the same answers, but for the listed differences.
+/// The same questions to Foundation's decoder and to this module's: the same responses, but for the listed differences.
 @Suite(.timeLimit(.minutes(5))) struct DifferentialTests {
     /// Options that both decoders get.
     struct Setting: Sendable, CustomTestStringConvertible {

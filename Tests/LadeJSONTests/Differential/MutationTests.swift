@@ -6,7 +6,7 @@
 import LadeJSON
 import Testing
 
-/// Samples with bytes changed at random: still the same answers as Foundation's.
+/// Samples with bytes changed at random: still the same responses as Foundation's.
 @Suite(.timeLimit(.minutes(5))) struct MutationTests {
     private static let pieces = [
         "\"", "\\", "{", "}", "[", "]", ",", ":", "0", "-", ".", "e", "null", "true", "\\u0061", "\\ud83d", "a", " ",

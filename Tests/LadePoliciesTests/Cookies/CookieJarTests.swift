@@ -10,7 +10,7 @@ struct CookieJarTests {
     private let time = VirtualTime()
     private let transport = ScriptedTransport()
 
-    /// Sends a request through a jar; the answer contains the `Cookie` field that was sent.
+    /// Sends a request through a jar; the response contains the `Cookie` field that was sent.
     private func visit(
         _ address: String,
         _ jar: CookieJar,

@@ -10,7 +10,7 @@ import Testing
 struct CookieOctetTests {
     private let time = VirtualTime()
 
-    /// The cookies that a jar sends to an address, as octets, after an answer from another address has set them.
+    /// The cookies that a jar sends to an address, as octets, after a response from another address has set them.
     private func sent(
         to address: String,
         after first: String,
@@ -164,7 +164,7 @@ struct CookieOctetTests {
             )
         }
         #expect(jar.cookies.count == 20 * 50)
-        // The latest of each answer are kept.
+        // The latest of each response are kept.
         #expect(jar.cookies.allSatisfy { ($0.name.split(separator: "-").last.flatMap { Int($0) } ?? 0) >= 445 })
 
         var limits = CookieJar.Limits()

@@ -28,7 +28,7 @@ struct FailOverTests {
         error(.cannotConnect(host: "svc.test", reason: .refused))
     }
 
-    /// Lets the host itself and the first backups answer like this, and the others with 200.
+    /// Lets the host itself and the first backups response like this, and the others with 200.
     private func answer(_ answer: ScriptedAnswer, atFirst count: Int) {
         for index in 0..<count {
             let host: String? = index == 0 ? nil : Self.backups[index - 1].host

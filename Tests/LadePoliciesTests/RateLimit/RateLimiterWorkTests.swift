@@ -29,7 +29,7 @@ struct RateLimiterWorkTests {
     @Test("finding FP-17 a call costs no more than logarithmic work beside 10,000 that wait", arguments: [100, 10_000])
     func manyWaiters(count: Int) {
         var limits = RateLimits(default: .perSecond(1))
-        limits.pauseLimit = .seconds(100_000)
+        limits.delayLimit = .seconds(100_000)
         var state = RateLimiterState(limits, seed: 1)
         var worst: [String: Int] = [:]
         func note(_ name: String, _ work: Int) { worst[name] = max(worst[name] ?? 0, work) }
@@ -58,7 +58,7 @@ struct RateLimiterWorkTests {
                 work(&state) { _ = $0.finish(0, of: "account 1", key(0), isUnused: false, now: second(moment)) }
             )
         }
-        // The first delay visits every call once; an answer that makes it a little longer does not.
+        // The first delay visits every call once; a response that makes it a little longer does not.
         _ = state.close(key(0), nil, for: .seconds(10), now: second(21))
         for more in 1...20 {
             note("delay", work(&state) { _ = $0.close(key(0), nil, for: .seconds(10 + 2 * more), now: second(21)) })

@@ -43,12 +43,12 @@ struct RetryPolicyTests {
     func delaysAtTheirLimits(seconds: Int) throws {
         let pause = Duration.seconds(seconds)
         var policy = RetryPolicy()
-        policy.pauseLimit = .seconds(3)
+        policy.delayLimit = .seconds(3)
 
         let allowed = try action(.answer(503, pause: pause), policy: policy)
         let inTime = try action(.answer(503, pause: pause)) { $0.remaining = .seconds(3) }
 
-        #expect(allowed.action == (seconds <= 3 ? .retry(after: pause) : .refusePause(pause)))
+        #expect(allowed.action == (seconds <= 3 ? .retry(after: pause) : .refuseDelay(pause)))
         #expect(inTime.action == (seconds <= 3 ? .retry(after: pause) : .exceedDeadline(pause)))
     }
 
@@ -111,7 +111,7 @@ struct RetryPolicyTests {
     func respectsPauses() throws {
         let decision = try action(.answer(503, pause: .seconds(30))) { $0.delay = .seconds(1) }
         #expect(decision.action == .retry(after: .seconds(31)))
-        #expect(try action(.answer(429, pause: .seconds(61))).action == .refusePause(.seconds(61)))
+        #expect(try action(.answer(429, pause: .seconds(61))).action == .refuseDelay(.seconds(61)))
         #expect(
             try action(.answer(429, pause: .seconds(61)), policy: .dataLoader) { $0.request.retryLimit = 1 }.action
                 == .retry(after: .seconds(61))

@@ -45,7 +45,7 @@ struct AccountCaseTests {
         #expect(try await results.next().first?.get().status == 200)
     }
 
-    /// Performs a request with the given answer by a loader of the account, and returns the reports to its delegate
+    /// Performs a request with the given response by a loader of the account, and returns the reports to its delegate
     /// until the end.
     ///
     /// Another loader of the account receives nothing.

@@ -512,7 +512,7 @@ struct ResumableLoadTests {
         let budgets = rig.events.events.compactMap { event in
             if case .retryScheduled(let record) = event { record.budget } else { nil }
         }
-        // The answer with the rest gives one unit back.
+        // The response with the rest gives one unit back.
         #expect(budgets == [7, 3, 2])
         #expect(rig.transport.requests.count == 5)
     }

@@ -68,7 +68,7 @@ struct ResumePointTests {
         let range = ["Content-Range": "bytes 5-10/11"] as Headers
         let table: [(bytes: String?, answer: String?, fits: Bool)] = [
             (nil, nil, true), (nil, "identity", true), (nil, "gzip", false), ("gzip", "GZIP", true),
-            // An answer to If-Range may leave the field out.
+            // A response to If-Range may leave the field out.
             ("gzip", nil, true), ("gzip", "br", false), ("gzip", "identity", false),
         ]
         for row in table {

@@ -72,7 +72,7 @@ struct EverySuspensionPointTests {
             default: Issue.record("step \(step): \(outcome.endings)")
             }
         }
-        // Cancelling is too late only when the answer is on its way to the caller.
+        // Cancelling is too late only when the response is on its way to the caller.
         let margin = undisturbed.lastStep - (firstSuccess ?? undisturbed.lastStep)
         #expect(margin <= 6, "of \(undisturbed.lastStep) steps the last \(margin) could not be cancelled")
     }

@@ -16,7 +16,7 @@ protocol FluentSuite {
 }
 
 extension FluentSuite {
-    /// A service whose transport gives this answer, kept as long as the suite.
+    /// A service whose transport gives this response, kept as long as the suite.
     func rig(_ answer: ScriptedAnswer) -> Rig {
         let rig = Rig()
         rigs.withLock { $0.append(rig) }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Lade
 
-/// Secrets in every part of a call, repeated by the server in every part of its answers.
+/// Secrets in every part of a call, repeated by the server in every part of its responses.
 @Suite("Secrets of a call", .timeLimit(.minutes(5)))
 struct CanaryTests {
     private static func canary(_ name: String) -> String {

@@ -9,7 +9,7 @@ import Testing
 struct OtherOriginTests {
     private static let foreign = "https://evil.example/list"
 
-    /// A first page that leads to `next`, whose answer ends the list.
+    /// A first page that leads to `next`, whose response ends the list.
     private static func source(next: String = foreign) -> PagedSource {
         PagedSource { asked in
             let isFirst = asked.request.url.host() == "api.example.com" && asked["p"] == nil

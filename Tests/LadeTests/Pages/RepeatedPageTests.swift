@@ -204,7 +204,7 @@ struct RepeatedPageTests {
 
 @Suite("Parts that were not requested", .timeLimit(.minutes(5)))
 struct UnrequestedPartTests {
-    /// The fields of an answer with status 206, and whether its value is used.
+    /// The fields of a response with status 206, and whether its value is used.
     static let rows: [([String: String], Bool)] = [
         (["Content-Range": "bytes 0-4/11"], false), (["Content-Range": "bytes 6-10/11"], false),
         (["Content-Range": "bytes 0-11/*"], false), (["Content-Range": "Bytes of a kind"], false),

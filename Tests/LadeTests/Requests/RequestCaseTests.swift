@@ -248,7 +248,7 @@ struct ResponseCaseTests {
         }
     }
 
-    /// How many attempts are made for a request with this answer, when two more are allowed.
+    /// How many attempts are made for a request with this response, when two more are allowed.
     private func attempts(_ answer: ScriptedAnswer) async throws -> Int {
         let rig = Rig {
             $0.retries.limit = 2

@@ -23,11 +23,11 @@ struct DefaultsTests {
             ("`redirects.limit`", "\(settings.redirects.limit)"),
             ("`retries.limit`", "\(retries.limit)"),
             ("`retries.statuses`", retries.statuses.description),
-            ("`retries.pauseLimit`", text(retries.pauseLimit)),
+            ("`retries.delayLimit`", text(retries.delayLimit)),
             ("`retryBudget.capacity`", "\(budget.capacity) tokens, \(budget.retryCost) per retry"),
             ("`RateLimits.default`", limits.default == nil ? "none" : "some"),
             ("`RateLimits.gateStatuses`", limits.gateStatuses.description),
-            ("`RateLimits.pauseLimit`", text(limits.pauseLimit)),
+            ("`RateLimits.delayLimit`", text(limits.delayLimit)),
             (
                 "`RateLimits.quotaReserve`", "\(limits.quotaReserve), at least \(limits.quotaReserveCalls) calls"
             ),

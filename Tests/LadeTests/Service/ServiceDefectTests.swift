@@ -94,7 +94,7 @@ struct ServiceDefectTests {
         #expect(response.source == .cache)
     }
 
-    /// Records the source of each answer.
+    /// Records the source of each response.
     private struct Sources: Interceptor {
         let note: @Sendable (Response.Source) -> Void
 

@@ -328,7 +328,7 @@ struct ServiceLinksTests {
 
         let settings = try Service.Settings.dataLoader(time: time)
 
-        #expect(settings.retries.limit == 0 && settings.retries.pauseLimit == .seconds(3_600))
+        #expect(settings.retries.limit == 0 && settings.retries.delayLimit == .seconds(3_600))
         #expect(settings.time as? VirtualTime === time)
         #expect(settings.deadlines.buffered == nil && settings.deadlines.attempt == .seconds(20))
     }

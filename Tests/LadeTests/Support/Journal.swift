@@ -190,7 +190,7 @@ extension Rig {
         loader.perform(request, witness)
     }
 
-    /// Performs a request without an answer, and returns when it has reached the server.
+    /// Performs a request without a response, and returns when it has reached the server.
     func performStalling(_ witness: Witness) async throws -> LoadHandle {
         transport.onAnyRequest().respond(.stalls)
         let handle = perform(try request(), witness)

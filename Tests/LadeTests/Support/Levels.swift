@@ -20,7 +20,7 @@ struct Rig {
         settings.time = time
         settings.random = SeededRandom(seed: 1)
         settings.observers = [events]
-        // Retries have separate tests; here the first answer counts.
+        // Retries have separate tests; here the first response counts.
         settings.retries.limit = 0
         change(&settings)
         service = Service(settings, transport: transport)

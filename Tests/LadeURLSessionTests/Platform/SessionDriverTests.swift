@@ -136,7 +136,7 @@ struct SessionDriverTests {
         #expect(answers.map(\.1) == [false])
     }
 
-    /// Runs a number of concurrent exchanges, each with a different answer; true for each that received its own
+    /// Runs a number of concurrent exchanges, each with a different response; true for each that received its own
     /// completely.
     private func exchanges(_ count: Int) async throws -> [Bool] {
         @Sendable func text(_ number: Int) -> String { String(repeating: "\(number) ", count: 20_000) }

@@ -218,7 +218,7 @@ struct TransferStateTests {
         #expect(actions == ["cancel task", "report failed", "fail sender: head too large"])
     }
 
-    // MARK: - Short answers
+    // MARK: - Short responses
 
     @Test("transport TR-06 a body shorter than announced is incomplete even when the platform is content")
     func short() throws {

@@ -9,7 +9,7 @@ public import LadeCore
 /// UTF-8.
 ///
 /// The first request is sent without credentials. The replay answers the server's challenge, which is remembered per
-/// origin, so that later requests answer it immediately. Of several challenges the one with the strongest hash is
+/// origin, so that later requests response it immediately. Of several challenges the one with the strongest hash is
 /// answered.
 public final class DigestAuthoriser: Authoriser {
     private struct Session {
@@ -101,7 +101,7 @@ public final class DigestAuthoriser: Authoriser {
             // A nonce that was accepted before has expired, though some servers do not mark the challenge as stale.
             let hasServed = (known?.count ?? 0) > 1 && challenge.nonce != known?.challenge.nonce
             guard isFirst || challenge.isStale || hasServed || challenge.realm != known?.challenge.realm else {
-                // The challenge was right and the proof wrong: the next answer would be the same.
+                // The challenge was right and the proof wrong: the next response would be the same.
                 sessions[origin] = nil
                 return false
             }

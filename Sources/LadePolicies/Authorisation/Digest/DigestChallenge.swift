@@ -11,7 +11,7 @@ struct DigestChallenge: Equatable, Sendable {
 
         var hash: Hash
         var isSession: Bool
-        /// The name as the answer repeats it; nil when the challenge had none.
+        /// The name as the response repeats it; nil when the challenge had none.
         var name: String?
 
         /// The algorithm of that name; MD5 for nil; fails for an unknown name.
@@ -38,7 +38,7 @@ struct DigestChallenge: Equatable, Sendable {
     var nonce: String
     var opaque: String?
     var algorithm: Algorithm
-    /// Whether the answer contains a count and a client nonce; false for servers that predate RFC 2617.
+    /// Whether the response contains a count and a client nonce; false for servers that predate RFC 2617.
     var hasQuality: Bool
     var isStale: Bool
     var hashesUser: Bool
@@ -61,7 +61,7 @@ struct DigestChallenge: Equatable, Sendable {
         hashesUser = challenge["userhash"]?.asciiLowercased == "true"
     }
 
-    /// The best challenge of an answer: the first of those with the strongest hash.
+    /// The best challenge of a response: the first of those with the strongest hash.
     static func best(in headers: Headers) -> DigestChallenge? {
         let all = AuthenticationChallenge.all(in: headers).compactMap(DigestChallenge.init)
         return all.first { $0.algorithm.hash == .sha256 } ?? all.first

@@ -68,7 +68,7 @@ extension OAuth2Authoriser.Settings: CustomStringConvertible, CustomReflectable 
 }
 
 extension OAuth2Authoriser {
-    /// The answer of a token endpoint (RFC 6749 §5.1).
+    /// The response of a token endpoint (RFC 6749 §5.1).
     public struct Tokens: Sendable, Hashable {
         /// The token for requests.
         public var accessToken: Secret

@@ -5,17 +5,17 @@
 #endif
 import LadeCore
 
-/// The meaning of a token endpoint's answer (RFC 6749 §5.1, §5.2).
+/// The meaning of a token endpoint's response (RFC 6749 §5.1, §5.2).
 enum TokenAnswer {
     case tokens(OAuth2Authoriser.Tokens)
     /// The endpoint refused with an error code: `invalid_grant`, `invalid_client` …
     case refused(code: String)
-    /// An answer that cannot be interpreted.
+    /// A response that cannot be interpreted.
     case unusable(reason: String)
 
     /// Why no token was obtained.
     ///
-    /// It contains nothing of the answer but its error code.
+    /// It contains nothing of the response but its error code.
     struct Fault: Error, CustomStringConvertible {
         let description: String
     }
@@ -58,7 +58,7 @@ enum TokenAnswer {
         }
     }
 
-    /// Reads an answer.
+    /// Reads a response.
     init(status: HTTPStatus, body: Data) {
         let fields: Fields
         do {
