@@ -8,7 +8,7 @@ public import Lade
 
 /// Decodes a bitmap from the body; bytes that are not an image are an error.
 ///
-/// For a nil value instead of the error, use `ImageProcessor(ImageDecoder())`.
+/// ``Endpoint/bitmap(_:)`` returns nil instead of the error.
 public struct BitmapProcessor: ResponseProcessor {
     private let decoder: ImageDecoder
 
@@ -28,7 +28,7 @@ public struct BitmapProcessor: ResponseProcessor {
 extension ImageProcessor where Image == Bitmap {
     /// Makes a processor that returns nil for bytes that are not an image or exceed a limit: the call then succeeds
     /// without a value.
-    public init(_ decoder: ImageDecoder) {
+    package init(_ decoder: ImageDecoder) {
         self.init { data in try decoder.decode(data) }
     }
 }
