@@ -200,7 +200,7 @@ struct PolicyRowTests {
                             let slot = try? await limiter.start(request, call: Call(time: time))
                         else { return }
                         starts.withLock { $0[String(path.suffix(1)), default: []].append(time.now) }
-                        slot?.finish()
+                        slot.finish()
                     }
                 }
             }
@@ -234,7 +234,7 @@ struct PolicyRowTests {
                                     )
                                 else { return }
                                 starts.withLock { $0[number] = time.now }
-                                slot?.finish()
+                                slot.finish()
                             }
                             if [3, 4, 7].contains(number) {
                                 race.addTask { try? await time.sleep(for: .milliseconds(150)) }

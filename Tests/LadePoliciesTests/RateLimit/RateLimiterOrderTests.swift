@@ -106,7 +106,7 @@ struct RateLimiterOrderTests: RateLimiterSuite {
                             running.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
                             try? await time.sleep(for: .seconds(1))
                             running.withLock { $0.now -= 1 }
-                            slot?.finish()
+                            slot.finish()
                         }
                     }
                 }
