@@ -124,7 +124,7 @@ struct ComingFromBBCHTTPClientTests {
         let service = client.account.service
         let seen = service.observe(with: ConsumptionObserver { _ in })
         service.settings.hosts.setAddresses(["backup.example.com"], for: "api.example.com")
-        try service.rateLimiter.setRate(10, for: request.url)
+        try service.rateLimiter.setRate(10, for: ServiceKey(request))
         request.userAgent = .string("Player/2.0")
         _ = try await client.load(request)
         #expect(server.requests.last?["User-Agent"] == "Player/2.0")

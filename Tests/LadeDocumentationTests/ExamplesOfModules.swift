@@ -112,7 +112,7 @@ private struct ShowID: Sendable, Equatable, CustomStringConvertible {
 @MainActor private protocol Indicator: AnyObject { var isVisible: Bool { get set } }
 
 @MainActor private var list: [Show] = []
-@MainActor private var nextPage: Page?
+@MainActor private var nextPage: PageRequest?
 @MainActor private var show: Show?
 @MainActor private var message = ""
 
@@ -135,7 +135,7 @@ private func content(loader: Loader, api: API, id: ShowID, lifetimes: AsyncStrea
 @MainActor
 private func pagedContent(loader: Loader, shows: PagedEndpoint<Shows>) throws {
     let model = try PagedContentModel<String, Show>(pageSize: 50) { [loader, shows] position in
-        let page = position.cursor as? Page ?? shows.firstPage(size: position.size)
+        let page = position.cursor as? PageRequest ?? shows.firstPage(size: position.size)
         let loaded = try await loader.load(page, of: shows)
         return ContentPage(loaded.value.showList, cursor: loaded.next)
     }
