@@ -21,7 +21,8 @@ struct CallTests {
         _ unit: BusinessUnit? = nil,
         _ values: [String: String] = [:]
     ) throws -> String {
-        let url = try catalogue.call(CatalogueService.named(service)!, unit, values).endpoint.request.url.absoluteString
+        let service = try #require(CatalogueService.named(service))
+        let url = try catalogue.call(service, unit, values).endpoint.request.url.absoluteString
         return url.replacing("https://il.example.com/integrationlayer/", with: "").replacing(
             "vector=appplay",
             with: "V"

@@ -13,8 +13,8 @@ struct CatalogueSettingsTests {
 
     @Test("finds a service in any letter case, and suggests similar names")
     func service() throws {
-        #expect(try settings("tvShows").service() == .tvShows)
-        #expect(try settings("TVSHOWS").service() == .tvShows)
+        #expect(try settings("tvShows").service().name == "tvShows")
+        #expect(try settings("TVSHOWS").service().name == "tvShows")
         let error = #expect(throws: CommandError.self) { try settings("latestEpisodes").service() }
         #expect(
             error?.what == "there is no service “latestEpisodes”; did you mean tvLatestEpisodes, radioLatestEpisodes, "
