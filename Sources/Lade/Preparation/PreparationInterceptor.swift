@@ -1,5 +1,7 @@
-/// Makes of an app's request what its service sends: user agent, languages and the identity of the trace; then the changes of the
-/// decorators; then the field for the cache mode. It runs once per call.
+/// Makes of an app's request what its service sends.
+///
+/// First it adds user agent, languages and the identity of the trace, then what the decorators change, then the field for the cache
+/// mode. It runs once per call.
 package struct PreparationInterceptor: Interceptor {
     private static let agentName = "User-Agent"
     private static let languageName = "Accept-Language"

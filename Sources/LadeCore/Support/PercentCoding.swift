@@ -30,12 +30,15 @@ extension StringProtocol {
 }
 
 extension Collection<UInt8> {
-    /// The octets, each that is not kept as `%NN` (RFC 3986 §2.1). Everything that percent-encodes does it here.
+    /// The octets, with those that are not kept percent-encoded (RFC 3986 §2.1).
+    ///
+    /// Everything that percent-encodes does it here.
     ///
     /// - Parameters:
     ///   - keepsTriples: Whether a `%NN` that is there already stays.
     ///   - isLowercase: Whether the digits of `NN` are in lower case, as in display strings (RFC 9651 §4.1.11).
     ///   - isKept: Which octets stay.
+    /// - Returns: The encoded octets.
     package func percentEncoded(
         keepsTriples: Bool = false,
         isLowercase: Bool = false,

@@ -33,6 +33,7 @@ public struct Backoff: Sendable, Hashable {
     ///   - maximum: The longest delay.
     ///   - growth: The factor from one delay to the next; e by default.
     ///   - jitter: The standard deviation of a delay as a fraction of it; below 0.0001 there is no variation.
+    /// - Returns: The back-off.
     public static func exponentialTimer(
         initial: Duration = .seconds(1),
         maximum: Duration = .seconds(60),
