@@ -4,6 +4,6 @@ import Lade
 let loader = try Loader()
 
 // snippet.step
-let answer = try await loader.load(Request("http://127.0.0.1:8080/medias?per_page=3"))
-print(answer.status, answer.body.bytes?.count ?? 0, "bytes")
+let response = try await loader.load(Request("http://127.0.0.1:8080/medias?per_page=3"))
+print(response.status, response.body.bytes?.count ?? 0, "bytes")
 // snippet.end

@@ -11,6 +11,6 @@ try form.addFile("cover", file)
 let body = form.body.reportingProgress { progress in
     if progress.fraction == 1 { print("sent") }
 }
-let answer = try await Loader().load(Endpoint(.post, address + "/covers").body(body).text())
-print(answer)
+let response = try await Loader().load(Endpoint(.post, address + "/covers").body(body).text())
+print(response)
 try FileManager.default.removeItem(at: file)

@@ -7,6 +7,6 @@ let image = URL(filePath: "cover.png")
 var form = MultipartForm()
 form.addField("title", "Tagesschau")
 try form.addFile("image", image)
-let answer = try await Loader().load(Endpoint(.post, "https://api.example.com/images").body(form.body))
+let response = try await Loader().load(Endpoint(.post, "https://api.example.com/images").body(form.body))
 // snippet.end
-print(answer.count, "bytes")
+print(response.count, "bytes")

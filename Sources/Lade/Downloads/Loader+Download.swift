@@ -105,6 +105,7 @@ extension Loader {
         var request = request
         // A part was requested where an earlier download is resumed.
         request.acceptableStatuses = options.acceptableStatuses.union(206)
+        if options.refused != nil || options.storesEveryStatus { request.deliversEveryStatus = true }
         if options.mayOverwrite, target.isNameFixed, target.isSpecial(target.name) {
             // Its folder, as that of the devices, is no place for a part.
             var run = DownloadRun(request: request, address: "", target: target, options: options, part: nil)

@@ -38,10 +38,9 @@ enum TrackedBody {
         _ report: BodyReport?
     ) -> ObservedBody {
         let slot = group.join(Member(source, request))
-        if slot == nil { source.cancel() }
         let translate: @Sendable (LoadingError) -> LoadingError = { named($0, group, request, attempts) }
         let count: @Sendable (Int) -> Void = { report?.count($0) }
-        return ObservedBody(source, onChunk: count, translate: translate) { (end: ObservedBody.End) in
+        let body = ObservedBody(source, onChunk: count, translate: translate) { (end: ObservedBody.End) in
             group.leave(slot)
             switch end {
             case .whole: report?.end(.whole)
@@ -50,6 +49,8 @@ enum TrackedBody {
             case .abandoned: report?.end(.abandoned)
             }
         }
+        if slot == nil { body.cancel() }
+        return body
     }
 
     /// A body whose loader was released throws an error that says so, because its reader has cancelled nothing.

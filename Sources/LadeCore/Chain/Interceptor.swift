@@ -102,12 +102,16 @@ public struct Chain: Sendable {
     /// - Throws: The errors of the interceptors and the transport; `LoadingError.Kind.cancelled` when the task or the call's
     ///   scope is cancelled.
     public func send(_ request: Request, call: Call) async throws(LoadingError) -> Response {
-        guard call.scope == nil || parts.observeScope else {
-            return try await call.inTask { [parts] (call) async throws(LoadingError) in
-                try await Next(parts: parts, index: 0, call: call)(request)
+        do throws(LoadingError) {
+            guard call.scope == nil || parts.observeScope else {
+                return try await call.inTask { [parts] (call) async throws(LoadingError) in
+                    try await Next(parts: parts, index: 0, call: call)(request)
+                }
             }
+            return try await Next(parts: parts, index: 0, call: call)(request)
+        } catch {
+            throw error.completed(with: request)
         }
-        return try await Next(parts: parts, index: 0, call: call)(request)
     }
 }
 

@@ -26,6 +26,7 @@ package final class ObservedBody: ResponseBody.Source {
     private let translate: (@Sendable (LoadingError) -> LoadingError)?
     private let onEnd: @Sendable (End) -> Void
     private let hasEnded = Atomic(false)
+    private let wasCancelled = Atomic(false)
 
     /// Makes a body.
     ///
@@ -51,6 +52,8 @@ package final class ObservedBody: ResponseBody.Source {
     package func next() async throws(LoadingError) -> Data? {
         do throws(LoadingError) {
             let chunk = try await source.next()
+            // A source that was cancelled may still have a chunk.
+            guard !wasCancelled.load(ordering: .acquiring) else { throw LoadingError(.cancelled) }
             if let chunk { onChunk?(chunk.count) } else { end(.whole) }
             return chunk
         } catch {
@@ -61,7 +64,7 @@ package final class ObservedBody: ResponseBody.Source {
 
     package func cancel() {
         source.cancel()
-        end(.cancelled)
+        if end(.cancelled) { wasCancelled.store(true, ordering: .releasing) }
     }
 
     package func abandon() {
@@ -72,8 +75,11 @@ package final class ObservedBody: ResponseBody.Source {
     package var trailers: Headers { source.trailers }
     package var metrics: Response.Metrics { source.metrics }
 
-    private func end(_ end: End) {
-        guard !hasEnded.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    /// Reports the end, unless it was reported; returns whether it was reported now.
+    @discardableResult
+    private func end(_ end: End) -> Bool {
+        guard !hasEnded.exchange(true, ordering: .acquiringAndReleasing) else { return false }
         onEnd(end)
+        return true
     }
 }

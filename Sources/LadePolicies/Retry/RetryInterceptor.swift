@@ -84,7 +84,7 @@ package struct RetryInterceptor: Interceptor {
                 return counted(response, call.attempt)
             }
             var attempt = RetryPolicy.Attempt(request, Self.ending(outcome, call))
-            attempt.acceptableStatuses = call.acceptableStatuses ?? request.acceptableStatuses
+            attempt.acceptableStatuses = call.acceptableStatuses
             attempt.number = call.attempt
             attempt.hasIdempotencyKey = hasKey
             attempt.isBodySpent = spent?.isTouched ?? false

@@ -62,7 +62,7 @@ public struct RetryPolicy: Sendable, Hashable {
         public var request: Request
         /// How it ended.
         public var outcome: Outcome
-        /// The statuses that count as the success of the call; those of the request unless they were decided for the call.
+        /// The statuses that count as the success of the call; nil, the default, for those of the request.
         public var acceptableStatuses: StatusSet?
         /// Its number, from 1.
         public var number = 1
@@ -79,7 +79,6 @@ public struct RetryPolicy: Sendable, Hashable {
         public init(_ request: Request, _ outcome: Outcome) {
             self.request = request
             self.outcome = outcome
-            acceptableStatuses = request.acceptableStatuses
         }
     }
 
@@ -98,7 +97,7 @@ public struct RetryPolicy: Sendable, Hashable {
         switch attempt.outcome {
         case .answer(let status, let asked):
             pause = asked
-            guard !Self.settles(status, attempt.acceptableStatuses) else {
+            guard !Self.settles(status, attempt.acceptableStatuses ?? attempt.request.acceptableStatuses) else {
                 return RetryPolicy.Decision(action: .accept, rule: .acceptedStatus(status))
             }
             isFinal = !(statuses.contains(status) || (statusesWithDelay.contains(status) && asked != nil))

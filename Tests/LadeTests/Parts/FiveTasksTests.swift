@@ -20,7 +20,7 @@ struct FiveTasksTests {
         "each of the five tasks is shown as it is compiled, in no more lines than Get and Alamofire need",
         .enabled(if: hasSnippets),
         arguments: [
-            ("TaskGetJSON", "## JSON into a struct"), ("TaskPostJSON", "## Send JSON, decode the answer"),
+            ("TaskGetJSON", "## JSON into a struct"), ("TaskPostJSON", "## Send JSON, decode the response"),
             ("TaskToken", "## Token with refresh"), ("TaskDownload", "## Download with progress"),
             ("TaskUpload", "## Multipart upload"),
         ]
