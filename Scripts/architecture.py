@@ -29,7 +29,9 @@ def section(title):
 def targets():
     """What each target outside of Tests imports, on Linux."""
     environment = {name: value for name, value in os.environ.items() if name != "LADE_ONLY"} | {"LADE_CURL": "1"}
-    dumped = subprocess.run(["swift", "package", "dump-package"], cwd=root, env=environment, check=True, stdout=subprocess.PIPE)
+    dumped = subprocess.run(["swift", "package", "dump-package"], cwd=root, env=environment, stdout=subprocess.PIPE)
+    if dumped.returncode != 0:
+        sys.exit("error: Package.swift cannot be read")
     return {
         target["name"]: {(item.get("byName") or item.get("target"))[0] for item in target["dependencies"]}
         for target in json.loads(dumped.stdout)["targets"]

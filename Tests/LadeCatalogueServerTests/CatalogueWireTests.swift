@@ -20,7 +20,8 @@ struct WireCall: Sendable, CustomTestStringConvertible {
     private let perform: Call
 
     init(_ name: String, _ perform: @escaping Call) {
-        service = CatalogueService.named(name)!
+        guard let service = CatalogueService.named(name) else { preconditionFailure("no service is named \(name)") }
+        self.service = service
         self.perform = perform
     }
 

@@ -82,12 +82,14 @@ public final class CatalogueProvider: Sendable {
 
     /// Loads the value of the first page of a service; its size is 10 by default.
     ///
+    /// Where a service has a list and pages under one name, the list is loaded unless the type of the result says
+    /// otherwise.
+    ///
     /// - Parameters:
     ///   - size: The number of items on the page, from 1 to 100, or ``PageSize/unlimited``.
     ///   - make: Makes the endpoint.
     /// - Returns: The value.
     /// - Throws: ``CatalogueError`` for an invalid request or page size; `LoadingError` when loading fails.
-    // Services with a list and with pages under one name are told apart by the type; without one, the list is meant.
     @_disfavoredOverload
     public func load<Value>(
         size: Int = PageSize.default,

@@ -13,8 +13,8 @@ struct CatalogueSettingsTests {
 
     @Test("finds a service in any letter case, and suggests similar names")
     func service() throws {
-        #expect(try settings("tvShows").service() == .tvShows)
-        #expect(try settings("TVSHOWS").service() == .tvShows)
+        #expect(try settings("tvShows").service().name == "tvShows")
+        #expect(try settings("TVSHOWS").service().name == "tvShows")
         let error = #expect(throws: CommandError.self) { try settings("latestEpisodes").service() }
         #expect(
             error?.what == "there is no service “latestEpisodes”; did you mean tvLatestEpisodes, radioLatestEpisodes, "
@@ -86,8 +86,8 @@ struct CatalogueSettingsTests {
 
     @Test("asks the public token service for public installations only")
     func tokens() throws {
-        #expect(try settings().tokenAddress == StreamToken.serviceURL)
-        #expect(try settings("--base", "staging").tokenAddress == StreamToken.serviceURL)
+        #expect(try settings().tokenAddress == Catalogue.tokenServiceURL)
+        #expect(try settings("--base", "staging").tokenAddress == Catalogue.tokenServiceURL)
         #expect(try settings("--base", ":8080").tokenAddress == "http://localhost:8080/akahd/token")
         #expect(try settings("--base", "http://a.example/x/").tokenAddress == "http://a.example/x/akahd/token")
         #expect(try settings("--base", ":8080", "--token-service", ":1/t").tokenAddress == "http://localhost:1/t")

@@ -118,7 +118,10 @@ struct CatalogueTableTests {
 
     @Test("lists the services with their arguments, units and pages")
     func services() throws {
-        let table = CatalogueTable.services([.tvShowSearch, .media, .tvHeroStageMedias, .allRadioShows, .sectionShows])
+        let names = ["tvShowSearch", "media", "tvHeroStageMedias", "allRadioShows", "sectionShows"]
+        let table = CatalogueTable.services(names.compactMap { CatalogueService.named($0) })
+        let media = try #require(CatalogueService.named("media"))
+        let episodes = try #require(CatalogueService.named("radioEpisodes"))
 
         #expect(table.columns.map(\.title) == ["Service", "Pages", "Units", "Arguments"])
         #expect(
@@ -131,9 +134,9 @@ struct CatalogueTableTests {
                 ],
             ]
         )
-        #expect(CatalogueTable.services([.media], for: .rts).rows == [["media", "–", "urn"]])
+        #expect(CatalogueTable.services([media], for: .rts).rows == [["media", "–", "urn"]])
         #expect(
-            CatalogueTable.arguments(.radioEpisodes).rows == [
+            CatalogueTable.arguments(episodes).rows == [
                 ["channelUid", "required", "an identifier"], ["day", "optional", "a day, such as 2023-12-30"],
             ]
         )
