@@ -155,8 +155,11 @@ let package = Package(
                 "SharedDoubles",
             ] + curl
         ),
-        .testTarget(name: "LadeImagesTests", dependencies: ["CImageSamples", "LadeImages", "LadeTesting"]),
-        .testTarget(name: "LadeFoundationTests", dependencies: ["LadeFoundation", "LadeTesting"]),
+        .testTarget(
+            name: "LadeImagesTests",
+            dependencies: ["CImageSamples", "LadeImages", "LadeTesting", "SharedDoubles"]
+        ),
+        .testTarget(name: "LadeFoundationTests", dependencies: ["LadeFoundation", "LadeTesting", "SharedDoubles"]),
         .testTarget(name: "LadeCallbacksTests", dependencies: ["LadeCallbacks", "LadeTesting", "SharedDoubles"]),
         .testTarget(
             name: "LadeContentTests",
@@ -164,7 +167,10 @@ let package = Package(
         ),
         // Its default isolation is the main actor; see below.
         .testTarget(name: "LadeMainActorTests", dependencies: ["LadeCallbacks", "LadeContent", "LadeTesting"]),
-        .testTarget(name: "LadeCatalogueTests", dependencies: ["LadeCallbacks", "LadeCatalogue", "LadeTesting"]),
+        .testTarget(
+            name: "LadeCatalogueTests",
+            dependencies: ["LadeCallbacks", "LadeCatalogue", "LadeContent", "LadeTesting", "SharedDoubles"]
+        ),
         .testTarget(
             name: "LadeCommandTests",
             dependencies: [

@@ -121,20 +121,20 @@ final class CatalogueDesk: Sendable {
         return (.json(body, status: 429, [ServerField("Retry-After", "1")] + fields), fields)
     }
 
-    private func fault(for request: ServerRequest) -> LocalCatalogue.Fault? {
-        state.withLock { state -> LocalCatalogue.Fault? in
+    private func fault(for request: ServerRequest) -> LocalCatalogue.Disruption? {
+        state.withLock { state -> LocalCatalogue.Disruption? in
             state.listRequests += 1
-            var fault: LocalCatalogue.Fault?
+            var fault: LocalCatalogue.Disruption?
             if let wish = request.queryItem("fault") {
                 let parts = wish.split(separator: ":")
-                fault = parts.first.flatMap { LocalCatalogue.Fault(rawValue: String($0)) }
+                fault = parts.first.flatMap { LocalCatalogue.Disruption(rawValue: String($0)) }
                 if parts.count > 1, let times = Int(parts[1]) {
                     state.asked[request.target, default: 0] += 1
                     if state.asked[request.target, default: 0] > times { fault = nil }
                 }
             } else {
                 // Faults do not fall exactly on the multiples, where several kinds would coincide.
-                for (index, kind) in LocalCatalogue.Fault.allCases.enumerated() {
+                for (index, kind) in LocalCatalogue.Disruption.allCases.enumerated() {
                     guard let every = options.faults[kind], every > 0 else { continue }
                     let number = state.listRequests + options.earlierRequests
                     if number % every == (index + 1) % every { fault = kind }
@@ -145,7 +145,7 @@ final class CatalogueDesk: Sendable {
         }
     }
 
-    private func spoil(_ response: ServerResponse, _ fault: LocalCatalogue.Fault?) throws -> ServerResponse {
+    private func spoil(_ response: ServerResponse, _ fault: LocalCatalogue.Disruption?) throws -> ServerResponse {
         guard let fault, case .bytes(let bytes) = response.body else {
             if response.status == 200 { state.withLock { $0.counts.pages += 1 } }
             return response

@@ -35,7 +35,7 @@ public import LadeTesting
 /// distributes faults among all responses. The catalogue stops when the value is released.
 public final class LocalCatalogue: Sendable {
     /// A kind of fault.
-    public enum Fault: String, Sendable, Hashable, CaseIterable {
+    public enum Disruption: String, Sendable, Hashable, CaseIterable {
         /// 503 with `Retry-After: 0`.
         case unavailable = "503"
         /// 429 with `Retry-After: 1`.
@@ -71,7 +71,7 @@ public final class LocalCatalogue: Sendable {
         /// The delay of each response; nil by default, for none.
         public var latency: Duration?
         /// The faults to distribute among the responses, each with its interval in requests for a list.
-        public var faults: [Fault: Int] = [:]
+        public var faults: [Disruption: Int] = [:]
         /// The number of requests that the schedule of faults counts as already made; 0 by default.
         ///
         /// With 0, each kind of fault occurs once among the first requests.
@@ -96,7 +96,7 @@ public final class LocalCatalogue: Sendable {
         /// Requests refused because of the limit.
         public var limited = 0
         /// Faults by kind.
-        public var faults: [Fault: Int] = [:]
+        public var faults: [Disruption: Int] = [:]
     }
 
     /// The client identifier and secret for which tokens are issued.
@@ -108,8 +108,8 @@ public final class LocalCatalogue: Sendable {
 
     /// Starts a catalogue.
     ///
-    /// - Throws: ``SystemCallFailure`` when the catalogue cannot listen on the endpoint.
-    public init(_ options: Options = Options()) throws(SystemCallFailure) {
+    /// - Throws: ``SystemCallError`` when the catalogue cannot listen on the endpoint.
+    public init(_ options: Options = Options()) throws(SystemCallError) {
         let desk = CatalogueDesk(options)
         self.desk = desk
         var listening = LoopbackServer.Options()

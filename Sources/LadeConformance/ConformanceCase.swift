@@ -57,8 +57,8 @@ public struct ConformanceCase: Sendable, CustomStringConvertible {
     /// Runs the case.
     ///
     /// - Parameter context: The transport under test, and its environment.
-    /// - Throws: ``ConformanceFailure`` with all deviations; ``ConformanceSkip`` when a need is missing and everything
-    ///   else was as expected.
+    /// - Throws: ``ConformanceError/failed(number:findings:)`` with all deviations; ``ConformanceError/skipped(_:)`` when a
+    ///   need is missing and everything else was as expected.
     public func run(_ context: ConformanceContext) async throws {
         let context = context.fresh()
         let endings = EndingLedger()
@@ -77,33 +77,23 @@ public struct ConformanceCase: Sendable, CustomStringConvertible {
     public var description: String { "\(number) \(title)" }
 }
 
-/// The deviations of a transport from a case.
-public struct ConformanceFailure: Error, Sendable, CustomStringConvertible {
-    /// The number of the case.
-    public let number: String
-    /// Expected and actual results, one deviation per entry.
-    public let findings: [String]
+/// Why a case did not pass.
+public enum ConformanceError: Error, Sendable, CustomStringConvertible {
+    /// The transport deviates from the case of this number: expected and actual results, one deviation per entry.
+    case failed(number: String, findings: [String])
+    /// The case, or a part of it, did not run, for this reason.
+    case skipped(String)
 
-    /// The number and the first findings.
+    /// The number and the first findings, or the reason.
     public var description: String {
-        let left = findings.count - 20
-        let lines = findings.prefix(20) + (left > 0 ? ["and \(left) more"] : [])
-        return lines.map { "\(number): \($0)" }.joined(separator: "\n")
+        switch self {
+        case .failed(let number, let findings):
+            let left = findings.count - 20
+            let lines = findings.prefix(20) + (left > 0 ? ["and \(left) more"] : [])
+            return lines.map { "\(number): \($0)" }.joined(separator: "\n")
+        case .skipped(let reason): return reason
+        }
     }
-}
-
-/// Why a case, or a part of it, did not run.
-public struct ConformanceSkip: Error, Sendable, CustomStringConvertible {
-    /// The reason.
-    public let reason: String
-
-    /// Makes a reason.
-    public init(_ reason: String) {
-        self.reason = reason
-    }
-
-    /// The reason.
-    public var description: String { reason }
 }
 
 /// The required behaviour of every transport, as cases that run against any `Transport`.
@@ -126,12 +116,7 @@ public enum TransportConformance {
     }
 }
 
-extension ConformanceFailure: LocalizedError {
-    /// The description.
-    public var errorDescription: String? { description }
-}
-
-extension ConformanceSkip: LocalizedError {
+extension ConformanceError: LocalizedError {
     /// The description.
     public var errorDescription: String? { description }
 }

@@ -146,8 +146,8 @@ public struct ConformanceContext: Sendable {
         if let name { context.label = label.map { "\($0): \(name)" } ?? name }
         do {
             try await body(context)
-        } catch let skip as ConformanceSkip {
-            context.findings.skips.withLock { $0.append((name.map { "\($0): " } ?? "") + skip.reason) }
+        } catch ConformanceError.skipped(let reason) {
+            context.findings.skips.withLock { $0.append((name.map { "\($0): " } ?? "") + reason) }
         } catch {
             context.fail("\(error)")
         }
@@ -156,10 +156,10 @@ public struct ConformanceContext: Sendable {
     func conclude(_ number: String) throws {
         let failures = findings.failures.withLock { $0 }
         guard failures.isEmpty else {
-            throw ConformanceFailure(number: number, findings: Self.withoutRepetitions(failures))
+            throw ConformanceError.failed(number: number, findings: Self.withoutRepetitions(failures))
         }
         let skips = findings.skips.withLock { $0 }
-        guard skips.isEmpty else { throw ConformanceSkip(skips.joined(separator: "; ")) }
+        guard skips.isEmpty else { throw ConformanceError.skipped(skips.joined(separator: "; ")) }
     }
 
     // The same deviation of a thousand calls is one finding.
@@ -185,8 +185,8 @@ public struct ConformanceContext: Sendable {
     }
 
     /// Skips the case, or the part, unless a need is met.
-    func require(_ need: ConformanceCase.Need) throws(ConformanceSkip) {
-        if !offers(need) { throw ConformanceSkip("needs \(need)") }
+    func require(_ need: ConformanceCase.Need) throws(ConformanceError) {
+        if !offers(need) { throw ConformanceError.skipped("needs \(need)") }
     }
 
     /// How many of `count` calls a long run makes; at least one.
@@ -219,7 +219,7 @@ public struct ConformanceContext: Sendable {
 
     /// Makes one exchange and reads its body to the end.
     ///
-    /// - Throws: ``ConformanceFailure`` when it does not end.
+    /// - Throws: ``ConformanceError`` when it does not end.
     func exchange(_ transport: any Transport, _ request: Request) async throws -> Exchange {
         try await within("\(request.method) \(request.url.path(percentEncoded: true)) (\(request.delivery))") {
             await Exchange.perform(transport, request)
@@ -259,7 +259,7 @@ public struct ConformanceContext: Sendable {
         let guardian = Task { [time] in
             // It throws only when cancelled, which happens as soon as the operation ends.
             guard (try? await time.sleep(for: patience)) != nil else { return }
-            let hang = ConformanceFailure(number: "hang", findings: ["\(what) did not end within \(patience)"])
+            let hang = ConformanceError.failed(number: "hang", findings: ["\(what) did not end within \(patience)"])
             outcome.change { $0 = $0 ?? .failure(hang) }
             work.cancel()
         }

@@ -58,21 +58,21 @@ public struct ConformancePeers: Sendable {
 
     /// The port of a peer.
     ///
-    /// - Throws: ``ConformanceSkip`` when there is none.
-    public func port(_ name: String) throws(ConformanceSkip) -> Int {
+    /// - Throws: ``ConformanceError`` when there is none.
+    public func port(_ name: String) throws(ConformanceError) -> Int {
         guard case .number(let port) = values[name] else { throw missing(name) }
         return port
     }
 
     /// A path, a name or a password.
     ///
-    /// - Throws: ``ConformanceSkip`` when there is none.
-    public func text(_ name: String) throws(ConformanceSkip) -> String {
+    /// - Throws: ``ConformanceError`` when there is none.
+    public func text(_ name: String) throws(ConformanceError) -> String {
         guard case .text(let text) = values[name] else { throw missing(name) }
         return text
     }
 
-    private func missing(_ name: String) -> ConformanceSkip {
-        ConformanceSkip("needs \(ConformanceCase.Need.peer(name))")
+    private func missing(_ name: String) -> ConformanceError {
+        ConformanceError.skipped("needs \(ConformanceCase.Need.peer(name))")
     }
 }

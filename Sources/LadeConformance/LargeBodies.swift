@@ -70,7 +70,9 @@ extension TransportConformance {
 
     private static func writeFile(_ path: String, _ block: Data, count: Int) throws {
         _ = FileManager.default.createFile(atPath: path, contents: nil)
-        guard let stream = fopen(path, "w") else { throw ConformanceSkip("no temporary file could be written") }
+        guard let stream = fopen(path, "w") else {
+            throw ConformanceError.skipped("no temporary file could be written")
+        }
         defer { fclose(stream) }
         for _ in 0..<count { _ = block.withUnsafeBytes { fwrite($0.baseAddress, 1, $0.count, stream) } }
     }

@@ -44,7 +44,7 @@ extension TransportConformance {
 
 extension ConformanceContext {
     /// The settings that trust only the peers' authority.
-    func trustingPeers() throws(ConformanceSkip) -> TLSSettings {
+    func trustingPeers() throws(ConformanceError) -> TLSSettings {
         var tls = TLSSettings()
         tls.trustsSystemAuthorities = false
         tls.authorities = [.file(try peers.text("ca"))]

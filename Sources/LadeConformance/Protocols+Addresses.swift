@@ -68,7 +68,7 @@ extension TransportConformance {
         var options = LoopbackServer.Options()
         options.address = .ipv6()
         guard let server = try? LoopbackServer(options, handler: { .text($0["Host"] ?? "") }) else {
-            throw ConformanceSkip("needs ::1")
+            throw ConformanceError.skipped("needs ::1")
         }
         await context.part("literal") { context in
             let exchange = try await context.exchange(try context.transport(), try server.request())

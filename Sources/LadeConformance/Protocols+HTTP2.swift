@@ -106,7 +106,7 @@ extension ConformanceContext {
     func counts(_ transport: any Transport, _ base: String, _ token: String) async throws -> [String: Int] {
         let exchange = try await exchange(transport, try Request(.get, "\(base)/stats?token=\(token)"))
         guard let counts = try? JSONDecoder().decode([String: Int].self, from: exchange.body) else {
-            throw ConformanceFailure(
+            throw ConformanceError.failed(
                 number: "peer",
                 findings: ["the HTTP/2 peer reported “\(exchange.text)”: \(exchange.ending)"]
             )

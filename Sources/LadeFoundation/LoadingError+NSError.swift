@@ -61,7 +61,7 @@ extension LoadingError {
         case .notStored: url(NSURLErrorResourceUnavailable)
         case .invalidRequest(.unsupportedScheme): url(NSURLErrorUnsupportedURL)
         case .invalidRequest(.url): url(NSURLErrorBadURL)
-        case .decoding where underlyingError is JSONFault:
+        case .decoding where underlyingError is JSONError:
             (NSCocoaErrorDomain, CocoaError.Code.propertyListReadCorrupt.rawValue)
         case .file(let fault) where fault.operation == .read:
             (NSCocoaErrorDomain, CocoaError.Code.fileReadUnknown.rawValue)

@@ -244,7 +244,7 @@ public struct Harvest: Sendable {
         {
             ledger.noteChangedFirstPage()
         }
-        var source = PageSource<SplitPage>(
+        var source = PageFeed<SplitPage>.Source(
             walk: walk,
             start: start,
             load: { @concurrent (page) async throws(LoadingError) in
@@ -319,7 +319,7 @@ public struct Harvest: Sendable {
         settings.itemLimit = itemByteLimit
         settings.nestingLimit = nestingLimit
         var splitter = JSONSplitter(settings)
-        do throws(JSONFault) {
+        do throws(JSONError) {
             try splitter.consume(bytes)
             try splitter.finish()
         } catch {
@@ -360,7 +360,7 @@ public struct Harvest: Sendable {
             settings.nestingLimit = nestingLimit
             var whole = JSONSplitter(.init(list: nil))
             var splitter = JSONSplitter(settings)
-            do throws(JSONFault) {
+            do throws(JSONError) {
                 // Alone first: as the element of an array, a line could be two items.
                 try whole.consume(Data(line))
                 try whole.finish()
@@ -453,7 +453,7 @@ struct SplitPage: Sendable {
 /// A line of a page that is no JSON.
 struct LineFault: Error, CustomStringConvertible {
     let line: Int
-    let fault: JSONFault
+    let fault: JSONError
 
     var description: String { "Line \(line) is not one JSON value: \(fault)" }
 }

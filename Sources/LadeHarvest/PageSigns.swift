@@ -88,7 +88,7 @@ struct PageSigns {
         _ name: String,
         _ value: JSONValue,
         at place: PageRule.Place,
-        siblings: JSONObject?,
+        siblings: JSONValue.Object?,
         _ found: inout [Harvest.Doubt]
     ) {
         let normal = PageNames.normal(name)
@@ -116,7 +116,7 @@ struct PageSigns {
         _ count: Int,
         _ text: PagePlaceText,
         _ normal: String,
-        _ siblings: JSONObject?,
+        _ siblings: JSONValue.Object?,
         _ found: inout [Harvest.Doubt]
     ) {
         let present = siblings?.first { Self.pageNames.contains(PageNames.normal($0.name)) }?.value.wholeNumber

@@ -158,34 +158,37 @@ struct CallTests {
         ("tvEpisodes", .rts, ["day": "2023-02-29"], .dayOutOfRange("2023-02-29")),
         ("mediaSearch", .rts, ["q": " \t"], .emptyQuery),
         ("tvTrendingMedias", .rts, ["pageSize": "51"], .limit(name: "pageSize", 51, allowed: 0...50)),
-        ("page", .rts, ["uid": ".."], .invalidArgument(argument("page", "uid"), "..")),
-        ("page", .rts, ["uid": ""], .invalidArgument(argument("page", "uid"), "")),
+        ("page", .rts, ["uid": ".."], invalid("page", "uid", "..")),
+        ("page", .rts, ["uid": ""], invalid("page", "uid", "")),
         (
             "page", .rts, ["uid": "1", "isPublished": "yes"],
-            .invalidArgument(argument("page", "isPublished"), "yes")
+            invalid("page", "isPublished", "yes")
         ),
         (
             "page", .rts, ["uid": "1", "previewDate": "2023-01-01T24:00:00"],
-            .invalidArgument(argument("page", "previewDate"), "2023-01-01T24:00:00")
+            invalid("page", "previewDate", "2023-01-01T24:00:00")
         ),
         (
             "tvShowLatestEpisodes", .rts, ["uid": "1", "maxPublishedDate": "2023-13"],
-            .invalidArgument(argument("tvShowLatestEpisodes", "maxPublishedDate"), "2023-13")
+            invalid("tvShowLatestEpisodes", "maxPublishedDate", "2023-13")
         ),
         (
             "mediaSearchWithSettings", .rts, ["durationFromInMinutes": "-1"],
-            .invalidArgument(argument("mediaSearchWithSettings", "durationFromInMinutes"), "-1")
+            invalid("mediaSearchWithSettings", "durationFromInMinutes", "-1")
         ),
         ("videos", .rts, ["ids": "1,,2"], .invalidIdentifier(name: "identifier", "")),
-        ("modules", .swi, ["type": "other"], .invalidArgument(argument("modules", "type"), "other")),
-        ("mediaSearch", .rts, [:], .missingArgument(service: "mediaSearch", argument("mediaSearch", "q"))),
+        ("modules", .swi, ["type": "other"], invalid("modules", "type", "other")),
+        (
+            "mediaSearch", .rts, [:],
+            .missingArgument(service: "mediaSearch", name: "q", form: "the words to search for")
+        ),
         ("tvTopics", .rts, ["q": "x"], .unknownArgument(service: "tvTopics", name: "q", known: [])),
         ("tvEpisodes", .rts, ["dya": "x"], .unknownArgument(service: "tvEpisodes", name: "dya", known: ["day"])),
     ]
 
-    private static func argument(_ service: String, _ name: String) -> CatalogueService.Argument {
-        CatalogueService.named(service)?.arguments.first { $0.name == name }
-            ?? CatalogueService.Argument(name: "no \(name)", form: .identifier, isRequired: false)
+    private static func invalid(_ service: String, _ name: String, _ value: String) -> CatalogueError {
+        let argument = CatalogueService.named(service)?.arguments.first { $0.name == name }
+        return .invalidArgument(name: name, value, form: argument?.form.description ?? "no argument")
     }
 
     @Test("refuses a call that the service would refuse, before anything is sent", arguments: refusals)
@@ -214,6 +217,6 @@ struct CallTests {
         #expect(try key(#"{"show": {}, "episodeList": []}"#) == "episodeList")
         #expect(try key(#"{"mediaList": {}}"#) == nil)
         #expect(try key("[]") == nil)
-        #expect(throws: JSONFault.self) { try key("{") }
+        #expect(throws: JSONError.self) { try key("{") }
     }
 }

@@ -155,20 +155,18 @@ struct ImageTests {
 
     @Test("catalogue IL-SEED26 the first generation scales to a width by the path")
     func seedWidth() throws {
-        try expectSeedScaling(.width)
+        try expectSeedScaling("width") { $0.url(scaledToWidth: $1) }
     }
 
     @Test("catalogue IL-SEED27 the first generation scales to a height by the path")
     func seedHeight() throws {
-        try expectSeedScaling(.height)
+        try expectSeedScaling("height") { $0.url(scaledToHeight: $1) }
     }
 
-    private func expectSeedScaling(_ dimension: CatalogueImage.Dimension) throws {
+    private func expectSeedScaling(_ name: String, _ scale: (CatalogueImage, Double) -> URL) throws {
         func scaled(_ text: String, _ value: Double) throws -> String {
-            try #require(CatalogueImage(URL(string: text))).url(scaledTo: dimension, value).absoluteString
+            scale(try #require(CatalogueImage(URL(string: text))), value).absoluteString
         }
-        let name = dimension.rawValue
-
         #expect(try scaled("https://example.org/a.jpg", 300) == "https://example.org/a.jpg/scale/\(name)/300")
         #expect(try scaled("https://example.org/a/?x=1", 299.5) == "https://example.org/a/scale/\(name)/299.5?x=1")
         #expect(try scaled("https://example.org/a.jpg", 0) == "https://example.org/a.jpg")

@@ -1,5 +1,6 @@
 import Foundation
 import LadeTesting
+import SharedDoubles
 import Testing
 
 @testable import LadeCatalogue
@@ -96,7 +97,7 @@ struct ProviderTests {
         let called = Signal()
         var provider: CatalogueProvider? = CatalogueProvider(
             try Catalogue(),
-            loader: CatalogueRig.makeLoader(on: transport)
+            loader: transport.makeLoader()
         )
         RequestHandle(try #require(provider).loader, try Catalogue().tvTopics(.rts)) { _ in called.raise() }.resume()
         _ = try await transport.request(at: 0)
@@ -665,8 +666,8 @@ struct ProviderTests {
     func malformed() throws {
         let search = #"{"searchResultMediaList": [], "total": 0, "aggregations": {"dateList": 3}}"#
 
-        #expect(try faultPath(Listing<MediaSearchHit>.self, search) == "/aggregations/dateList")
-        let tolerant = try decoded(Listing<MediaSearchHit>.self, search) { $0.malformedFacets = .ignore }
+        #expect(try faultPath(Listing<SearchHit>.self, search) == "/aggregations/dateList")
+        let tolerant = try decoded(Listing<SearchHit>.self, search) { $0.ignoresMalformedFacets = true }
         #expect(tolerant.aggregations == nil && tolerant.total == 0)
         let facets = [
             (#"{"dateList": 3}"#, #"[{"text": "a"}]"#, false, true),
@@ -674,7 +675,7 @@ struct ProviderTests {
         ]
         for (aggregations, suggestions, hasAggregations, hasSuggestions) in facets {
             let json = "{\"aggregations\": \(aggregations), \"suggestionList\": \(suggestions)}"
-            let page = try decoded(Listing<MediaSearchHit>.self, json) { $0.malformedFacets = .ignore }
+            let page = try decoded(Listing<SearchHit>.self, json) { $0.ignoresMalformedFacets = true }
             #expect((page.aggregations != nil) == hasAggregations && (page.suggestions != nil) == hasSuggestions)
         }
         #expect(try faultPath(Media.self, #"{"imageUrl": "http://[bad"}"#) == "/imageUrl")
@@ -698,7 +699,8 @@ struct ProviderTests {
     private func token(_ json: String, _ url: String) async throws -> (URL, [Request]) {
         let rig = try CatalogueRig()
         rig.answer(json)
-        let playable = try await StreamToken.url(for: try #require(URL(string: url)), loader: rig.loader)
+        let stream = try #require(URL(string: url))
+        let playable = try await Catalogue.playableURL(for: stream, loader: rig.loader)
         return (playable, rig.transport.requests)
     }
 
@@ -742,7 +744,7 @@ struct ProviderTests {
         )
         #expect(requests.first?.queryItems == ["acl": "/i/a b/*"])
         #expect(url.absoluteString == "https://a.akamaihd.net/i/a%20b/c.m3u8?hdnts=1&x=2=3&y")
-        #expect(try StreamToken.endpoint(for: url).request.secretQueryNames.contains("hdnts"))
+        #expect(try Catalogue.tokenizeURL(url).request.secretQueryNames.contains("hdnts"))
 
         let error = await #expect(throws: LoadingError.self) {
             _ = try await token("{}", "https://a.akamaihd.net/c.m3u8?session=secret")
@@ -751,7 +753,7 @@ struct ProviderTests {
             Issue.record("\(String(describing: error))")
             return
         }
-        #expect(reason as? StreamToken.Fault == .streamCannotBeSecured(url: "a.akamaihd.net"))
+        #expect(reason as? CatalogueError == .noStreamToken(host: "a.akamaihd.net"))
     }
 
     @Test("catalogue IL-SEED19 a stream that needs no token keeps its address, and nothing is sent")
@@ -777,6 +779,6 @@ struct ProviderTests {
             Issue.record("\(String(describing: error))")
             return
         }
-        #expect(json.isEmpty || json == "[]" || reason is StreamToken.Fault)
+        #expect(json.isEmpty || json == "[]" || reason is CatalogueError)
     }
 }

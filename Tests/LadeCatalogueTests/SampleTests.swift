@@ -158,7 +158,7 @@ struct SampleTests {
 
     @Test("a search for medias decodes to URNs, buckets and suggestions")
     func mediaSearch() throws {
-        let result = try decoded(Listing<MediaSearchHit>.self, Samples.mediaSearch)
+        let result = try decoded(Listing<SearchHit>.self, Samples.mediaSearch)
         let aggregations = try #require(result.aggregations)
 
         #expect(result.urns == ["urn:srf:video:m1", "urn:srf:audio:m2"] && result.total == 148)
@@ -178,11 +178,11 @@ struct SampleTests {
 
     @Test("searches for shows and of the seed era decode")
     func otherSearches() throws {
-        let shows = try decoded(Listing<ShowSearchHit>.self, Samples.showSearch)
+        let shows = try decoded(Listing<SearchHit>.self, Samples.showSearch)
         let seed = try decoded(Listing<SearchResultMedia>.self, Samples.seedMediaSearch)
         let media = try #require(seed.items.first)
         let show = try decoded(
-            Listing<SearchResultShow>.self,
+            Listing<Show>.self,
             #"{"searchResultListShow": [{"urn": "urn:srf:show:tv:s1", "transmission": "TV"}], "total": 1}"#
         )
 

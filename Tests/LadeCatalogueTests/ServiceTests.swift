@@ -739,7 +739,8 @@ struct ServiceTests {
     func defaultSettings() {
         let settings = MediaSearchSettings()
 
-        #expect(settings.aggregationsEnabled && !settings.suggestionsEnabled && settings.matchingOptions.isEmpty)
+        #expect(settings.aggregationsEnabled && !settings.suggestionsEnabled && !settings.matchesAnyWord)
+        #expect(!settings.matchesExactly)
         #expect(
             settings.showURNs.isEmpty && settings.topicURNs.isEmpty && settings.mediaType == .none
                 && settings.quality == .none
@@ -747,7 +748,7 @@ struct ServiceTests {
         #expect(!settings.subtitlesAvailable && !settings.downloadAvailable && !settings.playableAbroad)
         #expect(settings.minimumDurationInMinutes == nil && settings.maximumDurationInMinutes == nil)
         #expect(settings.fromDay == nil && settings.toDay == nil)
-        #expect(settings.sortCriterion == .default && settings.sortDirection == .descending)
+        #expect(!settings.sortsByDate && !settings.sortsAscending)
         #expect(
             settings.queryItems.map { "\($0.name)=\($0.value)" } == [
                 "includeAggregations=true", "includeSuggestions=false", "sortBy=default", "sortDir=desc",
@@ -759,7 +760,8 @@ struct ServiceTests {
         var settings = MediaSearchSettings()
         settings.aggregationsEnabled = false
         settings.suggestionsEnabled = true
-        settings.matchingOptions = [.any, .exact]
+        settings.matchesAnyWord = true
+        settings.matchesExactly = true
         settings.showURNs = ["urn:rts:show:tv:2", "urn:rts:show:tv:1"]
         settings.topicURNs = ["urn:rts:topic:tv:1"]
         settings.mediaType = .audio
@@ -771,8 +773,8 @@ struct ServiceTests {
         settings.maximumDurationInMinutes = 12.5
         settings.fromDay = Day(day: 1, month: 5, year: 2023)
         settings.toDay = Day(day: 2, month: 5, year: 2023)
-        settings.sortCriterion = .date
-        settings.sortDirection = .ascending
+        settings.sortsByDate = true
+        settings.sortsAscending = true
         return settings
     }
 

@@ -4,13 +4,29 @@ import Testing
 
 @Suite("URNs", .timeLimit(.minutes(5)))
 struct URNTests {
+    private static func media(_ text: String) -> CatalogueURN? {
+        CatalogueURN(text).flatMap { urn in if case .media = urn.kind { urn } else { nil } }
+    }
+
+    private static func show(_ text: String) -> CatalogueURN? {
+        CatalogueURN(text).flatMap { urn in if case .show = urn.kind { urn } else { nil } }
+    }
+
+    private static func topic(_ text: String) -> CatalogueURN? {
+        CatalogueURN(text).flatMap { urn in if case .topic = urn.kind { urn } else { nil } }
+    }
+
+    private static func module(_ text: String) -> CatalogueURN? {
+        CatalogueURN(text).flatMap { urn in if case .module = urn.kind { urn } else { nil } }
+    }
+
     @Test("catalogue IL-SEED3 a media URN has vendor, type and identifier")
     func media() throws {
-        let urn = try #require(MediaURN("urn:swi:video:41981254"))
+        let urn = try #require(Self.media("urn:swi:video:41981254"))
 
-        #expect((urn.uid, urn.mediaType, urn.vendor) == ("41981254", .video, .swi))
-        #expect(urn.text == "urn:swi:video:41981254" && urn.description == urn.text && !urn.isLiveCenterEvent)
-        #expect(MediaURN("urn:rts:video:1:2:3")?.uid == "1")
+        #expect((urn.uid, urn.kind, urn.vendor) == ("41981254", .media(.video, isLiveCenterEvent: false), .swi))
+        #expect(urn.text == "urn:swi:video:41981254" && urn.description == urn.text)
+        #expect(Self.media("urn:rts:video:1:2:3")?.uid == "1")
     }
 
     @Test(
@@ -18,23 +34,23 @@ struct URNTests {
         arguments: ["URN:rts:video:1", "urn:RTS:video:1", "urn:rts:VIDEO:1"]
     )
     func letterCase(text: String) throws {
-        let urn = try #require(MediaURN(text))
+        let urn = try #require(Self.media(text))
 
-        #expect((urn.uid, urn.mediaType, urn.vendor, urn.text) == ("1", .video, .rts, text))
+        #expect((urn.uid, urn.vendor, urn.text) == ("1", .rts, text))
     }
 
     @Test("catalogue IL-SEED5 an identifier keeps its letter case")
     func identifierCase() {
-        #expect(MediaURN("urn:rsi:video:livestream_La1")?.uid == "livestream_La1")
+        #expect(Self.media("urn:rsi:video:livestream_La1")?.uid == "livestream_La1")
     }
 
     @Test("catalogue IL-SEED6 Swiss TXT has the vendor after the type, and is a live-centre event")
     func swissTXT() throws {
-        let urn = try #require(MediaURN("urn:swisstxt:video:srf:1749"))
+        let urn = try #require(Self.media("urn:swisstxt:video:srf:1749"))
 
-        #expect((urn.uid, urn.mediaType, urn.vendor, urn.isLiveCenterEvent) == ("1749", .video, .srf, true))
+        #expect((urn.uid, urn.kind, urn.vendor) == ("1749", .media(.video, isLiveCenterEvent: true), .srf))
         #expect(urn.text == "urn:swisstxt:video:srf:1749")
-        #expect(MediaURN("urn:SWISSTXT:video:srf:1749") == nil)
+        #expect(Self.media("urn:SWISSTXT:video:srf:1749") == nil)
     }
 
     @Test(
@@ -42,12 +58,12 @@ struct URNTests {
         arguments: ["ssatr", "livestream", "scheduled_livestream"]
     )
     func extraWord(word: String) throws {
-        let urn = try #require(MediaURN("urn:rts:\(word):audio:rsp"))
+        let urn = try #require(Self.media("urn:rts:\(word):audio:rsp"))
 
-        #expect((urn.uid, urn.mediaType, urn.vendor, urn.isLiveCenterEvent) == ("rsp", .audio, .rts, false))
+        #expect((urn.uid, urn.kind, urn.vendor) == ("rsp", .media(.audio, isLiveCenterEvent: false), .rts))
         #expect(urn.text == "urn:rts:\(word):audio:rsp")
-        #expect(MediaURN("urn:rts:\(word.uppercased()):audio:rsp") == nil)
-        #expect(MediaURN("urn:rts:\(word):rsp") == nil)
+        #expect(Self.media("urn:rts:\(word.uppercased()):audio:rsp") == nil)
+        #expect(Self.media("urn:rts:\(word):rsp") == nil)
     }
 
     @Test(
@@ -60,29 +76,29 @@ struct URNTests {
         ]
     )
     func malformedMedia(text: String) {
-        #expect(MediaURN(text) == nil)
+        #expect(Self.media(text) == nil)
     }
 
     @Test("catalogue IL-SEED9 media URNs are equal when their texts are")
     func mediaEquality() {
-        #expect(MediaURN("urn:rts:video:1") == MediaURN("urn:rts:video:1"))
-        #expect(MediaURN("urn:rts:video:1")?.hashValue == MediaURN("urn:rts:video:1")?.hashValue)
+        #expect(Self.media("urn:rts:video:1") == Self.media("urn:rts:video:1"))
+        #expect(Self.media("urn:rts:video:1")?.hashValue == Self.media("urn:rts:video:1")?.hashValue)
         for other in ["urn:srf:video:1", "urn:rts:audio:1", "urn:rts:video:2"] {
-            #expect(MediaURN("urn:rts:video:1") != MediaURN(other))
+            #expect(Self.media("urn:rts:video:1") != Self.media(other))
         }
     }
 
     @Test("catalogue IL-SEED10 a show URN has vendor, transmission and identifier")
     func show() throws {
-        let urn = try #require(ShowURN("urn:srf:show:online:Ab-1"))
+        let urn = try #require(Self.show("urn:srf:show:online:Ab-1"))
 
         #expect(
-            (urn.uid, urn.transmission, urn.vendor, urn.text) == ("Ab-1", .online, .srf, "urn:srf:show:online:Ab-1")
+            (urn.uid, urn.kind, urn.vendor, urn.text) == ("Ab-1", .show(.online), .srf, "urn:srf:show:online:Ab-1")
         )
         for text in [
             "URN:srf:show:online:x", "urn:SRF:show:online:x", "urn:srf:SHOW:online:x", "urn:srf:show:ONLINE:x",
         ] {
-            #expect(ShowURN(text)?.transmission == .online, "\(text)")
+            #expect(Self.show(text)?.kind == .show(.online), "\(text)")
         }
     }
 
@@ -94,40 +110,40 @@ struct URNTests {
         ]
     )
     func malformedShow(text: String) {
-        #expect(ShowURN(text) == nil)
+        #expect(Self.show(text) == nil)
     }
 
     @Test("catalogue IL-SEED12 show URNs are equal when their texts are")
     func showEquality() {
-        #expect(ShowURN("urn:srf:show:tv:1") == ShowURN("urn:srf:show:tv:1"))
+        #expect(Self.show("urn:srf:show:tv:1") == Self.show("urn:srf:show:tv:1"))
         for other in ["urn:rts:show:tv:1", "urn:srf:show:tv:2", "urn:srf:show:radio:1"] {
-            #expect(ShowURN("urn:srf:show:tv:1") != ShowURN(other))
+            #expect(Self.show("urn:srf:show:tv:1") != Self.show(other))
         }
     }
 
     @Test("catalogue IL-SEED13 a topic URN is as a show URN with another word")
     func topic() throws {
-        let urn = try #require(TopicURN("urn:rts:topic:tv:Ab"))
+        let urn = try #require(Self.topic("urn:rts:topic:tv:Ab"))
 
-        #expect((urn.uid, urn.transmission, urn.vendor, urn.text) == ("Ab", .tv, .rts, "urn:rts:topic:tv:Ab"))
-        #expect(TopicURN("URN:RTS:TOPIC:TV:Ab")?.uid == "Ab")
+        #expect((urn.uid, urn.kind, urn.vendor, urn.text) == ("Ab", .topic(.tv), .rts, "urn:rts:topic:tv:Ab"))
+        #expect(Self.topic("URN:RTS:TOPIC:TV:Ab")?.uid == "Ab")
         for text in [
             "xrn:rts:topic:tv:1", "urn:rts:tv:1", "urn:rts:topic:tv:", "urn:rts:show:tv:1", "urn:rts:topic:x:1",
         ] {
-            #expect(TopicURN(text) == nil, "\(text)")
+            #expect(Self.topic(text) == nil, "\(text)")
         }
         for other in ["urn:srf:topic:tv:Ab", "urn:rts:topic:tv:Ac", "urn:rts:topic:radio:Ab"] {
-            #expect(TopicURN("urn:rts:topic:tv:Ab") != TopicURN(other))
+            #expect(Self.topic("urn:rts:topic:tv:Ab") != Self.topic(other))
         }
     }
 
     @Test("catalogue IL-SEED14 a module URN may name a section")
     func module() throws {
-        let module = try #require(ModuleURN("urn:rts:module:event:m1"))
-        let section = try #require(ModuleURN("urn:rts:module:event:m1:s2"))
+        let module = try #require(Self.module("urn:rts:module:event:m1"))
+        let section = try #require(Self.module("urn:rts:module:event:m1:s2"))
 
-        #expect((module.uid, module.moduleType, module.vendor, module.sectionUid) == ("m1", .event, .rts, nil))
-        #expect((section.uid, section.moduleType, section.vendor, section.sectionUid) == ("m1", .event, .rts, "s2"))
+        #expect((module.uid, module.kind, module.vendor) == ("m1", .module(.event, sectionUid: nil), .rts))
+        #expect((section.uid, section.kind, section.vendor) == ("m1", .module(.event, sectionUid: "s2"), .rts))
         #expect(module.text == "urn:rts:module:event:m1" && section.text == "urn:rts:module:event:m1:s2")
     }
 
@@ -137,8 +153,8 @@ struct URNTests {
             "URN:rts:module:event:Ab:Cd", "urn:RTS:module:event:Ab:Cd", "urn:rts:MODULE:event:Ab:Cd",
             "urn:rts:module:EVENT:Ab:Cd",
         ] {
-            let urn = try #require(ModuleURN(text))
-            #expect((urn.uid, urn.sectionUid) == ("Ab", "Cd"), "\(text)")
+            let urn = try #require(Self.module(text))
+            #expect((urn.uid, urn.kind) == ("Ab", .module(.event, sectionUid: "Cd")), "\(text)")
         }
     }
 
@@ -150,14 +166,14 @@ struct URNTests {
         ]
     )
     func malformedModule(text: String) {
-        #expect(ModuleURN(text) == nil)
+        #expect(Self.module(text) == nil)
     }
 
     @Test("catalogue IL-SEED17 module URNs are equal when their texts are")
     func moduleEquality() {
-        #expect(ModuleURN("urn:rts:module:event:1:2") == ModuleURN("urn:rts:module:event:1:2"))
+        #expect(Self.module("urn:rts:module:event:1:2") == Self.module("urn:rts:module:event:1:2"))
         for other in ["urn:srf:module:event:1:2", "urn:rts:module:event:1", "urn:rts:module:event:1:3"] {
-            #expect(ModuleURN("urn:rts:module:event:1:2") != ModuleURN(other))
+            #expect(Self.module("urn:rts:module:event:1:2") != Self.module(other))
         }
     }
 }

@@ -117,7 +117,7 @@ struct ComingFromSRGDataProviderTests {
         return nil
     }
 
-    @Test("finding SF-15 finding SF-1 the shared provider requests the livestreams")
+    @Test("the shared provider requests the livestreams: finding SF-15 finding SF-1")
     func livestreams() async throws {
         let (stream, note) = notes()
         CatalogueProvider.setCurrent(provider)
@@ -137,7 +137,7 @@ struct ComingFromSRGDataProviderTests {
         #expect(screen.medias.isEmpty)
     }
 
-    @Test("finding SF-15 finding SF-1 the editorial medias come page by page")
+    @Test("the editorial medias come page by page: finding SF-15 finding SF-1")
     func pages() async throws {
         let (stream, note) = notes()
         let list = try provider.catalogue.tvEditorialMedias(.rts)
@@ -154,7 +154,7 @@ struct ComingFromSRGDataProviderTests {
         #expect(await next(stream) == "page 0 with 20")
     }
 
-    @Test("finding SF-15 finding SF-1 editorial and trending medias load side by side in one queue")
+    @Test("editorial and trending medias load side by side in one queue: finding SF-15 finding SF-1")
     func parallel() async throws {
         let (stream, note) = notes()
         let home = HomeOfMedias(provider: provider)
@@ -165,7 +165,7 @@ struct ComingFromSRGDataProviderTests {
         #expect(home.editorialMedias.count == 10 && home.trendingMedias.count == 10)
     }
 
-    @Test("finding SF-15 finding SF-1 the first editorial video leads to its composition, and that to a stream")
+    @Test("the first editorial video leads to its composition, and that to a stream: finding SF-15 finding SF-1")
     func cascade() async throws {
         let (stream, note) = notes()
         let queue = RequestQueue { change in
@@ -198,7 +198,7 @@ struct ComingFromSRGDataProviderTests {
         #expect(last?.contains("hdnts=") == true)
     }
 
-    @Test("finding SF-15 finding SF-1 the editorial medias are loaded on demand")
+    @Test("the editorial medias are loaded on demand: finding SF-15 finding SF-1")
     func onDemand() async throws {
         let (stream, note) = notes()
         let screen = EditorialMedias(provider: provider)

@@ -35,11 +35,11 @@ struct ErrorSentenceTests {
         errors.append((ContentError.pageSize(0), nil))
         errors.append((EventStream.MediaTypeError.mediaType(nil), nil))
         errors.append((ProcessingError.emptyBody, "The body is empty."))
-        errors.append((ImageFault.unknownFormat, "The bytes are no PNG, JPEG or WebP image."))
-        errors.append((StreamToken.Fault.streamCannotBeSecured(url: "a"), nil))
-        errors.append((JSONPointer.Fault.noSlash, nil))
+        errors.append((ImageError.unknownFormat, "The bytes are no PNG, JPEG or WebP image."))
+        errors.append((CatalogueError.noStreamToken(host: "a"), nil))
+        errors.append((JSONError(.invalidPointer, offset: 0), nil))
         errors.append((FieldError(field: "Date", reason: .trailingBytes, offset: 1), nil))
-        errors.append((ConformanceSkip("not here"), "not here"))
+        errors.append((ConformanceError.skipped("not here"), "not here"))
         return errors
     }()
 

@@ -25,7 +25,7 @@ import Testing
 private func catalogue(loader: Loader, resource: Resource, render: ([Media]) -> Void) async throws {
     let day = Day(day: 3, month: 1, year: 2016).adding(days: 7, months: 4, years: 1)  // 2017-05-10
     guard let url = resource.url else { return }
-    let playable = try await StreamToken.url(for: url, loader: loader)
+    let playable = try await Catalogue.playableURL(for: url, loader: loader)
     do {
         let catalogue = try Catalogue(.production)
         let topics = try await loader.load(catalogue.tvTopics(.rts))
@@ -230,7 +230,7 @@ private enum JSONExamples {
 
     struct Show: Codable, JSONReadable {
         enum CodingKeys: String, CodingKey, CaseIterable { case id, title, date, tags }
-        private static let keys = JSONKeys<CodingKeys>()
+        private static let keys = JSONReader.Keys<CodingKeys>()
 
         var id: Int
         var title: String

@@ -2,6 +2,7 @@ import Foundation
 import Lade
 import LadeFoundation
 import LadeTesting
+import SharedDoubles
 import Testing
 
 @Suite("Errors for Foundation callers", .timeLimit(.minutes(5)))
@@ -9,16 +10,8 @@ struct NSErrorTests {
     private let transport = ScriptedTransport()
 
     private func failure<Value>(of endpoint: Endpoint<Value>) async -> NSError? {
-        // Time does not advance, so no deadline passes on a busy machine.
-        var settings = Service.Settings()
-        settings.time = VirtualTime()
-        settings.retries.limit = 0
-        do throws(LoadingError) {
-            _ = try await Service(settings, transport: transport).anonymous.makeLoader().load(endpoint)
-            return nil
-        } catch {
-            return error.nsError
-        }
+        await SharedDoubles.failure { () throws(LoadingError) in try await transport.makeLoader().load(endpoint) }?
+            .nsError
     }
 
     @Test(

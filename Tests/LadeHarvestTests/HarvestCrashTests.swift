@@ -91,7 +91,7 @@ struct HarvestCrashTests {
         arguments: [(0, 4_000), (2, 2_000)]
     )
     func killed(prefetch: Int, allPages: Int) async throws {
-        let folder = try HarvestSample.Folder()
+        let folder = try TemporaryFolder()
         let seed = Soak.current.seed(for: "killed harvests")
         let pages = Soak.current.rounds(of: allPages, few: allPages / 4)
         let rounds = Soak.current.rounds(of: 50, few: 12)
@@ -130,7 +130,7 @@ struct HarvestCrashTests {
     )
     func diskFull(prefetch: Int) async throws {
         let pages = 400
-        let folder = try HarvestSample.Folder()
+        let folder = try TemporaryFolder()
         let server = try Self.server(pages, Hunt(seed: 3))
         let arguments = [server.address("/list"), folder.file("out"), String(prefetch), "50"]
 

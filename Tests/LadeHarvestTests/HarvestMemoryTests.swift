@@ -40,7 +40,7 @@
 
         /// Harvests a number of pages in a fresh process; returns its peak in kilobytes.
         private static func peak(pages: Int, prefetch: Int, of server: LoopbackServer) async throws -> Int {
-            let folder = try HarvestSample.Folder()
+            let folder = try TemporaryFolder()
             let printed = try await output(
                 of: HarvestCrashTests.probe,
                 [server.address("/list?page=0&of=\(pages)"), folder.file("out"), String(prefetch), "100"]
@@ -72,7 +72,7 @@
         /// Runs a shell line in a folder; returns its output and the processor time of the programs that it ran.
         private static func shell(
             _ line: String,
-            _ folder: HarvestSample.Folder
+            _ folder: TemporaryFolder
         ) async throws -> (output: String, seconds: Double) {
             let text = try await output(
                 of: "/bin/bash",
@@ -107,7 +107,7 @@
                 let next = number + 1 < pages ? #","next":"/list?page=\#(number + 1)""# : ""
                 return .json("{\"items\":[\(items)]\(next)}")
             }
-            let folder = try HarvestSample.Folder()
+            let folder = try TemporaryFolder()
 
             let start = try await Self.shell(
                 "'\(HarvestCrashTests.probe)' '\(server.address("/list?page=\(pages - 1)"))' one 0 100",

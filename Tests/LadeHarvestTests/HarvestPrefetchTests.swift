@@ -132,10 +132,10 @@ struct HarvestPrefetchTests {
     func anyInterrupt(seed: UInt64) async throws {
         let list = UnevenList.random(seed)
         var harvest = try list.harvest()
-        let whole = try HarvestSample.Folder()
+        let whole = try TemporaryFolder()
         _ = try await harvest.run(with: list.source.loader, to: .file(whole.file("out")))
         let random = SeededRandom(seed: seed)
-        let folder = try HarvestSample.Folder()
+        let folder = try TemporaryFolder()
         let requests = Locked(0)
         let failing = Locked(0)
         let source = PagedSource { asked in

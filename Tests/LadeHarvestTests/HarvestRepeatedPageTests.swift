@@ -33,7 +33,7 @@ struct HarvestRepeatedPageTests {
 
     @Test("refuses a page with the items of the one before it, however often it runs", arguments: [0, 2], [1, 3])
     func refuses(prefetch: Int, pages: Int) async throws {
-        let folder = try HarvestSample.Folder()
+        let folder = try TemporaryFolder()
         let harvest = try Self.harvest(prefetch: prefetch)
         for _ in 1...3 {
             let error = await #expect(throws: HarvestError.self) {
@@ -46,7 +46,7 @@ struct HarvestRepeatedPageTests {
 
     @Test("finds it in the first page of a run, whatever limits ended the runs before", arguments: [1, 2, 3])
     func overRuns(pagesPerRun: Int) async throws {
-        let folder = try HarvestSample.Folder()
+        let folder = try TemporaryFolder()
         var harvest = try Self.harvest(.offset(query: "offset"))
         var error: HarvestError?
         for run in 1...8 where error == nil {
@@ -64,7 +64,7 @@ struct HarvestRepeatedPageTests {
 
     @Test("completes the list before such a page, or writes it, as the setting says", arguments: [0, 2])
     func choices(prefetch: Int) async throws {
-        let folder = try HarvestSample.Folder()
+        let folder = try TemporaryFolder()
         var harvest = try Self.harvest(prefetch: prefetch)
         let refused = await #expect(throws: HarvestError.self) {
             _ = try await harvest.run(with: Self.source(pages: 3).loader, to: .file(folder.file("out")))
@@ -78,18 +78,18 @@ struct HarvestRepeatedPageTests {
         let kept = try await harvest.run(with: Self.source(pages: 3).loader, to: .file(folder.file("kept")))
 
         #expect(ended.ending == .complete && ended.pages == 3)
-        #expect(folder.text("out.journal").contains("\"isComplete\" : true"))
+        #expect(folder.text("out.journal")?.contains("\"isComplete\" : true") == true)
         #expect(folder.text("out") == Self.lines(3))
         #expect(kept.ending == .limit && kept.items == 5)
         #expect(folder.text("kept") == Self.lines(3) + "{\"id\":2}\n{\"id\":2}\n")
         // Pages that are kept in any case are not compared, so the journal needs no checksums of them.
-        #expect(folder.text("out.journal").contains("\"contents\""))
-        #expect(!folder.text("kept.journal").contains("\"contents\""))
+        #expect(folder.text("out.journal")?.contains("\"contents\"") == true)
+        #expect(folder.text("kept.journal")?.contains("\"contents\"") == false)
     }
 
     @Test("continues with a page that was written in part, which repeats nothing")
     func partialPages() async throws {
-        let folder = try HarvestSample.Folder()
+        let folder = try TemporaryFolder()
         let source = PagedSource { asked in
             let page = asked["page"] ?? 0
             return .json(#"{"items":[\#(page < 3 ? "\(page * 2),\(page * 2 + 1)" : "")]}"#)

@@ -6,33 +6,6 @@ import SharedDoubles
 
 /// A list to harvest, the harvest, and its expected output.
 enum HarvestSample {
-    /// A folder that is removed with the test.
-    final class Folder: Sendable {
-        let path: String
-
-        init() throws {
-            path = FileManager.default.temporaryDirectory.appending(path: "lade-\(UUID().uuidString)").path()
-            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-        }
-
-        deinit { try? FileManager.default.removeItem(atPath: path) }
-
-        func file(_ name: String) -> String { path + "/" + name }
-
-        var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted() }
-
-        func text(_ name: String) -> String {
-            (try? String(contentsOfFile: file(name), encoding: .utf8)) ?? "nothing"
-        }
-
-        /// Copies the output and its journal into another folder, as a kill at this moment would leave them.
-        func copyHarvest(to copy: Folder) {
-            for name in ["out", "out.journal"] {
-                try? FileManager.default.copyItem(atPath: file(name), toPath: copy.file(name))
-            }
-        }
-    }
-
     /// `{"id":N,…}` pages linked by `next`, pretty-printed.
     static func source(
         pages: Int = 5,
@@ -53,7 +26,7 @@ enum HarvestSample {
     /// A source that copies a folder's harvest into another when a page is requested.
     ///
     /// The harvest waits for that page, so nothing is written meanwhile.
-    static func source(copying folder: Folder, to copy: Folder, atPage page: Int) -> PagedSource {
+    static func source(copying folder: TemporaryFolder, to copy: TemporaryFolder, atPage page: Int) -> PagedSource {
         source { number in
             if number == page { folder.copyHarvest(to: copy) }
             return false
@@ -75,10 +48,19 @@ enum HarvestSample {
     }
 
     /// A harvest that stopped after the first page of a run into the file `out`.
-    static func stoppedHarvest(in folder: Folder) async throws -> Harvest {
+    static func stoppedHarvest(in folder: TemporaryFolder) async throws -> Harvest {
         var harvest = try harvest()
         harvest.pageLimit = 1
         _ = try await harvest.run(with: source().loader, to: .file(folder.file("out")))
         return harvest
+    }
+}
+
+extension TemporaryFolder {
+    /// Copies the output and its journal into another folder, as a kill at this moment would leave them.
+    func copyHarvest(to copy: TemporaryFolder) {
+        for name in ["out", "out.journal"] {
+            try? FileManager.default.copyItem(atPath: file(name), toPath: copy.file(name))
+        }
     }
 }

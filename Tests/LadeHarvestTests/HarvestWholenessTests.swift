@@ -77,7 +77,7 @@ struct HarvestWholenessTests {
 
     @Test("finding RF-1 a list that is cut stays so when it is run again")
     func stored() async throws {
-        let folder = try HarvestSample.Folder()
+        let folder = try TemporaryFolder()
         let source = PagedSource { _ in .json(#"{"items": [1], "next_token": "a"}"#) }
         var harvest = Harvest(try Request("https://api.example.com/list"))
         harvest.items = ["items"]
@@ -129,7 +129,7 @@ struct HarvestWholenessTests {
 
     @Test("finding RF-6 a total that falls while a list is read by position is reported", arguments: [true, false])
     func changedTotal(falls: Bool) async throws {
-        let folder = try HarvestSample.Folder()
+        let folder = try TemporaryFolder()
         let isLater = Locked(false)
         let source = PagedSource { asked in
             let offset = asked["offset"] ?? 0
@@ -157,7 +157,7 @@ struct HarvestWholenessTests {
         arguments: [true, false]
     )
     func changedFirstPage(changes: Bool) async throws {
-        let folder = try HarvestSample.Folder()
+        let folder = try TemporaryFolder()
         let shift = Locked(0)
         let source = PagedSource { asked in
             let page = asked["page"] ?? 1
@@ -185,7 +185,7 @@ struct HarvestWholenessTests {
         ]
     )
     func identity(change: String) async throws {
-        let folder = try HarvestSample.Folder()
+        let folder = try TemporaryFolder()
         var harvest = try HarvestSample.harvest()
         harvest.request.method = .post
         harvest.request.body = .text("body-canary")
@@ -196,7 +196,7 @@ struct HarvestWholenessTests {
         harvest.request.headers.set("Authorization", "Bearer token-canary")
         harvest.pageLimit = 1
         _ = try await harvest.run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
-        let journal = folder.text("out.journal")
+        let journal = try #require(folder.text("out.journal"))
         var changed = harvest
         switch change {
         case "user": changed.circumstances["user"] = "bob"
@@ -222,7 +222,7 @@ struct HarvestWholenessTests {
 
     @Test("finding CF-13 what does not change what the server returns may change, and so may a password")
     func changing() async throws {
-        let folder = try HarvestSample.Folder()
+        let folder = try TemporaryFolder()
         var harvest = try HarvestSample.harvest()
         harvest.request.headers.set("Authorization", "Basic " + Data("ann:old".utf8).base64EncodedString())
         harvest.pageLimit = 1
@@ -241,7 +241,7 @@ struct HarvestWholenessTests {
 
     @Test("finding RF-3 a list whose cursor is in the body is continued from there", arguments: [1, 2, 3])
     func resumedCursor(pages: Int) async throws {
-        let folder = try HarvestSample.Folder()
+        let folder = try TemporaryFolder()
         let source = PagedSource { asked in
             guard case .bytes(let bytes) = asked.request.body?.content else { return .status(400) }
             let text = String(decoding: bytes, as: UTF8.self)
@@ -255,7 +255,7 @@ struct HarvestWholenessTests {
         harvest.pageLimit = pages
 
         _ = try await harvest.run(with: source.loader, to: .file(folder.file("out")))
-        let journal = folder.text("out.journal")
+        let journal = try #require(folder.text("out.journal"))
         harvest.pageLimit = nil
         let summary = try await harvest.run(with: source.loader, to: .file(folder.file("out")))
 

@@ -3,6 +3,7 @@
     import Lade
     import LadeImages
     import LadeTesting
+    import SharedDoubles
     import Testing
 
     @Suite(.timeLimit(.minutes(5)))
@@ -13,11 +14,7 @@
         ) async throws(LoadingError) -> Value {
             let transport = ScriptedTransport()
             transport.on(.get, "/cover").respond(.bytes(body))
-            // Time does not advance, so no deadline passes on a busy machine.
-            var settings = Service.Settings()
-            settings.time = VirtualTime()
-            let service = Service(settings, transport: transport)
-            return try await service.anonymous.makeLoader().load(
+            return try await transport.makeLoader().load(
                 build(Endpoint(try Request("https://svc.example.com/cover")))
             )
         }
@@ -41,7 +38,7 @@
                 _ = try await load(half) { $0.requiredBitmap() }
             }
 
-            guard case .decoding = error?.kind, let fault = error?.underlyingError as? ImageFault else {
+            guard case .decoding = error?.kind, let fault = error?.underlyingError as? ImageError else {
                 Issue.record("\(String(describing: error))")
                 return
             }

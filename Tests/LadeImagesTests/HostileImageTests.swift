@@ -7,8 +7,8 @@
     /// Files that are corrupt, or made to attack decoders.
     @Suite(.timeLimit(.minutes(5)))
     struct HostileImageTests {
-        private func fault(_ data: Data, _ decoder: ImageDecoder = ImageDecoder()) -> ImageFault? {
-            do throws(ImageFault) {
+        private func fault(_ data: Data, _ decoder: ImageDecoder = ImageDecoder()) -> ImageError? {
+            do throws(ImageError) {
                 _ = try decoder.decode(data)
                 return nil
             } catch {
@@ -51,7 +51,7 @@
             let header = start + bytes(size.width) + bytes(size.height) + [8, 6, 0, 0, interlace]
 
             let isTooLong = max(size.width, size.height) > 1 << 20
-            let refusal = ImageFault.unsupported(.png, "a side is longer than 1048576 pixels")
+            let refusal = ImageError.unsupported(.png, "a side is longer than 1048576 pixels")
             #expect((fault(Data(header)) == refusal) == isTooLong)
         }
 
@@ -67,7 +67,7 @@
         @Test(
             "says what is wrong with a header",
             arguments: [
-                ("", ImageFault.unknownFormat), ("474946383961", .unknownFormat), ("89504E47", .unknownFormat),
+                ("", ImageError.unknownFormat), ("474946383961", .unknownFormat), ("89504E47", .unknownFormat),
                 ("89504E470D0A1A0A", .truncated(.png)), ("FFD8FF", .truncated(.jpeg)),
                 ("52494646000000005745425056503858", .truncated(.webP)),
                 ("89504E470D0A1A0A0000000D49484452000000000000000108060000", .corrupt(.png, "a side of it is 0")),
@@ -102,7 +102,7 @@
                 ("FFD8FFE00002FFD9", .corrupt(.jpeg, "its pixels come before its size")),
             ]
         )
-        func checksHeaders(hex: String, expected: ImageFault) throws {
+        func checksHeaders(hex: String, expected: ImageError) throws {
             #expect(fault(try #require(Data(hex: hex))) == expected)
         }
 
@@ -203,7 +203,7 @@
                     broken[Int(random.next() % span)] = UInt8(truncatingIfNeeded: random.next())
                 }
                 decoder.maximumPixelSize = round % 2 == 0 ? nil : 16
-                do throws(ImageFault) {
+                do throws(ImageError) {
                     let bitmap = try decoder.decode(broken)
                     let isSound = bitmap.bytes.count == bitmap.width * bitmap.height * 4
                     #expect(isSound && bitmap.width * bitmap.height <= 100_000, "seed \(seed)")

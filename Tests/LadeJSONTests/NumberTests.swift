@@ -59,7 +59,7 @@ import Testing
     )
     func integersWithAPoint(_ text: String, _ value: Int?) {
         #expect((try? FastJSONDecoder().decode(Int.self, from: Data(text.utf8))) == value)
-        #expect(JSONNumber(text)?.integer(as: Int.self) == value)
+        #expect(JSONValue.Number(text)?.integer(as: Int.self) == value)
     }
 
     @Test(

@@ -32,7 +32,7 @@ struct HTTPBinPeerTests {
     }
 
     @Test(
-        "service SV-15 policies PL-50 follows real redirects, relative and absolute",
+        "follows real redirects, relative and absolute: service SV-15 policies PL-50",
         arguments: ["relative-", "absolute-", ""]
     )
     func redirects(kind: String) async throws {
@@ -44,7 +44,7 @@ struct HTTPBinPeerTests {
         #expect(response.request.url.path() == "/get")
     }
 
-    @Test("service SV-14 policies PL-50 fails after ten real redirects")
+    @Test("fails after ten real redirects: service SV-14 policies PL-50")
     func givesUp() async throws {
         let origin = try Peers.origin("httpbin")
 
@@ -73,7 +73,7 @@ struct HTTPBinPeerTests {
     }
 
     @Test(
-        "service D-28 policies PL-46 finding HF-7 a real redirect to another port keeps only what describes the request"
+        "a real redirect to another port keeps only what describes the request: service D-28 policies PL-46 finding HF-7"
     )
     func dropsCredentials() async throws {
         let origin = try Peers.origin("httpbin")

@@ -11,7 +11,7 @@ struct HostsPeerTests {
     private func port(_ origin: String) throws -> Int { try Origin(origin).port }
 
     @Test(
-        "service D-07 policies PL-34 when the first server is stopped, the same call goes on to the second, under the same name"
+        "when the first server is stopped, the same call goes on to the second, under the same name: service D-07 policies PL-34"
     )
     func failsOver() async throws {
         let backup = try port(try Peers.origin("nginxHTTP"))
@@ -48,7 +48,7 @@ struct HostsPeerTests {
         await transport.shutDown()
     }
 
-    @Test("service D-07 policies PL-33 the certificate is checked for the name of the host, wherever it is dialled")
+    @Test("the certificate is checked for the name of the host, wherever it is dialled: service D-07 policies PL-33")
     func checksName() async throws {
         let (tls, authority) = (try port(try Peers.origin("nginxTLS")), try Peers.text("ca"))
         let transport = try Peers.transport { $0.tls.authorities = [.file(authority)] }

@@ -40,7 +40,7 @@ struct OAuthPeerTests {
     }
 
     @Test(
-        "policies PL-42 service D-27 a hundred calls that a real server refuses together make one refresh, and all succeed"
+        "a hundred calls that a real server refuses together make one refresh, and all succeed: policies PL-42 service D-27"
     )
     func hundred() async throws {
         let origin = try Peers.origin("oauth")

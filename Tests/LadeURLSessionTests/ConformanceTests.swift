@@ -27,14 +27,14 @@ struct ConformanceTests {
             } catch {
                 // The missing tolerances are documented; the other parts of the cases count.
                 guard case .invalidSetting("tolerances", let reason) = error.kind else { throw error }
-                throw ConformanceSkip(reason)
+                throw ConformanceError.skipped(reason)
             }
         }
         #if os(Linux)
             context.hangingName = {
                 let host = "urlsession.hanging.lade.test"
                 guard lade_hanging_host_arm(host, { lookUpBegan.raise() }) != 0 else {
-                    throw ConformanceSkip("the name \(host) hangs already")
+                    throw ConformanceError.skipped("the name \(host) hangs already")
                 }
                 return ConformanceContext.HangingName(
                     host: host,
@@ -101,11 +101,11 @@ struct ConformanceTests {
         let issue = KnownIssue.of(number)
         do {
             try await TransportConformance.conformanceCase(number)?.run(makeContext(issue))
-        } catch let skip as ConformanceSkip {
+        } catch ConformanceError.skipped(let reason) {
             // A case that did not run completely says nothing about its row.
-            if issue != nil { Issue.record("\(number) did not run whole: \(skip)") }
-        } catch let failure as ConformanceFailure {
-            for finding in failure.findings { Issue.record("\(number): \(finding)") }
+            if issue != nil { Issue.record("\(number) did not run whole: \(reason)") }
+        } catch ConformanceError.failed(_, let findings) {
+            for finding in findings { Issue.record("\(number): \(finding)") }
         } catch {
             Issue.record("\(error)")
         }
@@ -145,8 +145,10 @@ struct ConformanceTests {
         do {
             try await test.run(context)
             return []
+        } catch ConformanceError.failed(_, let findings) {
+            return findings
         } catch {
-            return (error as? ConformanceFailure)?.findings ?? ["\(error)"]
+            return ["\(error)"]
         }
     }
 

@@ -32,13 +32,7 @@ package struct PagedSource {
         )
     }
 
-    package var loader: Loader {
-        var settings = Service.Settings()
-        settings.time = time
-        // Time does not advance here, and retries have separate tests.
-        settings.retries.limit = 0
-        return Service(settings, transport: transport).anonymous.makeLoader()
-    }
+    package var loader: Loader { transport.makeLoader(.still(in: time)) }
 
     /// `{"items": [first, …], "next": …}`.
     package static func body(_ items: some Sequence<Int>, next: String? = nil, total: Int? = nil) -> String {

@@ -5,7 +5,7 @@ import LadeJSON
 enum Read {
     struct MediaPage: Codable, JSONReadable {
         enum CodingKeys: String, CodingKey, CaseIterable { case mediaList, next }
-        private static let keys = JSONKeys<CodingKeys>()
+        private static let keys = JSONReader.Keys<CodingKeys>()
 
         var mediaList: [Media]
         var next: String?
@@ -30,7 +30,7 @@ enum Read {
             case duration, validFrom, validTo, playableAbroad, presentation, youthProtectionColor, podcastHdUrl
             case socialCountList, show, relatedContentList
         }
-        private static let keys = JSONKeys<CodingKeys>()
+        private static let keys = JSONReader.Keys<CodingKeys>()
 
         var id = ""
         var urn = ""
@@ -88,7 +88,7 @@ enum Read {
 
     struct FocalPoint: Codable, JSONReadable {
         enum CodingKeys: String, CodingKey, CaseIterable { case percentageX, percentageY }
-        private static let keys = JSONKeys<CodingKeys>()
+        private static let keys = JSONReader.Keys<CodingKeys>()
 
         var percentageX = 0
         var percentageY = 0
@@ -105,7 +105,7 @@ enum Read {
 
     struct SocialCount: Codable, JSONReadable {
         enum CodingKeys: String, CodingKey, CaseIterable { case key, value }
-        private static let keys = JSONKeys<CodingKeys>()
+        private static let keys = JSONReader.Keys<CodingKeys>()
 
         var key = ""
         var value = 0
@@ -122,7 +122,7 @@ enum Read {
 
     struct Show: Codable, JSONReadable {
         enum CodingKeys: String, CodingKey, CaseIterable { case id, urn, vendor, transmission, title, lead, imageUrl }
-        private static let keys = JSONKeys<CodingKeys>()
+        private static let keys = JSONReader.Keys<CodingKeys>()
 
         var id = ""
         var urn = ""

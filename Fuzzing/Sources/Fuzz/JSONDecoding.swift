@@ -37,7 +37,7 @@ extension Target {
     /// The same members, read without containers.
     private struct ReadMembers: JSONReadable {
         enum CodingKeys: String, CodingKey, CaseIterable { case a, b, c, d, e, f, g, i }
-        private static let keys = JSONKeys<CodingKeys>()
+        private static let keys = JSONReader.Keys<CodingKeys>()
 
         var members = Members()
 

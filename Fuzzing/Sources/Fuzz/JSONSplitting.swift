@@ -35,7 +35,7 @@ extension Target {
         var lines: [UInt8] = []
         var count = 0
         var isAccepted = true
-        var values: [JSONScalar?] = []
+        var values: [JSONSplitter.Scalar?] = []
     }
 
     private static func split(
@@ -45,7 +45,7 @@ extension Target {
     ) -> Outcome {
         var splitter = JSONSplitter(settings)
         var outcome = Outcome()
-        do throws(JSONFault) {
+        do throws(JSONError) {
             var offset = 0
             while offset < bytes.count {
                 let end = min(bytes.count, offset + max(size(offset), 1))

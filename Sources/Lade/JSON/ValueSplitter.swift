@@ -94,7 +94,7 @@ final class ValueSplitter {
     }
 
     private func split(_ chunk: Data) {
-        do throws(JSONFault) { try splitter.consume(chunk) } catch { fail(error) }
+        do throws(JSONError) { try splitter.consume(chunk) } catch { fail(error) }
         ready = splitter.takeLines()
     }
 
@@ -107,7 +107,7 @@ final class ValueSplitter {
             rest.append(chunk)
         }
         // A line that is complete was bounded by this limit and one chunk.
-        if rest.count > valueLimit { fail(JSONFault(.itemTooLarge(limit: valueLimit), offset: offset)) }
+        if rest.count > valueLimit { fail(JSONError(.itemTooLarge(limit: valueLimit), offset: offset)) }
     }
 
     /// Takes the end of the body.
@@ -119,7 +119,7 @@ final class ValueSplitter {
         case .undecided: break
         case .lines: ready = rest + [0x0A]
         case .array(let pointer):
-            do throws(JSONFault) { try splitter.finish() } catch { fail(error) }
+            do throws(JSONError) { try splitter.finish() } catch { fail(error) }
             if failure == nil, splitter.listState != .array {
                 fail(MissingListError(pointer: pointer, found: splitter.listState))
             }

@@ -176,3 +176,13 @@ extension PageError.Cause: LocalizedError {
     /// The text for display, in one of the user's languages.
     public var errorDescription: String? { text() }
 }
+
+/// An error that may stand for a cancellation, which is an outcome and not a failure.
+package protocol CancellableError: Error {
+    /// Whether it stands for a cancellation.
+    var isCancellation: Bool { get }
+}
+
+extension LoadingError: CancellableError {}
+
+extension PageError: CancellableError {}

@@ -1,65 +1,5 @@
 import LadeCore
 
-/// A page that was loaded, with its content.
-package struct PagePiece<Content: Sendable>: Sendable {
-    package var content: Content
-    /// What the response says about other pages; nil when nothing can follow the page, because it has no value.
-    package var facts: PageWalk.Facts?
-    package var byteCount: Int
-    /// The checksum of the content, to be compared with earlier pages; nil when it is not compared.
-    package var checksum: UInt64?
-
-    package init(content: Content, facts: PageWalk.Facts? = nil, byteCount: Int, checksum: UInt64? = nil) {
-        self.content = content
-        self.facts = facts
-        self.byteCount = byteCount
-        self.checksum = checksum
-    }
-}
-
-/// What a feed needs: a first page, how a page is loaded, and how its successor is found.
-package struct PageSource<Content: Sendable>: Sendable {
-    package typealias Piece = PagePiece<Content>
-
-    var walk: PageWalk
-    var start: PageRequest
-    /// Loads a page and parses it, off the caller's actor.
-    var load: @concurrent @Sendable (PageRequest) async throws(LoadingError) -> Piece
-    /// The page after a page, if the walk does not determine it.
-    var next: (@Sendable (PageRequest, Piece) throws(PageError.Cause) -> PageRequest?)?
-    /// How many pages are loaded ahead, at most ``PageSource/prefetchLimit``.
-    package var prefetch = 0
-    package var pageLimit: Int?
-    package var meter: PageProgress.Meter?
-    /// What happens to a page with the content of an earlier one, where pieces have checksums.
-    package var repeatedPages = PageRule.RepeatedPages.refused
-    /// Whether such a page is none of its own; nil where the walk's rules decide.
-    var comparesContents: Bool?
-    /// Statuses that mean the end of the list, for a page after the first.
-    package var endStatuses: Set<Int> = []
-    /// Whether a list that says that there is more, although no rule names a page, is an error.
-    package var refusesCut = true
-    /// Receives events about the pages, outside any call.
-    package var note: @Sendable (CallEvent) -> Void = { _ in }
-    /// Pages before the start; returning to one of them is a loop.
-    package var visited: Set<UInt64> = []
-    /// Why the start cannot be loaded; nil when it can.
-    var startFault: PageError.Cause?
-
-    /// The most pages that are loaded ahead, for any setting: 64.
-    static var prefetchLimit: Int { 64 }
-
-    package init(
-        walk: PageWalk,
-        start: PageRequest,
-        load: @concurrent @escaping @Sendable (PageRequest) async throws(LoadingError) -> Piece
-    ) {
-        self.walk = walk
-        self.start = start
-        self.load = load
-    }
-}
-
 /// Delivers pages in order, and loads a limited number ahead of the consumer.
 ///
 /// Only the content of a page determines its successor. Without prefetch, each page is loaded in the task that asks for
@@ -83,97 +23,14 @@ package final class PageFeed<Content: Sendable>: Sendable {
         package var piece: Piece
     }
 
-    private enum Outcome {
-        case piece(Piece)
-        /// There is no such page: the list has ended before it.
-        case end
-        case failure(PageError.Cause)
-    }
-
-    /// A page that was started, at its position in the list.
-    private struct Slot {
-        /// Distinguishes it from dropped pages at the same position.
-        var id: UInt64
-        var page: PageRequest
-        var task: Task<Void, Never>?
-        var outcome: Outcome?
-    }
-
-    private struct State {
-        /// The number of pages that the consumer has asked for.
-        var demanded = 0
-        /// The number of delivered pages.
-        var delivered = 0
-        /// The number of pages whose loading was started.
-        var started = 0
-        /// The next page to start; it is speculative when `started` is above `frontier`.
-        var upcoming: PageRequest?
-        /// The position of the first page whose successor is unknown; all pages up to it are certain.
-        var frontier = 0
-        /// Pages that were started and not delivered, by position.
-        var slots: [Int: Slot] = [:]
-        /// The successors of pages that were not delivered yet, by position.
-        var following: [Int: PageRequest] = [:]
-        /// No page is started at or after this position.
-        var end = Int.max
-        /// No page is started speculatively at or after this position: according to the server's total there is none.
-        var guessEnd = Int.max
-        /// Why the page at a position cannot be followed to, which ends the list.
-        var broken: (position: Int, failure: PageError)?
-        /// How many items the last known page has, which is the guess for those after it.
-        var stride: Int?
-        /// The keys of all requests that were sent, to detect a loop.
-        ///
-        /// Keys, because the requests of a long list take too much memory.
-        var visited: Set<UInt64> = []
-        var lastID: UInt64 = 0
-        var isFollowing = false
-        var isCancelled = false
-        var waiter: CheckedContinuation<Void, Never>?
-
-        mutating func takeWaiter() -> CheckedContinuation<Void, Never>? {
-            defer { waiter = nil }
-            return waiter
-        }
-
-        mutating func makeID() -> UInt64 {
-            lastID += 1
-            return lastID
-        }
-
-        /// Removes everything from a position on; returns the tasks to cancel.
-        mutating func drop(from position: Int) -> [Task<Void, Never>] {
-            let dropped = slots.filter { $0.key >= position }
-            for key in dropped.keys { slots[key] = nil }
-            started = min(started, position)
-            upcoming = nil
-            return dropped.values.compactMap(\.task)
-        }
-
-        /// Whether the page at a position is not speculative.
-        func isCertain(_ position: Int) -> Bool {
-            switch slots[position]?.outcome {
-            case .piece: position < frontier
-            case .failure: position <= frontier
-            case .end: false
-            case nil: false
-            }
-        }
-
-        /// Whether the consumer has nothing to wait for at a position.
-        func isReady(_ position: Int) -> Bool {
-            isCancelled || position >= end || isCertain(position)
-        }
-    }
-
-    private let source: PageSource<Content>
+    private let source: Source
     private let prefetch: Int
     private let isParallel: Bool
     private let state: Locked<State>
 
-    package init(_ source: PageSource<Content>) {
+    package init(_ source: Source) {
         self.source = source
-        prefetch = min(source.prefetch, PageSource<Content>.prefetchLimit)
+        prefetch = min(source.prefetch, Source.prefetchLimit)
         isParallel = source.next == nil && source.walk.isAddressable && prefetch > 0
         var state = State()
         state.upcoming = source.start

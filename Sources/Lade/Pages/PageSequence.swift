@@ -11,9 +11,9 @@ public struct PageSequence<Value: Sendable>: AsyncSequence, Sendable {
     /// The error of an iteration: the cause, and the page to resume at.
     public typealias Failure = PageError
 
-    private let source: PageSource<LoadedValue<Value>>
+    private let source: PageFeed<LoadedValue<Value>>.Source
 
-    init(_ source: PageSource<LoadedValue<Value>>) {
+    init(_ source: PageFeed<LoadedValue<Value>>.Source) {
         self.source = source
     }
 

@@ -51,7 +51,7 @@ package enum PageValue: Sendable, Hashable {
         }
     }
 
-    init(_ scalar: JSONScalar?) {
+    init(_ scalar: JSONSplitter.Scalar?) {
         switch scalar {
         case nil: self = .missing
         case .null, .boolean(false): self = .none

@@ -12,7 +12,7 @@ package struct PageWalk: Sendable {
     package struct Facts: Sendable {
         package var response: Response
         /// The scalars at ``PageWalk/pointers``.
-        package var scalars: [JSONScalar?]
+        package var scalars: [JSONSplitter.Scalar?]
         /// Which of the pointers lead to an array or object.
         package var containers: Set<Int>
         /// The body, if there are such arrays and objects.
@@ -20,7 +20,7 @@ package struct PageWalk: Sendable {
         /// The number of items on the page; nil when unknown.
         package var itemCount: Int?
 
-        package init(response: Response, scalars: [JSONScalar?] = [], itemCount: Int? = nil) {
+        package init(response: Response, scalars: [JSONSplitter.Scalar?] = [], itemCount: Int? = nil) {
             self.response = response
             self.scalars = scalars
             self.itemCount = itemCount

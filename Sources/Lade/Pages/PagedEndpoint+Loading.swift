@@ -48,9 +48,9 @@ extension PagedEndpoint {
         from start: PageRequest?,
         _ value: @escaping @Sendable (Content) -> LoadedValue<Value>?,
         _ load: @escaping @Sendable (Endpoint<Value>) async throws(LoadingError) -> Content
-    ) -> PageSource<Content> {
+    ) -> PageFeed<Content>.Source {
         let walk = walk(size: start?.size ?? size)
-        var source = PageSource<Content>(
+        var source = PageFeed<Content>.Source(
             walk: walk,
             start: start ?? walk.first,
             load: { @concurrent (page) async throws(LoadingError) in

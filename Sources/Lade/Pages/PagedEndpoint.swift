@@ -1,4 +1,4 @@
-public import LadeCore
+import LadeCore
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -89,38 +89,6 @@ public struct PagedEndpoint<Value: Sendable>: Sendable {
         firstPage(size: sizes?.nearest(size) ?? size)
     }
 
-    /// The page after a loaded one; nil after the last.
-    ///
-    /// - Throws: ``PageError`` when the response names a page that cannot be followed, or one that was passed before, and
-    ///   when the page repeats the content of an earlier one.
-    public func page(after page: PageRequest, value: Value, response: Response) throws(PageError) -> PageRequest? {
-        let walk = walk(size: page.size)
-        let facts = facts(value, response, walk)
-        let checksum = checksum(of: response, facts)
-        let isRepeated = checksum.map { page.contents?.contains($0) == true } ?? false
-        if isRepeated, comparesContents {
-            guard repeatedPages == .refused else { return nil }
-            throw PageError(page: page, cause: .repeated)
-        }
-        let found: PageRequest?
-        do throws(PageError.Cause) {
-            found = try next(after: page, value, facts, walk)
-        } catch {
-            throw PageError(page: page, cause: error)
-        }
-        guard var next = found else { return nil }
-        next.contents = .following(checksum, after: page.contents)
-        guard !walk.isAddressable else { return next }
-        let key = PageMarks.key(of: page)
-        let nextKey = PageMarks.key(of: next)
-        guard nextKey != key, !page.trail.keys.contains(nextKey) else {
-            throw PageError(page: isRepeated ? page : next, cause: .loop)
-        }
-        next.trail = page.trail
-        next.trail.add(key, at: page.number)
-        return next
-    }
-
     /// The endpoint of one page.
     package func endpoint(of page: PageRequest) -> Endpoint<Value> {
         endpoint.request { $0 = page.request }
@@ -166,6 +134,7 @@ public struct PagedEndpoint<Value: Sendable>: Sendable {
         }
     }
 
+    /// The page after a page, where a target or a closure names it; the walk finds those that rules name.
     func next(
         after page: PageRequest,
         _ value: Value,
@@ -174,10 +143,7 @@ public struct PagedEndpoint<Value: Sendable>: Sendable {
     ) throws(PageError.Cause) -> PageRequest? {
         let request: Request
         switch paginator.kind {
-        case .rules:
-            let step = try walk.step(after: page, facts)
-            if step.isCut, let more { throw .cut(more: more) }
-            return step.page
+        case .rules: return try walk.step(after: page, facts).page
         case .target(let target):
             guard let text = target(value), !text.isEmpty else { return nil }
             guard let url = URL(reference: text, against: facts.response.request.url) else {

@@ -79,7 +79,7 @@ package struct JSONProcessor: ResponseProcessor {
 
     /// Parses the bytes; nil when there are none.
     ///
-    /// - Throws: `JSONFault` with the position at which the text is not JSON.
+    /// - Throws: `JSONError` with the position at which the text is not JSON.
     package func process(_ input: Data, of response: Response) throws -> JSONValue? {
         input.isEmpty ? nil : try JSONValue(parsing: input)
     }
@@ -143,7 +143,7 @@ package struct RequiredJSONProcessor: ResponseProcessor {
 
     /// Parses the bytes as JSON.
     ///
-    /// - Throws: ``ProcessingError/emptyBody`` when the body is empty; `JSONFault` with the position at which the JSON
+    /// - Throws: ``ProcessingError/emptyBody`` when the body is empty; `JSONError` with the position at which the JSON
     ///   is invalid.
     package func process(_ input: Data, of response: Response) throws -> JSONValue {
         guard !input.isEmpty else { throw ProcessingError.emptyBody }

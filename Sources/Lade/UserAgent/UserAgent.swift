@@ -3,6 +3,7 @@
 #else
     import Foundation
 #endif
+public import LadeCore
 
 /// The text that identifies a program to servers.
 ///
@@ -113,6 +114,20 @@ public struct UserAgent: Sendable, Hashable {
 extension UserAgent: CustomStringConvertible {
     /// The text that is sent.
     public var description: String { text }
+}
+
+extension Request {
+    /// The `User-Agent` of the request; nil, the default, for that of the service.
+    ///
+    /// ```swift
+    /// request.userAgent = .string("Player/2.0")
+    /// ```
+    ///
+    /// It is the field of that name in `headers`.
+    public var userAgent: UserAgent? {
+        get { headers["User-Agent"].map { UserAgent($0) } }
+        set { headers["User-Agent"] = newValue?.text }
+    }
 }
 
 /// The version of this library and its command.

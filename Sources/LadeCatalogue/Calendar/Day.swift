@@ -30,18 +30,6 @@ public struct Day: Sendable, Hashable {
         case day
     }
 
-    /// The distance between two days; units that were not requested are nil.
-    public struct Components: Sendable, Hashable {
-        /// Years.
-        public var years: Int?
-        /// Months.
-        public var months: Int?
-        /// Weeks.
-        public var weeks: Int?
-        /// Days.
-        public var days: Int?
-    }
-
     /// Makes a day; values out of range carry over, so that day 40 of January is February 9.
     ///
     /// Numbers beyond 100 million are clamped.
@@ -119,28 +107,28 @@ public struct Day: Sendable, Hashable {
         }
     }
 
-    /// The distance to another day in some units: as many as possible of the largest unit, then of the next.
-    public func components(_ units: Set<Unit>, to end: Day) -> Components {
+    /// The distance to another day in the given units: as many as possible of the largest unit, then of the next.
+    public func components(_ units: Set<Unit>, to end: Day) -> [Unit: Int] {
         let sign = end < self ? -1 : 1
-        var components = Components()
+        var components: [Unit: Int] = [:]
         var current = self
         if units.contains(.year) {
             let years = Self.largest { current.adding(years: sign * $0).isReached(from: self, by: end) }
-            components.years = sign * years
+            components[.year] = sign * years
             current = current.adding(years: sign * years)
         }
         if units.contains(.month) {
             let base = current
             let months = Self.largest { base.adding(months: sign * $0).isReached(from: self, by: end) }
-            components.months = sign * months
+            components[.month] = sign * months
             current = base.adding(months: sign * months)
         }
         if units.contains(.week) {
             let weeks = (end.number - current.number) / 7
-            components.weeks = weeks
+            components[.week] = weeks
             current = current.adding(days: weeks * 7)
         }
-        if units.contains(.day) { components.days = end.number - current.number }
+        if units.contains(.day) { components[.day] = end.number - current.number }
         return components
     }
 

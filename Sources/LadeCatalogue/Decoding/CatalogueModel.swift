@@ -1,24 +1,10 @@
 public import LadeJSON
 
-/// The properties of a model, or some of them that several models have in common.
-///
-/// A part reads its properties from the members of an object, next to the other parts of the model.
-public protocol ModelPart: Sendable, Hashable {
-    /// Makes an empty value, for previews and tests.
-    init()
-
-    /// Reads the properties.
-    ///
-    /// - Parameter members: The members of the model's object.
-    /// - Throws: `DecodingError` for a value that does not match its property.
-    mutating func read(_ members: borrowing ModelMembers) throws
-}
-
 /// A model of the catalogue's responses.
 ///
 /// Models are values, and copies can be changed. Every key of a response may be missing; then the property has its
 /// initial value. Unknown keys are ignored, an unknown word becomes the fallback of its enumeration, and a value of the
-/// wrong type is an error (``MappingFault``). ``ModelMembers`` lists the rules.
+/// wrong type is an error (``CatalogueError/malformed(path:reason:isMissing:)``). ``ModelMembers`` lists the rules.
 ///
 /// A model for a service of your own declares its properties with their initial values, and reads them by key:
 ///
@@ -37,7 +23,16 @@ public protocol ModelPart: Sendable, Hashable {
 /// ```
 ///
 /// Any decoder decodes models. `FastJSONDecoder` reads them without the containers of `Decodable`.
-public protocol CatalogueModel: ModelPart, JSONReadable, CustomStringConvertible {}
+public protocol CatalogueModel: JSONReadable, Sendable, Hashable, CustomStringConvertible {
+    /// Makes an empty value, for previews and tests.
+    init()
+
+    /// Reads the properties.
+    ///
+    /// - Parameter members: The members of the model's object.
+    /// - Throws: `DecodingError` for a value that does not match its property.
+    mutating func read(_ members: borrowing ModelMembers) throws
+}
 
 extension CatalogueModel {
     /// Decodes the properties.
@@ -88,11 +83,9 @@ private enum Description {
     }
 
     /// A line for each property that has a value; the properties of parts are those of the model.
-    private static func lines(of part: any ModelPart, _ indentation: String) -> [String] {
+    private static func lines(of part: Any, _ indentation: String) -> [String] {
         Mirror(reflecting: part).children.flatMap { label, value -> [String] in
-            if !(value is any CatalogueModel), let part = value as? any ModelPart {
-                return lines(of: part, indentation)
-            }
+            if value is any ModelPart { return lines(of: value, indentation) }
             guard var name = label, let text = text(of: value, indentation) else { return [] }
             if name.hasPrefix("_") { name.removeFirst() }
             return ["\(indentation)\(name): \(text)\n"]

@@ -1,19 +1,17 @@
-/// A model that services list, and the key of the list in a response.
+/// A model that services list, and the keys of its lists in responses.
 protocol ListedModel: CatalogueModel {
-    static var listKey: String { get }
+    static var listKeys: [String] { get }
 }
 
-extension Media: ListedModel { static let listKey = "mediaList" }
-extension Show: ListedModel { static let listKey = "showList" }
-extension Channel: ListedModel { static let listKey = "channelList" }
-extension Topic: ListedModel { static let listKey = "topicList" }
-extension Song: ListedModel { static let listKey = "songList" }
-extension Module: ListedModel { static let listKey = "moduleConfigList" }
-extension ProgramComposition: ListedModel { static let listKey = "programGuide" }
-extension MediaSearchHit: ListedModel { static let listKey = "searchResultMediaList" }
-extension ShowSearchHit: ListedModel { static let listKey = "searchResultShowList" }
-extension SearchResultMedia: ListedModel { static let listKey = "searchResultListMedia" }
-extension SearchResultShow: ListedModel { static let listKey = "searchResultListShow" }
+extension Media: ListedModel { static let listKeys = ["mediaList"] }
+extension Show: ListedModel { static let listKeys = ["showList", "searchResultListShow"] }
+extension Channel: ListedModel { static let listKeys = ["channelList"] }
+extension Topic: ListedModel { static let listKeys = ["topicList"] }
+extension Song: ListedModel { static let listKeys = ["songList"] }
+extension Module: ListedModel { static let listKeys = ["moduleConfigList"] }
+extension ProgramComposition: ListedModel { static let listKeys = ["programGuide"] }
+extension SearchHit: ListedModel { static let listKeys = ["searchResultMediaList", "searchResultShowList"] }
+extension SearchResultMedia: ListedModel { static let listKeys = ["searchResultListMedia"] }
 
 /// A page of a list.
 public struct Listing<Item: Sendable>: Sendable {
@@ -45,7 +43,7 @@ extension Listing: Decodable where Item: Decodable {
         }
         let members = try ModelMembers(decoder)
         do {
-            items = try members.list(listed.listKey, of: Item.self) ?? []
+            for key in listed.listKeys where items.isEmpty { items = try members.list(key, of: Item.self) ?? [] }
         } catch DecodingError.typeMismatch(_, let context)
             where context.codingPath.count == decoder.codingPath.count + 1
         {
@@ -53,7 +51,7 @@ extension Listing: Decodable where Item: Decodable {
         }
         total = members.count("total")
         next = members.address("next")
-        guard Item.self == MediaSearchHit.self else { return }
+        guard Item.self == SearchHit.self else { return }
         do {
             try members.read("aggregations", &aggregations)
             try members.read("suggestionList", &suggestions)
@@ -65,13 +63,8 @@ extension Listing: Decodable where Item: Decodable {
     }
 }
 
-extension Listing where Item == MediaSearchHit {
-    /// The URNs of the medias; load the medias with ``Catalogue/medias(urns:)``.
-    public var urns: [String] { items.map(\.urn) }
-}
-
-extension Listing where Item == ShowSearchHit {
-    /// The URNs of the shows; load the shows with ``Catalogue/shows(urns:)``.
+extension Listing where Item == SearchHit {
+    /// The URNs; load them with ``Catalogue/medias(urns:)`` or ``Catalogue/shows(urns:)``.
     public var urns: [String] { items.map(\.urn) }
 }
 

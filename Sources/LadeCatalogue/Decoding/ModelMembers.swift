@@ -20,7 +20,7 @@ import LadeJSON
 /// | ``CatalogueWord`` | initial value | the fallback | error; an unknown text is the fallback |
 /// | anything else | initial value | the same | error |
 ///
-/// An error has the path to the value (``MappingFault``).
+/// An error has the path to the value (``CatalogueError/malformed(path:reason:isMissing:)``).
 public struct ModelMembers: ~Copyable {
     private enum Source {
         /// An object that `FastJSONDecoder` decodes.

@@ -58,29 +58,24 @@ public struct CatalogueImage: Sendable, Hashable {
         self.init(URL(string: address))
     }
 
-    /// The dimension by which services of the first generation scale an image.
-    public enum Dimension: String, Sendable, Hashable, CaseIterable {
-        /// A width.
-        case width
-        /// A height.
-        case height
-    }
-
-    /// The address of the image in a size, for services of the first generation.
+    /// The address of the image with a width, for services of the first generation.
     ///
-    /// The service derives the other dimension from the image's aspect ratio.
+    /// The service derives the height from the image's aspect ratio.
     ///
-    /// - Parameters:
-    ///   - dimension: The dimension of the value.
-    ///   - value: The size in pixels. For 0 and for a local file, the result is the address of the original.
+    /// - Parameter width: The width in pixels. For 0 and for a local file, the result is the address of the original.
     /// - Returns: The address.
-    public func url(scaledTo dimension: Dimension, _ value: Double) -> URL {
+    public func url(scaledToWidth width: Double) -> URL { url(scaledTo: "width", width) }
+
+    /// The address of the image with a height, for services of the first generation; as ``url(scaledToWidth:)``.
+    public func url(scaledToHeight height: Double) -> URL { url(scaledTo: "height", height) }
+
+    private func url(scaledTo dimension: String, _ value: Double) -> URL {
         guard value > 0, value.isFinite, url.scheme?.lowercased() != "file" else { return url }
         let whole = url.absoluteString
         let base = whole.prefix { $0 != "?" && $0 != "#" }
         let number = Int(exactly: value).map(String.init) ?? String(value)
         let slash = base.hasSuffix("/") ? "" : "/"
-        return URL(string: "\(base)\(slash)scale/\(dimension.rawValue)/\(number)\(whole.dropFirst(base.count))") ?? url
+        return URL(string: "\(base)\(slash)scale/\(dimension)/\(number)\(whole.dropFirst(base.count))") ?? url
     }
 
     /// The width to request for a size.

@@ -8,8 +8,10 @@
 ///
 /// Channels are equal when their identifiers are.
 public struct Channel: BroadcastItem {
-    /// The identifiers, texts, image and way of broadcasting.
-    public var broadcastProperties = BroadcastProperties()
+    /// The identifiers, texts and image.
+    public var itemProperties = ItemProperties()
+    /// The way of broadcasting; from `transmission`.
+    public var transmission: Transmission = .none
     /// The address of the image as a vector graphic; from `imageUrlRaw`.
     var rawImageURL: URL?
     /// The address of the timetable; from `timeTableUrl`.
@@ -24,7 +26,8 @@ public struct Channel: BroadcastItem {
 
     /// Reads the properties.
     public mutating func read(_ members: borrowing ModelMembers) throws {
-        try broadcastProperties.read(members)
+        try itemProperties.read(members)
+        try members.read("transmission", &transmission)
         try members.read("imageUrlRaw", &rawImageURL)
         try members.read("timeTableUrl", &timetableURL)
         try members.read("now", &_currentProgram)
@@ -42,10 +45,18 @@ public struct Channel: BroadcastItem {
 /// Programs of a ``ProgramComposition`` are equal when their channels, titles and times are; others when all properties
 /// are.
 public struct Program: TimeBound, KeyedModel, Titled, Illustrated {
-    /// The title and the texts.
-    public var textProperties = TextProperties()
-    /// The image.
-    public var imageProperties = ImageProperties()
+    /// The title; from `title`.
+    public var title = ""
+    /// A short introduction; from `lead`.
+    public var lead: String?
+    /// A longer text; from `description`.
+    public var summary: String?
+    /// The address of the image; from `imageUrl`.
+    var imageURL: URL?
+    /// The title of the image; from `imageTitle`.
+    public var imageTitle: String?
+    /// The copyright of the image; from `imageCopyright`.
+    public var imageCopyright: String?
     /// The subtitle; from `subtitle`.
     public var subtitle: String?
     /// When the program begins; from `startTime`.
@@ -102,8 +113,12 @@ public struct Program: TimeBound, KeyedModel, Titled, Illustrated {
 
     /// Reads the properties.
     public mutating func read(_ members: borrowing ModelMembers) throws {
-        try textProperties.read(members)
-        try imageProperties.read(members)
+        try members.read("title", &title)
+        try members.read("lead", &lead)
+        try members.read("description", &summary)
+        try members.read("imageUrl", &imageURL)
+        try members.read("imageTitle", &imageTitle)
+        try members.read("imageCopyright", &imageCopyright)
         try members.read("subtitle", &subtitle)
         try members.read("startTime", &startDate)
         try members.read("endTime", &endDate)
@@ -135,7 +150,7 @@ public struct Program: TimeBound, KeyedModel, Titled, Illustrated {
     var uid = ""
 
     /// The image; nil when it is a placeholder.
-    public var image: CatalogueImage? { imageIsFallback == true ? nil : CatalogueImage(imageProperties.imageURL) }
+    public var image: CatalogueImage? { imageIsFallback == true ? nil : CatalogueImage(imageURL) }
     /// The key for comparing values.
     public var identity: String { uid }
 }
@@ -168,8 +183,12 @@ public struct Presenter: KeyedModel, Illustrated {
     public var name = ""
     /// The address of a page about the presenter; from `url`.
     public var url: URL?
-    /// The image.
-    public var imageProperties = ImageProperties()
+    /// The address of the image; from `imageUrl`.
+    var imageURL: URL?
+    /// The title of the image; from `imageTitle`.
+    public var imageTitle: String?
+    /// The copyright of the image; from `imageCopyright`.
+    public var imageCopyright: String?
 
     /// Makes an empty value, for previews and tests.
     public init() {}
@@ -178,9 +197,13 @@ public struct Presenter: KeyedModel, Illustrated {
     public mutating func read(_ members: borrowing ModelMembers) throws {
         try members.read("name", &name)
         try members.read("url", &url)
-        try imageProperties.read(members)
+        try members.read("imageUrl", &imageURL)
+        try members.read("imageTitle", &imageTitle)
+        try members.read("imageCopyright", &imageCopyright)
     }
 
+    /// The image, for making addresses in different sizes; from `imageUrl`.
+    public var image: CatalogueImage? { CatalogueImage(imageURL) }
     /// The key for comparing values.
     public var identity: String { name }
 }

@@ -65,7 +65,7 @@ public struct EditorialSection: KeyedModel {
     /// The presentation of the section; from `representation`.
     public var presentation: EditorialPresentation?
     /// The kind of its medias; from `mediaType`.
-    public var mediaType: EditorialMediaType = .none
+    public var mediaType: CatalogueMediaType = .none
 
     /// Makes an empty value, for previews and tests.
     public init() {}

@@ -10,10 +10,18 @@
 public struct Episode: KeyedModel, Titled, Illustrated {
     /// The identifier within its business unit and kind; from `id`.
     public var uid = ""
-    /// The title and the texts.
-    public var textProperties = TextProperties()
-    /// The image.
-    public var imageProperties = ImageProperties()
+    /// The title; from `title`.
+    public var title = ""
+    /// A short introduction; from `lead`.
+    public var lead: String?
+    /// A longer text; from `description`.
+    public var summary: String?
+    /// The address of the image; from `imageUrl`.
+    var imageURL: URL?
+    /// The title of the image; from `imageTitle`.
+    public var imageTitle: String?
+    /// The copyright of the image; from `imageCopyright`.
+    public var imageCopyright: String?
     /// The date of publication; from `publishedDate`.
     public var date: Date?
     /// The URN of the episode's media; from `fullLengthUrn`.
@@ -33,8 +41,12 @@ public struct Episode: KeyedModel, Titled, Illustrated {
     /// Reads the properties.
     public mutating func read(_ members: borrowing ModelMembers) throws {
         try members.read("id", &uid)
-        try textProperties.read(members)
-        try imageProperties.read(members)
+        try members.read("title", &title)
+        try members.read("lead", &lead)
+        try members.read("description", &summary)
+        try members.read("imageUrl", &imageURL)
+        try members.read("imageTitle", &imageTitle)
+        try members.read("imageCopyright", &imageCopyright)
         try members.read("publishedDate", &date)
         try members.read("fullLengthUrn", &fullLengthURN)
         try members.read("mediaList", &medias)
@@ -43,6 +55,8 @@ public struct Episode: KeyedModel, Titled, Illustrated {
         try members.read("number", &episodeNumber)
     }
 
+    /// The image, for making addresses in different sizes; from `imageUrl`.
+    public var image: CatalogueImage? { CatalogueImage(imageURL) }
     /// The key for comparing values.
     public var identity: String { uid }
 }
@@ -80,8 +94,12 @@ public struct RelatedContent: KeyedModel, Titled {
     public var uid = ""
     /// The address of the page; from `url`.
     public var url: URL?
-    /// The title and the texts.
-    public var textProperties = TextProperties()
+    /// The title; from `title`.
+    public var title = ""
+    /// A short introduction; from `lead`.
+    public var lead: String?
+    /// A longer text; from `description`.
+    public var summary: String?
 
     /// Makes an empty value, for previews and tests.
     public init() {}
@@ -90,7 +108,9 @@ public struct RelatedContent: KeyedModel, Titled {
     public mutating func read(_ members: borrowing ModelMembers) throws {
         try members.read("id", &uid)
         try members.read("url", &url)
-        try textProperties.read(members)
+        try members.read("title", &title)
+        try members.read("lead", &lead)
+        try members.read("description", &summary)
     }
 
     /// The key for comparing values.

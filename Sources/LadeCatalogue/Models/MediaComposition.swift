@@ -1,7 +1,7 @@
 /// The chapters and streams that a player needs to play a media.
 ///
 /// Compositions are equal when both URNs are.
-public struct MediaComposition: CatalogueModel, AnalyticsLabelled {
+public struct MediaComposition: CatalogueModel {
     /// The URN of the chapter to play; from `chapterUrn`.
     public var chapterURN = ""
     /// The URN of the segment to play; from `segmentUrn`.
@@ -14,8 +14,10 @@ public struct MediaComposition: CatalogueModel, AnalyticsLabelled {
     @Boxed public var show: Show?
     /// The chapters; from `chapterList`.
     public var chapters: [Chapter] = []
-    /// The labels for audience measurement.
-    public var analyticsProperties = AnalyticsProperties()
+    /// The labels for audience measurement; from `analyticsMetadata`.
+    public var analyticsLabels: [String: String]?
+    /// The labels for audience measurement by comScore; from `analyticsData`.
+    public var comScoreAnalyticsLabels: [String: String]?
 
     /// Makes an empty value, for previews and tests.
     public init() {}
@@ -28,6 +30,7 @@ public struct MediaComposition: CatalogueModel, AnalyticsLabelled {
         try members.read("episode", &_episode)
         try members.read("show", &_show)
         try members.read("chapterList", &chapters)
-        try analyticsProperties.read(members)
+        try members.read("analyticsMetadata", &analyticsLabels)
+        try members.read("analyticsData", &comScoreAnalyticsLabels)
     }
 }

@@ -8,10 +8,18 @@
 ///
 /// Modules are equal when their identifiers are.
 public struct Module: KeyedModel, Identified, Titled {
-    /// The identifiers and the broadcaster.
-    public var identityProperties = IdentityProperties()
-    /// The title and the texts.
-    public var textProperties = TextProperties()
+    /// The identifier within its business unit and kind; from `id`.
+    public var uid = ""
+    /// The identifier among everything in the catalogue; from `urn`.
+    public var urn = ""
+    /// The broadcaster; from `vendor`.
+    public var vendor: Vendor = .none
+    /// The title; from `title`.
+    public var title = ""
+    /// A short introduction; from `lead`.
+    public var lead: String?
+    /// A longer text; from `description`.
+    public var summary: String?
     /// The kind of module; from `moduleConfigType`.
     public var moduleType: ModuleType = .none
     /// When the module is first shown; from `publishStartTimestamp`.
@@ -48,8 +56,12 @@ public struct Module: KeyedModel, Identified, Titled {
 
     /// Reads the properties.
     public mutating func read(_ members: borrowing ModelMembers) throws {
-        try identityProperties.read(members)
-        try textProperties.read(members)
+        try members.read("id", &uid)
+        try members.read("urn", &urn)
+        try members.read("vendor", &vendor)
+        try members.read("title", &title)
+        try members.read("lead", &lead)
+        try members.read("description", &summary)
         try members.read("moduleConfigType", &moduleType)
         try members.read("publishStartTimestamp", &startDate)
         try members.read("publishEndTimestamp", &endDate)
@@ -83,8 +95,12 @@ public struct Module: KeyedModel, Identified, Titled {
 public struct ModuleSection: KeyedModel, Titled {
     /// The identifier within its business unit and kind; from `id`.
     public var uid = ""
-    /// The title and the texts.
-    public var textProperties = TextProperties()
+    /// The title; from `title`.
+    public var title = ""
+    /// A short introduction; from `lead`.
+    public var lead: String?
+    /// A longer text; from `description`.
+    public var summary: String?
     /// When the section is first shown; from `publishStartTimestamp`.
     public var startDate: Date?
     /// Until when it is shown; from `publishEndTimestamp`.
@@ -96,7 +112,9 @@ public struct ModuleSection: KeyedModel, Titled {
     /// Reads the properties.
     public mutating func read(_ members: borrowing ModelMembers) throws {
         try members.read("id", &uid)
-        try textProperties.read(members)
+        try members.read("title", &title)
+        try members.read("lead", &lead)
+        try members.read("description", &summary)
         try members.read("publishStartTimestamp", &startDate)
         try members.read("publishEndTimestamp", &endDate)
     }

@@ -19,8 +19,12 @@ public struct SocialCount: CatalogueModel {
 ///
 /// Values are equal when their URNs are.
 public struct SocialCountOverview: KeyedModel, Identified {
-    /// The identifiers and the broadcaster.
-    public var identityProperties = IdentityProperties()
+    /// The identifier within its business unit and kind; from `id`.
+    public var uid = ""
+    /// The identifier among everything in the catalogue; from `urn`.
+    public var urn = ""
+    /// The broadcaster; from `vendor`.
+    public var vendor: Vendor = .none
     /// The media type, video or audio; from `mediaType`.
     public var mediaType: CatalogueMediaType = .none
     /// The counts; from `socialCountList`.
@@ -31,7 +35,9 @@ public struct SocialCountOverview: KeyedModel, Identified {
 
     /// Reads the properties.
     public mutating func read(_ members: borrowing ModelMembers) throws {
-        try identityProperties.read(members)
+        try members.read("id", &uid)
+        try members.read("urn", &urn)
+        try members.read("vendor", &vendor)
         try members.read("mediaType", &mediaType)
         try members.read("socialCountList", &socialCounts)
     }
@@ -44,8 +50,12 @@ public struct SocialCountOverview: KeyedModel, Identified {
 ///
 /// Values are equal when their URNs are.
 public struct ShowStatisticsOverview: KeyedModel, Identified {
-    /// The identifiers and the broadcaster.
-    public var identityProperties = IdentityProperties()
+    /// The identifier within its business unit and kind; from `id`.
+    public var uid = ""
+    /// The identifier among everything in the catalogue; from `urn`.
+    public var urn = ""
+    /// The broadcaster; from `vendor`.
+    public var vendor: Vendor = .none
     /// The way of broadcasting; from `transmission`.
     public var transmission: Transmission = .none
     /// The number of times the show was opened from search results; from `searchResultClicked`.
@@ -56,7 +66,9 @@ public struct ShowStatisticsOverview: KeyedModel, Identified {
 
     /// Reads the properties.
     public mutating func read(_ members: borrowing ModelMembers) throws {
-        try identityProperties.read(members)
+        try members.read("id", &uid)
+        try members.read("urn", &urn)
+        try members.read("vendor", &vendor)
         try members.read("transmission", &transmission)
         try members.read("searchResultClicked", &searchResultsViewCount)
     }

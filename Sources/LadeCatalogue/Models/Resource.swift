@@ -7,7 +7,7 @@
 /// A stream of a chapter.
 ///
 /// Resources are equal when their addresses are.
-public struct Resource: KeyedModel, AnalyticsLabelled {
+public struct Resource: KeyedModel {
     /// The address of the stream; from `url`.
     public var url: URL?
     /// The quality; from `quality`.
@@ -38,8 +38,10 @@ public struct Resource: KeyedModel, AnalyticsLabelled {
     public var subtitleVariants: [Variant]?
     /// The audio tracks; from `audioTrackList`.
     public var audioVariants: [Variant]?
-    /// The labels for audience measurement.
-    public var analyticsProperties = AnalyticsProperties()
+    /// The labels for audience measurement; from `analyticsMetadata`.
+    public var analyticsLabels: [String: String]?
+    /// The labels for audience measurement by comScore; from `analyticsData`.
+    public var comScoreAnalyticsLabels: [String: String]?
 
     /// Makes an empty value, for previews and tests.
     public init() {}
@@ -61,7 +63,8 @@ public struct Resource: KeyedModel, AnalyticsLabelled {
         try members.read("drmList", &drms)
         try members.read("subtitleInformationList", &subtitleVariants)
         try members.read("audioTrackList", &audioVariants)
-        try analyticsProperties.read(members)
+        try members.read("analyticsMetadata", &analyticsLabels)
+        try members.read("analyticsData", &comScoreAnalyticsLabels)
     }
 
     /// The type of the stream: on demand, live, or live with rewinding; from `live` and `dvr`.
@@ -70,18 +73,16 @@ public struct Resource: KeyedModel, AnalyticsLabelled {
     public var identity: String { url?.absoluteString ?? "" }
 }
 
-/// A variant of a stream's audio or subtitles, with its language.
-public protocol LanguageVariant: CatalogueModel {
-    /// The language, source and purpose.
-    var variantProperties: VariantProperties { get set }
-}
-
-/// The language, source and purpose of a variant.
-public struct VariantProperties: ModelPart {
-    var locale: Locale?
-    var language: String?
-    var source = VariantSource.none
-    var type = VariantType.none
+/// An audio track or subtitles within a stream.
+public struct Variant: CatalogueModel {
+    /// The locale; from `locale`.
+    public var locale: Locale?
+    /// The language as it is shown; from `language`.
+    public var language: String?
+    /// The source of the variant; from `source`.
+    public var source: VariantSource = .none
+    /// The purpose of the variant; from `type`.
+    public var type: VariantType = .none
 
     /// Makes an empty value, for previews and tests.
     public init() {}
@@ -95,50 +96,16 @@ public struct VariantProperties: ModelPart {
     }
 }
 
-extension LanguageVariant {
-    /// The locale; from `locale`.
-    public var locale: Locale? {
-        get { variantProperties.locale }
-        set { variantProperties.locale = newValue }
-    }
-
-    /// The language as it is shown; from `language`.
-    public var language: String? {
-        get { variantProperties.language }
-        set { variantProperties.language = newValue }
-    }
-
-    /// The source of the variant; from `source`.
-    public var source: VariantSource {
-        get { variantProperties.source }
-        set { variantProperties.source = newValue }
-    }
-
-    /// The purpose of the variant; from `type`.
-    public var type: VariantType {
-        get { variantProperties.type }
-        set { variantProperties.type = newValue }
-    }
-}
-
-/// An audio track or subtitles within a stream.
-public struct Variant: CatalogueModel, LanguageVariant {
-    /// The language, source and purpose.
-    public var variantProperties = VariantProperties()
-
-    /// Makes an empty value, for previews and tests.
-    public init() {}
-
-    /// Reads the properties.
-    public mutating func read(_ members: borrowing ModelMembers) throws {
-        try variantProperties.read(members)
-    }
-}
-
 /// Subtitles in a separate file.
-public struct Subtitle: CatalogueModel, LanguageVariant {
-    /// The language, source and purpose.
-    public var variantProperties = VariantProperties()
+public struct Subtitle: CatalogueModel {
+    /// The locale; from `locale`.
+    public var locale: Locale?
+    /// The language as it is shown; from `language`.
+    public var language: String?
+    /// The source of the variant; from `source`.
+    public var source: VariantSource = .none
+    /// The purpose of the variant; from `type`.
+    public var type: VariantType = .none
     /// The format of the file; from `format`.
     public var format: SubtitleFormat = .none
     /// The address of the file; from `url`.
@@ -149,7 +116,10 @@ public struct Subtitle: CatalogueModel, LanguageVariant {
 
     /// Reads the properties.
     public mutating func read(_ members: borrowing ModelMembers) throws {
-        try variantProperties.read(members)
+        try members.read("locale", &locale)
+        try members.read("language", &language)
+        try members.read("source", &source)
+        try members.read("type", &type)
         try members.read("format", &format)
         try members.read("url", &url)
     }

@@ -66,22 +66,3 @@ public struct SearchResultMedia: KeyedModel, CatalogueItem {
         }
     }
 }
-
-/// A result of a search for shows, in the first generation of services.
-///
-/// Values are equal when their URNs are.
-public struct SearchResultShow: BroadcastItem {
-    /// The identifiers, texts, image and way of broadcasting.
-    public var broadcastProperties = BroadcastProperties()
-
-    /// Makes an empty value, for previews and tests.
-    public init() {}
-
-    /// Reads the properties.
-    public mutating func read(_ members: borrowing ModelMembers) throws {
-        try broadcastProperties.read(members)
-    }
-
-    /// The key for comparing values.
-    public var identity: String { urn }
-}

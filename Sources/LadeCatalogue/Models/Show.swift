@@ -8,8 +8,10 @@
 ///
 /// Shows are equal when their URNs are.
 public struct Show: BroadcastItem {
-    /// The identifiers, texts, image and way of broadcasting.
-    public var broadcastProperties = BroadcastProperties()
+    /// The identifiers, texts and image.
+    public var itemProperties = ItemProperties()
+    /// The way of broadcasting; from `transmission`.
+    public var transmission: Transmission = .none
     /// The broadcast times; from `broadcastInformation`.
     @Boxed public var broadcastInformation: BroadcastInformation?
     /// The address of the show's home page; from `homepageUrl`.
@@ -46,7 +48,8 @@ public struct Show: BroadcastItem {
 
     /// Reads the properties.
     public mutating func read(_ members: borrowing ModelMembers) throws {
-        try broadcastProperties.read(members)
+        try itemProperties.read(members)
+        try members.read("transmission", &transmission)
         try members.read("broadcastInformation", &_broadcastInformation)
         try members.read("homepageUrl", &homepageURL)
         try members.read("podcastSubscriptionUrl", &podcastSubscriptionURL)

@@ -1,7 +1,7 @@
 /// A part of a media composition: a chapter or a segment.
 ///
 /// A chapter never equals a segment: they are values of different types.
-public protocol Subdivision: MediaMetadata, AnalyticsLabelled {
+public protocol Subdivision: MediaMetadata {
     /// The properties that chapters and segments have in common.
     var subdivisionProperties: SubdivisionProperties { get set }
 }
@@ -12,7 +12,8 @@ public struct SubdivisionProperties: ModelPart {
     var fullLengthURN: String?
     var displayable = Displayable.absent
     var event: String?
-    var analytics = AnalyticsProperties()
+    var analyticsLabels: [String: String]?
+    var comScoreAnalyticsLabels: [String: String]?
     var subtitles: [Subtitle]?
 
     /// Makes an empty value, for previews and tests.
@@ -24,7 +25,8 @@ public struct SubdivisionProperties: ModelPart {
         try members.read("fullLengthUrn", &fullLengthURN)
         try members.read("displayable", &displayable)
         try members.read("eventData", &event)
-        try analytics.read(members)
+        try members.read("analyticsMetadata", &analyticsLabels)
+        try members.read("analyticsData", &comScoreAnalyticsLabels)
         try members.read("subtitleList", &subtitles)
     }
 }
@@ -36,10 +38,16 @@ extension Subdivision {
         set { subdivisionProperties.media = newValue }
     }
 
-    /// The labels for audience measurement.
-    public var analyticsProperties: AnalyticsProperties {
-        get { subdivisionProperties.analytics }
-        set { subdivisionProperties.analytics = newValue }
+    /// The labels for audience measurement; from `analyticsMetadata`.
+    public var analyticsLabels: [String: String]? {
+        get { subdivisionProperties.analyticsLabels }
+        set { subdivisionProperties.analyticsLabels = newValue }
+    }
+
+    /// The labels for audience measurement by comScore; from `analyticsData`.
+    public var comScoreAnalyticsLabels: [String: String]? {
+        get { subdivisionProperties.comScoreAnalyticsLabels }
+        set { subdivisionProperties.comScoreAnalyticsLabels = newValue }
     }
 
     /// Whether it is hidden from lists; from `displayable`, inverted.
@@ -61,40 +69,5 @@ extension Subdivision {
     public var subtitles: [Subtitle]? {
         get { subdivisionProperties.subtitles }
         set { subdivisionProperties.subtitles = newValue }
-    }
-}
-
-/// A model with labels for audience measurement.
-public protocol AnalyticsLabelled: CatalogueModel {
-    /// The labels for audience measurement.
-    var analyticsProperties: AnalyticsProperties { get set }
-}
-
-/// The labels of a model for audience measurement.
-public struct AnalyticsProperties: ModelPart {
-    var analyticsLabels: [String: String]?
-    var comScoreAnalyticsLabels: [String: String]?
-
-    /// Makes an empty value, for previews and tests.
-    public init() {}
-
-    /// Reads the properties.
-    public mutating func read(_ members: borrowing ModelMembers) throws {
-        try members.read("analyticsMetadata", &analyticsLabels)
-        try members.read("analyticsData", &comScoreAnalyticsLabels)
-    }
-}
-
-extension AnalyticsLabelled {
-    /// The labels for audience measurement; from `analyticsMetadata`.
-    public var analyticsLabels: [String: String]? {
-        get { analyticsProperties.analyticsLabels }
-        set { analyticsProperties.analyticsLabels = newValue }
-    }
-
-    /// The labels for audience measurement by comScore; from `analyticsData`.
-    public var comScoreAnalyticsLabels: [String: String]? {
-        get { analyticsProperties.comScoreAnalyticsLabels }
-        set { analyticsProperties.comScoreAnalyticsLabels = newValue }
     }
 }

@@ -2,8 +2,10 @@
 ///
 /// Topics are equal when their identifiers are.
 public struct Topic: BroadcastItem {
-    /// The identifiers, texts, image and way of broadcasting.
-    public var broadcastProperties = BroadcastProperties()
+    /// The identifiers, texts and image.
+    public var itemProperties = ItemProperties()
+    /// The way of broadcasting; from `transmission`.
+    public var transmission: Transmission = .none
     /// The subtopics; from `subTopicList`.
     public var subtopics: [Subtopic]?
 
@@ -12,7 +14,8 @@ public struct Topic: BroadcastItem {
 
     /// Reads the properties.
     public mutating func read(_ members: borrowing ModelMembers) throws {
-        try broadcastProperties.read(members)
+        try itemProperties.read(members)
+        try members.read("transmission", &transmission)
         try members.read("subTopicList", &subtopics)
     }
 
@@ -24,15 +27,18 @@ public struct Topic: BroadcastItem {
 ///
 /// Subtopics are equal when their identifiers are; a subtopic never equals a topic.
 public struct Subtopic: BroadcastItem {
-    /// The identifiers, texts, image and way of broadcasting.
-    public var broadcastProperties = BroadcastProperties()
+    /// The identifiers, texts and image.
+    public var itemProperties = ItemProperties()
+    /// The way of broadcasting; from `transmission`.
+    public var transmission: Transmission = .none
 
     /// Makes an empty value, for previews and tests.
     public init() {}
 
     /// Reads the properties.
     public mutating func read(_ members: borrowing ModelMembers) throws {
-        try broadcastProperties.read(members)
+        try itemProperties.read(members)
+        try members.read("transmission", &transmission)
     }
 
     /// The key for comparing values.

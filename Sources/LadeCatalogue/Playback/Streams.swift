@@ -61,38 +61,39 @@ extension Chapter {
     }
 }
 
-/// A value with audio tracks and subtitles within its streams.
-public protocol VariantHolder: Sendable {
-    /// The audio tracks; from `audioTrackList`.
-    var audioVariants: [Variant]? { get }
-    /// The subtitles; from `subtitleInformationList`.
-    var subtitleVariants: [Variant]? { get }
-}
-
-extension VariantHolder {
+extension Media {
     /// The preferred source of audio tracks: HLS if there is any, otherwise `none`.
-    public var recommendedAudioVariantSource: VariantSource { Self.recommended(audioVariants) }
+    public var recommendedAudioVariantSource: VariantSource { audioVariants.recommendedSource }
 
     /// The preferred source of subtitles: HLS if there are any, otherwise `none`.
-    public var recommendedSubtitleVariantSource: VariantSource { Self.recommended(subtitleVariants) }
+    public var recommendedSubtitleVariantSource: VariantSource { subtitleVariants.recommendedSource }
 
     /// The audio tracks from a source.
-    public func audioVariants(source: VariantSource) -> [Variant] {
-        audioVariants?.filter { $0.source == source } ?? []
-    }
+    public func audioVariants(source: VariantSource) -> [Variant] { audioVariants.from(source) }
 
     /// The subtitles from a source.
-    public func subtitleVariants(source: VariantSource) -> [Variant] {
-        subtitleVariants?.filter { $0.source == source } ?? []
-    }
-
-    private static func recommended(_ variants: [Variant]?) -> VariantSource {
-        variants?.contains { $0.source == .hls } == true ? .hls : .none
-    }
+    public func subtitleVariants(source: VariantSource) -> [Variant] { subtitleVariants.from(source) }
 }
 
-extension Media: VariantHolder {}
-extension Resource: VariantHolder {}
+extension Resource {
+    /// The preferred source of audio tracks: HLS if there is any, otherwise `none`.
+    public var recommendedAudioVariantSource: VariantSource { audioVariants.recommendedSource }
+
+    /// The preferred source of subtitles: HLS if there are any, otherwise `none`.
+    public var recommendedSubtitleVariantSource: VariantSource { subtitleVariants.recommendedSource }
+
+    /// The audio tracks from a source.
+    public func audioVariants(source: VariantSource) -> [Variant] { audioVariants.from(source) }
+
+    /// The subtitles from a source.
+    public func subtitleVariants(source: VariantSource) -> [Variant] { subtitleVariants.from(source) }
+}
+
+extension [Variant]? {
+    fileprivate var recommendedSource: VariantSource { self?.contains { $0.source == .hls } == true ? .hls : .none }
+
+    fileprivate func from(_ source: VariantSource) -> [Variant] { self?.filter { $0.source == source } ?? [] }
+}
 
 extension Resource {
     /// The DRM of a given type; nil when there is none.

@@ -1,24 +1,24 @@
 #if canImport(FoundationEssentials)
-    public import FoundationEssentials
+    package import FoundationEssentials
 #else
-    public import Foundation
+    package import Foundation
 #endif
-public import Lade
+package import Lade
 
 /// A response of the catalogue as JSON, for tools that call services by name.
-public struct CatalogueResponse: Sendable, Hashable {
+package struct CatalogueResponse: Sendable, Hashable {
     /// The bytes of the response.
-    public let data: Data
+    package let data: Data
     /// The response as a JSON value.
-    public let document: JSONValue
+    package let document: JSONValue
 
-    init(_ data: Data) throws(JSONFault) {
+    init(_ data: Data) throws(JSONError) {
         self.data = data
         document = try JSONValue(parsing: data)
     }
 
     /// The key of the list in the response, such as `mediaList`; nil for a single object.
-    public var listKey: String? {
+    package var listKey: String? {
         // A composition and a page have a list of parts. Other objects with a title may contain further lists.
         if let key = ["chapterList", "sectionList"].first(where: { document[$0]?.array != nil }) { return key }
         guard document["title"] == nil else { return nil }
@@ -26,10 +26,10 @@ public struct CatalogueResponse: Sendable, Hashable {
     }
 
     /// The items of the list; nil for a single object.
-    public var items: [JSONValue]? { listKey.flatMap { document[$0]?.array } }
+    package var items: [JSONValue]? { listKey.flatMap { document[$0]?.array } }
 
     /// The number of items on all pages; nil when the response does not contain it.
-    public var total: Int? { document["total"]?.integer.flatMap { Int(exactly: $0) } }
+    package var total: Int? { document["total"]?.integer.flatMap { Int(exactly: $0) } }
 
     /// The keys of the lists of services.
     package static let listKeys = [
@@ -49,7 +49,7 @@ extension Catalogue {
     /// - Returns: The pages; a single one for a service without pages.
     /// - Throws: ``CatalogueError`` for a missing, unknown or invalid value, and when the business unit does not offer
     ///   the service.
-    public func call(
+    package func call(
         _ service: CatalogueService,
         _ unit: BusinessUnit? = nil,
         _ values: [String: String] = [:]
@@ -83,7 +83,11 @@ extension Catalogue {
             if let value = values[argument.name] {
                 valid[argument.name] = try checked(value, for: argument)
             } else if argument.isRequired {
-                throw .missingArgument(service: service.name, argument)
+                throw .missingArgument(
+                    service: service.name,
+                    name: argument.name,
+                    form: argument.form.description
+                )
             } else if argument.name == "day" {
                 valid[argument.name] = try text(nil)
             }
@@ -124,7 +128,11 @@ extension Catalogue {
     }
 
     private func invalid(_ value: String, _ argument: CatalogueService.Argument) -> CatalogueError {
-        .invalidArgument(argument, value.escapedForDisplay(limit: 80))
+        .invalidArgument(
+            name: argument.name,
+            value.escapedForDisplay(limit: 80),
+            form: argument.form.description
+        )
     }
 
     /// Whether a text has the form `2023-12-30T20:00:00`.

@@ -188,7 +188,7 @@ extension Catalogue {
     /// Today's servers have `tvShowSearch(…)` instead.
     public func tvShowResults(_ unit: BusinessUnit? = nil, matching query: String) throws(CatalogueError)
         -> PagedEndpoint<
-            Listing<SearchResultShow>
+            Listing<Show>
         >
     {
         try pages("tvShowResults", unit, ["q": checkedQuery(query)])
@@ -198,7 +198,7 @@ extension Catalogue {
     ///
     /// Today's servers have `radioShowSearch(…)` instead.
     public func radioShowResults(_ unit: BusinessUnit? = nil, matching query: String) throws(CatalogueError)
-        -> PagedEndpoint<Listing<SearchResultShow>>
+        -> PagedEndpoint<Listing<Show>>
     {
         try pages("radioShowResults", unit, ["q": checkedQuery(query)])
     }

@@ -144,7 +144,7 @@ extension Catalogue {
     /// The television shows that match a query.
     public func tvShowSearch(_ unit: BusinessUnit? = nil, matching query: String) throws(CatalogueError)
         -> PagedEndpoint<
-            Listing<ShowSearchHit>
+            Listing<SearchHit>
         >
     {
         try pages("tvShowSearch", unit, ["q": checkedQuery(query)])
@@ -260,7 +260,7 @@ extension Catalogue {
     /// The radio shows that match a query.
     public func radioShowSearch(_ unit: BusinessUnit? = nil, matching query: String) throws(CatalogueError)
         -> PagedEndpoint<
-            Listing<ShowSearchHit>
+            Listing<SearchHit>
         >
     {
         try pages("radioShowSearch", unit, ["q": checkedQuery(query)])
@@ -301,7 +301,7 @@ extension Catalogue {
 
     /// The shows that match a query.
     public func showSearch(_ unit: BusinessUnit? = nil, matching query: String, mediaType: CatalogueMediaType = .none)
-        throws(CatalogueError) -> PagedEndpoint<Listing<ShowSearchHit>>
+        throws(CatalogueError) -> PagedEndpoint<Listing<SearchHit>>
     {
         try pages("showSearch", unit, present(["q": checkedQuery(query), "mediaType": mediaType.item]))
     }

@@ -5,7 +5,7 @@
 #endif
 public import Lade
 
-/// A request that is invalid for the catalogue; nothing was sent.
+/// An error of the catalogue: an invalid request, for which nothing was sent, or a response that cannot be used.
 @nonexhaustive
 public enum CatalogueError: Error, Sendable {
     /// A business unit does not offer a service; `availableFor` lists those that do.
@@ -30,16 +30,21 @@ public enum CatalogueError: Error, Sendable {
     case unknownService(String)
     /// A service needs a business unit; `availableFor` lists those that offer it.
     case missingBusinessUnit(service: String, availableFor: [BusinessUnit])
-    /// A service cannot be called without an argument.
-    case missingArgument(service: String, CatalogueService.Argument)
+    /// A service cannot be called without an argument, whose values have a form.
+    case missingArgument(service: String, name: String, form: String)
     /// A service has no argument with this name; `known` lists those that it has.
     case unknownArgument(service: String, name: String, known: [String])
     /// The value of an argument does not have its form.
-    case invalidArgument(CatalogueService.Argument, String)
+    case invalidArgument(name: String, String, form: String)
     /// The address of the service is invalid.
     case serviceURL(String, reason: String)
     /// The request could not be made.
     case request(LoadingError)
+    /// A value of a response does not match its model, or is missing; with the path to it (RFC 6901), such as
+    /// `/mediaList/0/title`, which is empty for the whole response.
+    case malformed(path: Lade.JSONPointer, reason: String, isMissing: Bool)
+    /// The response of the token service contains no token for the stream of a host.
+    case noStreamToken(host: String)
 }
 
 extension CatalogueError: CustomStringConvertible {
@@ -66,15 +71,17 @@ extension CatalogueError: CustomStringConvertible {
             units.isEmpty
                 ? "No business unit has the service \(service)."
                 : "The service \(service) needs a business unit: \(units.map(\.rawValue).joined(separator: ", "))."
-        case .missingArgument(let service, let argument):
-            "The service \(service) needs \(argument.name), \(argument.form)."
+        case .missingArgument(let service, let name, let form): "The service \(service) needs \(name), \(form)."
         case .unknownArgument(let service, let name, let known):
             "The service \(service) has no \(name)"
                 + (known.isEmpty ? "; it takes no arguments." : ", only \(known.joined(separator: ", ")).")
-        case .invalidArgument(let argument, let value):
-            "“\(value)” cannot be used as \(argument.name), which is \(argument.form)."
+        case .invalidArgument(let name, let value, let form): "“\(value)” cannot be used as \(name), which is \(form)."
         case .serviceURL(let url, let reason): "“\(url)” cannot be used as the address of the catalogue: \(reason)."
         case .request(let error): error.description
+        case .malformed(let path, let reason, _):
+            "\(path.description.isEmpty ? "the response" : path.description): \(reason)"
+        case .noStreamToken(let host):
+            "the stream cannot be secured, because the response has no token: \(host)"
         }
     }
 }
@@ -86,5 +93,7 @@ extension CatalogueError: Equatable {
 
 extension CatalogueError: LocalizedError {
     /// The text for display, in one of the user's languages.
-    public var errorDescription: String? { if case .request(let error) = self { error.text() } else { description } }
+    public var errorDescription: String? {
+        if case .request(let error) = self { error.text() } else { description.asSentence }
+    }
 }

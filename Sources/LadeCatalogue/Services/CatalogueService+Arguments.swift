@@ -1,8 +1,8 @@
 extension CatalogueService {
     /// A value that a service accepts: a variable of its path, or a query item.
-    public struct Argument: Sendable, Hashable {
+    package struct Argument: Sendable, Hashable {
         /// The form of a value.
-        public enum Form: Sendable, Hashable {
+        package enum Form: Sendable, Hashable {
             /// A URN, such as `urn:rts:video:1`.
             case urn
             /// URNs, separated by commas; with a limit of their number where the service has one.
@@ -30,18 +30,18 @@ extension CatalogueService {
         }
 
         /// The name in ``CatalogueService/path`` or ``CatalogueService/query``.
-        public let name: String
+        package let name: String
         /// The form of the value.
-        public let form: Form
+        package let form: Form
         /// Whether the service cannot be called without it; a day in a path is the current day by default.
-        public let isRequired: Bool
+        package let isRequired: Bool
     }
 
     /// The values that the service accepts: the required ones first, then by their order in the path and the query.
     ///
     /// Services that count also accept `event`, the ``Subdivision/event`` of a chapter or segment, which is sent as the
     /// body.
-    public var arguments: [Argument] {
+    package var arguments: [Argument] {
         let inPath = variables.map { argument($0, isRequired: $0 != "day") }
         let own = query.filter { !$0.contains("=") }.map { argument($0, isRequired: isRequired($0)) }
         let event = acceptsEvent ? [Argument(name: "event", form: .identifier, isRequired: !isFirstGeneration)] : []
@@ -102,8 +102,8 @@ extension CatalogueService {
         case "onlyThirdPartyContentProvider": return [BusinessUnit.ssatr.rawValue]
         case "operator": return ["and", "or"]
         case "quality": return ["sd", "hd"]
-        case "sortBy": return MediaSearchSettings.SortCriterion.allCases.map(\.rawValue)
-        case "sortDir": return MediaSearchSettings.SortDirection.allCases.map(\.rawValue)
+        case "sortBy": return ["default", "date"]
+        case "sortDir": return ["desc", "asc"]
         default: return nil
         }
     }
@@ -111,7 +111,7 @@ extension CatalogueService {
 
 extension CatalogueService.Argument.Form: CustomStringConvertible {
     /// The form in a few words.
-    public var description: String {
+    package var description: String {
         switch self {
         case .urn: "a URN"
         case .urns(let limit): "URNs, separated by commas" + (limit.map { ", \($0) at most" } ?? "")

@@ -6,7 +6,7 @@ public import Lade
 /// service is a row of ``today`` or ``firstGeneration``, and a function of ``Catalogue`` with the name of the row.
 public struct CatalogueService: Sendable, Hashable {
     /// How a service divides its responses into pages.
-    public enum Paging: Sendable, Hashable {
+    package enum Paging: Sendable, Hashable {
         /// In a single response.
         case none
         /// In pages of 1 to 100 items.
@@ -28,7 +28,7 @@ public struct CatalogueService: Sendable, Hashable {
     /// The supported query items, in order; an item with a value always has that value.
     public let query: [String]
     /// How responses are divided into pages.
-    public let paging: Paging
+    package let paging: Paging
     /// The business units that offer the service; all of them for a service without one in its path.
     public let units: Set<BusinessUnit>
     /// The method: POST for services that count, otherwise GET.

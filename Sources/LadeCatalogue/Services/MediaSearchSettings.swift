@@ -1,41 +1,13 @@
 /// The filters and the order of a search for medias.
 public struct MediaSearchSettings: Sendable, Hashable {
-    /// How words are matched.
-    public struct MatchingOptions: OptionSet, Sendable, Hashable {
-        /// The bits.
-        public let rawValue: Int
-
-        /// Makes options from bits.
-        public init(rawValue: Int) { self.rawValue = rawValue }
-
-        /// Any word may match; by default all words must match.
-        public static let any = MatchingOptions(rawValue: 1)
-        /// Words must match exactly; by default similar words match.
-        public static let exact = MatchingOptions(rawValue: 2)
-    }
-
-    /// The criterion for sorting results.
-    public enum SortCriterion: String, Sendable, Hashable, CaseIterable {
-        /// The relevance of the match.
-        case `default`
-        /// The date.
-        case date
-    }
-
-    /// The direction for sorting results.
-    public enum SortDirection: String, Sendable, Hashable, CaseIterable {
-        /// The best or latest results first.
-        case descending = "desc"
-        /// The worst or earliest results first.
-        case ascending = "asc"
-    }
-
     /// Whether the response contains the number of results for further filters; true by default.
     public var aggregationsEnabled = true
     /// Whether the response contains alternative queries; false by default.
     public var suggestionsEnabled = false
-    /// How words are matched; by default all words, and similar ones.
-    public var matchingOptions: MatchingOptions = []
+    /// Whether any word may match; by default all words must match.
+    public var matchesAnyWord = false
+    /// Whether words must match exactly; by default similar words match.
+    public var matchesExactly = false
     /// The shows that medias belong to; any by default.
     public var showURNs: Set<String> = []
     /// The topics that medias belong to; any by default.
@@ -58,10 +30,10 @@ public struct MediaSearchSettings: Sendable, Hashable {
     public var fromDay: Day?
     /// The last day of publication.
     public var toDay: Day?
-    /// The criterion for sorting results.
-    public var sortCriterion = SortCriterion.default
-    /// The direction for sorting results.
-    public var sortDirection = SortDirection.descending
+    /// Whether results are sorted by date; by default they are sorted by the relevance of the match.
+    public var sortsByDate = false
+    /// Whether the worst or earliest results come first; by default the best or latest do.
+    public var sortsAscending = false
 
     /// Makes the default settings.
     public init() {}
@@ -71,8 +43,8 @@ public struct MediaSearchSettings: Sendable, Hashable {
         let items: [(String, String?)] = [
             ("includeAggregations", String(aggregationsEnabled)),
             ("includeSuggestions", String(suggestionsEnabled)),
-            ("operator", matchingOptions.contains(.any) ? "or" : nil),
-            ("enableFuzzySearch", matchingOptions.contains(.exact) ? "false" : nil),
+            ("operator", matchesAnyWord ? "or" : nil),
+            ("enableFuzzySearch", matchesExactly ? "false" : nil),
             ("showUrns", showURNs.isEmpty ? nil : showURNs.sorted().joined(separator: ",")),
             ("topicUrns", topicURNs.isEmpty ? nil : topicURNs.sorted().joined(separator: ",")),
             ("mediaType", mediaType.item),
@@ -85,8 +57,8 @@ public struct MediaSearchSettings: Sendable, Hashable {
             ("durationToInMinutes", maximumDurationInMinutes.map(Self.text)),
             ("publishedDateFrom", fromDay?.string),
             ("publishedDateTo", toDay?.string),
-            ("sortBy", sortCriterion.rawValue),
-            ("sortDir", sortDirection.rawValue),
+            ("sortBy", sortsByDate ? "date" : "default"),
+            ("sortDir", sortsAscending ? "asc" : "desc"),
         ]
         return items.compactMap { name, value in value.map { (name, $0) } }
     }
@@ -112,7 +84,7 @@ extension Catalogue {
         _ unit: BusinessUnit? = nil,
         matching query: String?,
         settings: MediaSearchSettings? = nil
-    ) throws(CatalogueError) -> PagedEndpoint<Listing<MediaSearchHit>> {
+    ) throws(CatalogueError) -> PagedEndpoint<Listing<SearchHit>> {
         var values: [String: String] = [:]
         if let query { values["q"] = try checkedQuery(query) }
         guard let settings else {
@@ -133,7 +105,7 @@ extension Catalogue {
         _ unit: BusinessUnit? = nil,
         matching query: String,
         transmission: Transmission
-    ) throws(CatalogueError) -> PagedEndpoint<Listing<ShowSearchHit>> {
+    ) throws(CatalogueError) -> PagedEndpoint<Listing<SearchHit>> {
         switch transmission {
         case .none: try showSearch(unit, matching: query)
         case .tv: try tvShowSearch(unit, matching: query)

@@ -155,16 +155,6 @@ public enum EditorialSectionType: String, CatalogueWord {
     case predefined = "SimpleSection"
 }
 
-/// The kind of medias that a section holds.
-public enum EditorialMediaType: String, CatalogueWord {
-    /// No value.
-    case none = ""
-    /// `AUDIO`.
-    case audio = "AUDIO"
-    /// `VIDEO`.
-    case video = "VIDEO"
-}
-
 /// The kind of a media's content.
 public enum ContentType: String, CatalogueWord {
     /// No value.

@@ -267,8 +267,8 @@ struct CatalogueRun: Sendable {
     }
 
     private func playable(_ url: URL, _ token: TokenType, _ loader: Loader) async throws(LoadingError) -> URL {
-        guard token == .akamai || StreamToken.needsToken(url) else { return url }
-        var endpoint = try StreamToken.endpoint(for: url, service: settings.tokenAddress)
+        guard token == .akamai || Catalogue.needsToken(url) else { return url }
+        var endpoint = try Catalogue.tokenizeURL(url, service: settings.tokenAddress)
         apply(to: &endpoint.request)
         return try await loader.load(endpoint)
     }
@@ -293,7 +293,7 @@ extension CatalogueSettings {
     var tokenAddress: String {
         if let tokenService { return tokenService }
         let isPublic = Catalogue.Stage.allCases.contains { $0.rawValue == base }
-        return isPublic ? StreamToken.serviceURL : base + (base.ends(with: "/") ? "" : "/") + "akahd/token"
+        return isPublic ? Catalogue.tokenServiceURL : base + (base.ends(with: "/") ? "" : "/") + "akahd/token"
     }
 }
 

@@ -153,7 +153,7 @@ struct CatalogueTable {
             // An episode is played by its medias.
             item["mediaList"]?.array ?? [item]
         }
-        return all.compactMap { $0["urn"]?.string }.filter { MediaURN($0) != nil }
+        return all.compactMap { $0["urn"]?.string }.filter { CatalogueURN($0)?.isMedia == true }
     }
 
     /// The objects that the rows of a response stand for.
@@ -169,7 +169,7 @@ struct CatalogueTable {
         // A guide has a list for each channel; each row also names its channel.
         return items.flatMap { guide -> [JSONValue] in
             (guide["programList"]?.array ?? []).map { program in
-                var members = program.object ?? JSONObject()
+                var members = program.object ?? JSONValue.Object()
                 members["channel"] = guide["channel"]
                 return .object(members)
             }

@@ -30,7 +30,7 @@ extension CommandError {
         case .dayOutOfRange: "Write it as 2023-12-30; nothing was sent."
         case .pageSize: "Give another --size; nothing was sent."
         case .emptyQuery: "Write the words to search for behind the name of the service."
-        case .missingArgument(let service, _), .unknownArgument(let service, _, _):
+        case .missingArgument(let service, _, _), .unknownArgument(let service, _, _):
             "“lade catalogue services \(service)” lists its arguments."
         case .serviceURL: "Give an address with --base, such as http://127.0.0.1:8080."
         default: "Correct the argument; nothing was sent."

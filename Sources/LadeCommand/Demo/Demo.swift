@@ -88,7 +88,7 @@ struct Demo: Sendable {
             settings.isFast
             ? [.reset: 7, .unavailable: 11, .limited: 15, .truncate: 9, .stall: 17, .expired: 13]
             : [.reset: 17, .unavailable: 19, .limited: 43, .truncate: 23, .stall: 41, .expired: 37]
-        do throws(SystemCallFailure) {
+        do throws(SystemCallError) {
             return try LocalCatalogue(options)
         } catch {
             throw CommandError(

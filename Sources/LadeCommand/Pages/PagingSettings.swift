@@ -297,7 +297,7 @@ struct PagingSettings: Sendable {
     }
 
     static func pointer(_ text: String, of option: String) throws(CommandError) -> JSONPointer {
-        do throws(JSONPointer.Fault) {
+        do throws(JSONError) {
             return try JSONPointer(text)
         } catch {
             throw .usage(

@@ -49,8 +49,8 @@ struct ServeSettings: CommandSettings {
                 + "?fault=503, or ?fault=503:2 for the first two times."
         ) { settings, value throws(CommandError) in
             let parts = value.parts(at: "=", omitsEmpty: true)
-            guard parts.count == 2, let kind = LocalCatalogue.Fault(rawValue: String(parts[0])) else {
-                let kinds = LocalCatalogue.Fault.allCases.map(\.rawValue).joined(separator: ", ")
+            guard parts.count == 2, let kind = LocalCatalogue.Disruption(rawValue: String(parts[0])) else {
+                let kinds = LocalCatalogue.Disruption.allCases.map(\.rawValue).joined(separator: ", ")
                 throw .usage(
                     "--fault: “\(value.asArgument)” is no fault",
                     advice: "Write KIND=EVERY with one of \(kinds)."
@@ -86,7 +86,7 @@ extension Command {
         ]
     ) { settings, context async throws(CommandError) -> ExitCode in
         let catalogue: LocalCatalogue
-        do throws(SystemCallFailure) {
+        do throws(SystemCallError) {
             catalogue = try LocalCatalogue(settings.options)
         } catch {
             let what = "The catalogue cannot be served: \(error)."

@@ -19,7 +19,7 @@
             header: ImageHeader,
             width: Int,
             height: Int
-        ) throws(ImageFault) -> Bitmap {
+        ) throws(ImageError) -> Bitmap {
             let none = [kCGImageSourceShouldCache: false] as CFDictionary
             guard let source = CGImageSourceCreateWithData(data as CFData, none), CGImageSourceGetCount(source) > 0
             else { throw .corrupt(header.format, "ImageIO finds no image in it") }
@@ -47,7 +47,7 @@
             format: ImageFormat,
             width: Int,
             height: Int
-        ) throws(ImageFault) -> Bitmap {
+        ) throws(ImageError) -> Bitmap {
             var bytes = [UInt8](repeating: 0, count: width * height * 4)
             let isDrawn = bytes.withUnsafeMutableBytes { pixels in
                 guard let space = CGColorSpace(name: CGColorSpace.sRGB),

@@ -23,7 +23,7 @@
             header: ImageHeader,
             width: Int,
             height: Int
-        ) throws(ImageFault) -> Bitmap {
+        ) throws(ImageError) -> Bitmap {
             var job = lade_image_job()
             (job.width, job.height) = (UInt32(header.width), UInt32(header.height))
             (job.outWidth, job.outHeight) = (UInt32(width), UInt32(height))

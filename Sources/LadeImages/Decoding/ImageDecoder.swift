@@ -54,8 +54,8 @@ public struct ImageDecoder: Sendable, Hashable {
     ///
     /// - Parameter data: The whole file.
     /// - Returns: The bitmap.
-    /// - Throws: An ``ImageFault``; there are no partial images.
-    public func decode(_ data: Data) throws(ImageFault) -> Bitmap {
+    /// - Throws: An ``ImageError``; there are no partial images.
+    public func decode(_ data: Data) throws(ImageError) -> Bitmap {
         guard data.count <= limits.bytes else { throw .tooManyBytes(data.count, limit: limits.bytes) }
         let header = try ImageHeader(of: data)
         // Below 2^31 pixels no sum in the codecs or here can overflow.

@@ -18,9 +18,9 @@ public struct ImageHeader: Sendable, Hashable {
     /// Reads the header.
     ///
     /// - Parameter data: An image file, or enough of its beginning.
-    /// - Throws: ``ImageFault/unknownFormat``, ``ImageFault/truncated(_:)`` when the data end before the size,
-    ///   ``ImageFault/corrupt(_:_:)`` or ``ImageFault/unsupported(_:_:)``.
-    public init(of data: Data) throws(ImageFault) {
+    /// - Throws: ``ImageError/unknownFormat``, ``ImageError/truncated(_:)`` when the data end before the size,
+    ///   ``ImageError/corrupt(_:_:)`` or ``ImageError/unsupported(_:_:)``.
+    public init(of data: Data) throws(ImageError) {
         guard let format = ImageFormat(of: data) else { throw .unknownFormat }
         let reader = HeaderReader(data: data, format: format)
         let size: (width: Int, height: Int)
@@ -35,7 +35,7 @@ public struct ImageHeader: Sendable, Hashable {
     }
 
     // The first chunk is IHDR; PNG, third edition, §11.2.1.
-    private static func sizeOfPNG(_ reader: HeaderReader) throws(ImageFault) -> (width: Int, height: Int) {
+    private static func sizeOfPNG(_ reader: HeaderReader) throws(ImageError) -> (width: Int, height: Int) {
         guard try reader.text(at: 12) == Array("IHDR".utf8) else {
             throw .corrupt(.png, "its first chunk is not IHDR")
         }
@@ -45,7 +45,7 @@ public struct ImageHeader: Sendable, Hashable {
     }
 
     // Segments up to the frame header (ITU-T T.81 §B.1.1, B.2.2). Bytes between them are skipped, as libjpeg does.
-    private static func sizeOfJPEG(_ reader: HeaderReader) throws(ImageFault) -> (width: Int, height: Int) {
+    private static func sizeOfJPEG(_ reader: HeaderReader) throws(ImageError) -> (width: Int, height: Int) {
         var offset = 2
         while true {
             while try reader.byte(at: offset) != 0xFF { offset += 1 }
@@ -72,7 +72,7 @@ public struct ImageHeader: Sendable, Hashable {
     }
 
     // The first chunk contains the size (RFC 9649 §2.5–2.7, RFC 6386 §9.1).
-    private static func sizeOfWebP(_ reader: HeaderReader) throws(ImageFault) -> (width: Int, height: Int) {
+    private static func sizeOfWebP(_ reader: HeaderReader) throws(ImageError) -> (width: Int, height: Int) {
         let kind = try reader.text(at: 12)
         if kind == Array("VP8X".utf8) {
             guard try reader.byte(at: 20) & 0x02 == 0 else { throw .unsupported(.webP, "it is an animation") }
@@ -101,27 +101,27 @@ private struct HeaderReader {
     let data: Data
     let format: ImageFormat
 
-    func byte(at offset: Int) throws(ImageFault) -> UInt8 {
+    func byte(at offset: Int) throws(ImageError) -> UInt8 {
         guard offset < data.count else { throw .truncated(format) }
         return data[data.startIndex + offset]
     }
 
-    func text(at offset: Int) throws(ImageFault) -> [UInt8] {
+    func text(at offset: Int) throws(ImageError) -> [UInt8] {
         guard offset + 4 <= data.count else { throw .truncated(format) }
         return Array(data[data.startIndex + offset..<data.startIndex + offset + 4])
     }
 
-    func littleEndian(at offset: Int, count: Int) throws(ImageFault) -> Int {
+    func littleEndian(at offset: Int, count: Int) throws(ImageError) -> Int {
         var value = 0
         for index in (0..<count).reversed() { value = value << 8 | Int(try byte(at: offset + index)) }
         return value
     }
 
-    func bigEndian16(at offset: Int) throws(ImageFault) -> Int {
+    func bigEndian16(at offset: Int) throws(ImageError) -> Int {
         Int(try byte(at: offset)) << 8 | Int(try byte(at: offset + 1))
     }
 
-    func bigEndian32(at offset: Int) throws(ImageFault) -> Int {
+    func bigEndian32(at offset: Int) throws(ImageError) -> Int {
         try bigEndian16(at: offset) << 16 | bigEndian16(at: offset + 2)
     }
 }

@@ -9,18 +9,18 @@ public import Lade
 /// Decodes a bitmap from the body; bytes that are not an image are an error.
 ///
 /// ``Endpoint/bitmap(_:)`` returns nil instead of the error.
-public struct BitmapProcessor: ResponseProcessor {
+package struct BitmapProcessor: ResponseProcessor {
     private let decoder: ImageDecoder
 
     /// Makes a processor from a decoder.
-    public init(_ decoder: ImageDecoder = ImageDecoder()) {
+    package init(_ decoder: ImageDecoder = ImageDecoder()) {
         self.decoder = decoder
     }
 
     /// Decodes the bitmap.
     ///
-    /// - Throws: An ``ImageFault``.
-    public func process(_ input: Data, of response: Response) throws -> Bitmap {
+    /// - Throws: An ``ImageError``.
+    package func process(_ input: Data, of response: Response) throws -> Bitmap {
         try decoder.decode(input)
     }
 }
@@ -42,7 +42,7 @@ extension Endpoint where Value == Data {
         processing(with: ImageProcessor(decoder))
     }
 
-    /// The endpoint with a bitmap; anything else fails with a decoding error whose cause is an ``ImageFault``.
+    /// The endpoint with a bitmap; anything else fails with a decoding error whose cause is an ``ImageError``.
     ///
     /// - Parameter decoder: The decoder, with its limits and the maximum size of the bitmap.
     /// - Returns: The changed copy.

@@ -122,7 +122,7 @@ final class Document {
         _ bytes: UnsafeBufferPointer<UInt8>,
         _ options: FastJSONDecoder,
         _ markLength: Int
-    ) throws(JSONFault) {
+    ) throws(JSONError) {
         // Set before anything can fail: ``own()`` must never copy the bytes of an earlier document.
         if let base = bytes.baseAddress { core.pointee.base = base }
         core.pointee.count = bytes.count
@@ -165,7 +165,7 @@ final class Document {
         _ body: (Scope) throws -> T
     ) throws -> T {
         guard var text = String(data: data.dropFirst(found.markLength), encoding: found.encoding) else {
-            throw JSONFault(.invalidUTF8, offset: 0)
+            throw JSONError(.invalidUTF8, offset: 0)
         }
         return try text.withUTF8 { bytes in
             // The bytes are valid only until the end of this scope.

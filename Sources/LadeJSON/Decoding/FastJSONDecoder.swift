@@ -47,7 +47,7 @@ public struct FastJSONDecoder: Sendable {
     ///   - type: The type of the value.
     ///   - data: The document, in UTF-8, UTF-16 or UTF-32 with or without a byte order mark.
     /// - Returns: The value.
-    /// - Throws: `DecodingError` when the data is not JSON, with a ``JSONFault`` as its underlying error, or when it
+    /// - Throws: `DecodingError` when the data is not JSON, with a ``JSONError`` as its underlying error, or when it
     ///   does not fit the type; also any error of a decoded type's initialiser.
     public func decode<T: Decodable>(_ type: T.Type, from data: Data) throws -> T {
         if allowsJSON5 || assumesTopLevelDictionary { return try foundation.decode(type, from: data) }
@@ -117,7 +117,7 @@ public struct FastJSONDecoder: Sendable {
                 let mark = TextEncoding.hasUTF8Mark(bytes) ? 3 : 0
                 return try document.decode(UnsafeBufferPointer(rebasing: bytes[mark...]), self, markLength: mark, body)
             }
-        } catch let fault as JSONFault {
+        } catch let fault as JSONError {
             throw DecodingError.dataCorrupted(.invalidDocument(fault))
         }
     }
@@ -125,7 +125,7 @@ public struct FastJSONDecoder: Sendable {
 
 extension DecodingError.Context {
     /// The context of Foundation's errors for a document that is not valid JSON.
-    static func invalidDocument(_ fault: JSONFault) -> Self {
+    static func invalidDocument(_ fault: JSONError) -> Self {
         Self(codingPath: [], debugDescription: "The given data was not valid JSON.", underlyingError: fault)
     }
 }

@@ -12,7 +12,7 @@
 /// ```swift
 /// struct Show: Codable, JSONReadable {
 ///     enum CodingKeys: String, CodingKey, CaseIterable { case id, title, date, tags }
-///     private static let keys = JSONKeys<CodingKeys>()
+///     private static let keys = JSONReader.Keys<CodingKeys>()
 ///
 ///     var id: Int
 ///     var title: String
@@ -45,24 +45,26 @@ public protocol JSONReadable: Decodable {
     init(from reader: inout JSONReader) throws
 }
 
-/// The names of an object's members, prepared for ``JSONReader/readMembers(_:_:)``; make one for each type.
-public final class JSONKeys<Key: CodingKey & CaseIterable & Sendable>: Sendable {
-    @usableFromInline let names: KeyNames
-    // Written only by the initialiser.
-    @usableFromInline nonisolated(unsafe) let keys: UnsafeMutablePointer<Key>
+extension JSONReader {
+    /// The names of an object's members, prepared for ``JSONReader/readMembers(_:_:)``; make one for each type.
+    public final class Keys<Key: CodingKey & CaseIterable & Sendable>: Sendable {
+        @usableFromInline let names: KeyNames
+        // Written only by the initialiser.
+        @usableFromInline nonisolated(unsafe) let keys: UnsafeMutablePointer<Key>
 
-    /// Prepares the names of all keys.
-    public init() {
-        let all = Array(Key.allCases)
-        names = KeyNames(all.map { Array($0.stringValue.utf8) })
-        keys = .allocate(capacity: all.count)
-        keys.initialize(from: all, count: all.count)
-    }
+        /// Prepares the names of all keys.
+        public init() {
+            let all = Array(Key.allCases)
+            names = KeyNames(all.map { Array($0.stringValue.utf8) })
+            keys = .allocate(capacity: all.count)
+            keys.initialize(from: all, count: all.count)
+        }
 
-    deinit {
-        keys.deinitialize(count: names.count)
-        keys.deallocate()
-        names.deallocate()
+        deinit {
+            keys.deinitialize(count: names.count)
+            keys.deallocate()
+            names.deallocate()
+        }
     }
 }
 
@@ -249,7 +251,7 @@ public struct JSONReader: ~Copyable {
     /// - Throws: `DecodingError` when the value is not an object; also any error of the closure.
     @inlinable
     public mutating func readMembers<Key>(
-        _ keys: JSONKeys<Key>,
+        _ keys: JSONReader.Keys<Key>,
         _ body: (_ key: Key, _ reader: inout JSONReader) throws -> Void
     ) throws {
         let start = index

@@ -66,7 +66,7 @@ extension Scope {
 
     /// The error for a value or a name whose own text is invalid.
     @inline(never)
-    func corrupted(_ index: Int, _ reason: JSONFault.Reason? = nil, key: (any CodingKey)? = nil) -> any Error {
+    func corrupted(_ index: Int, _ reason: JSONError.Reason? = nil, key: (any CodingKey)? = nil) -> any Error {
         let found = reason.map { (reason: $0, offset: 0) } ?? text(index).fault()
         let known = path(key)
         let keys = known.contains { $0 is ReaderKey } ? core.path(to: index) : known

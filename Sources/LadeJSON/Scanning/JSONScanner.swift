@@ -20,7 +20,7 @@ struct JSONScanner {
     private var index: JSONIndex
 
     private struct Stop: Error {
-        var reason: JSONFault.Reason
+        var reason: JSONError.Reason
         var offset: Int
     }
 
@@ -48,10 +48,10 @@ struct JSONScanner {
         into index: inout JSONIndex,
         allowsTrailingCommas: Bool,
         markLength: Int = 0
-    ) throws(JSONFault) {
+    ) throws(JSONError) {
         index.count = 0
         guard let base = bytes.baseAddress, !bytes.isEmpty else {
-            throw JSONFault(.unexpectedEnd, offset: Int64(markLength))
+            throw JSONError(.unexpectedEnd, offset: Int64(markLength))
         }
         // Most documents have one word per 8 to 20 bytes.
         index.reserve(bytes.count / 12 + 16)
@@ -64,7 +64,7 @@ struct JSONScanner {
         do throws(Stop) {
             try scanner.document()
         } catch {
-            throw JSONFault(error.reason, offset: error.offset, in: bytes, path: scanner.path()).moved(markLength)
+            throw JSONError(error.reason, offset: error.offset, in: bytes, path: scanner.path()).moved(markLength)
         }
     }
 
@@ -102,7 +102,7 @@ struct JSONScanner {
         index.count &+= 1
     }
 
-    private func stop(_ reason: JSONFault.Reason, _ position: UnsafePointer<UInt8>) -> Stop {
+    private func stop(_ reason: JSONError.Reason, _ position: UnsafePointer<UInt8>) -> Stop {
         Stop(reason: reason, offset: position - start)
     }
 

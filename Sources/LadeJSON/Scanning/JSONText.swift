@@ -73,7 +73,7 @@ struct JSONText {
     }
 
     /// The reason and the offset within the string for which ``string()`` is nil.
-    func fault() -> (reason: JSONFault.Reason, offset: Int) {
+    func fault() -> (reason: JSONError.Reason, offset: Int) {
         var checked = 0
         var rest = bytes[...]
         while let byte = rest.first {

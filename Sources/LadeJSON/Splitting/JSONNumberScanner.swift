@@ -30,7 +30,7 @@ struct JSONNumberScanner {
     mutating func scan(
         _ from: UnsafePointer<UInt8>,
         _ piece: JSONPiece
-    ) throws(JSONFault) -> UnsafePointer<UInt8>? {
+    ) throws(JSONError) -> UnsafePointer<UInt8>? {
         var position = from
         var part = part
         while position < piece.end {

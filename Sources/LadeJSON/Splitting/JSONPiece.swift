@@ -40,8 +40,8 @@ struct JSONPiece {
             offset = Int64(target)
         }
 
-        func fault(_ reason: JSONFault.Reason, path: JSONPointer = []) -> JSONFault {
-            JSONFault(
+        func fault(_ reason: JSONError.Reason, path: JSONPointer = []) -> JSONError {
+            JSONError(
                 reason,
                 offset: offset,
                 line: lines + 1,
@@ -56,14 +56,14 @@ struct JSONPiece {
     let place: Place
 
     /// The fault at a position in this piece.
-    func fault(_ reason: JSONFault.Reason, _ position: UnsafePointer<UInt8>) -> JSONFault {
+    func fault(_ reason: JSONError.Reason, _ position: UnsafePointer<UInt8>) -> JSONError {
         var place = place
         place.pass(start, position - start)
         return place.fault(reason)
     }
 
     /// The fault for a byte that is not allowed at its position.
-    func unexpected(_ position: UnsafePointer<UInt8>) -> JSONFault {
+    func unexpected(_ position: UnsafePointer<UInt8>) -> JSONError {
         fault(.unexpectedByte(position.pointee), position)
     }
 

@@ -10,7 +10,7 @@ extension JSONSplitter {
         _ from: UnsafePointer<UInt8>,
         _ run: inout UnsafePointer<UInt8>,
         _ piece: JSONPiece
-    ) throws(JSONFault) -> UnsafePointer<UInt8> {
+    ) throws(JSONError) -> UnsafePointer<UInt8> {
         var position = from
         var state = state
         var depth = depth

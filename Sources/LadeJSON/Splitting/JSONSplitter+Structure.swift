@@ -9,7 +9,7 @@
 // The document's structure: which tokens may follow, and what an item is.
 extension JSONSplitter {
     // One flat loop over tokens, with a state for what may come next, and one for each token that a piece can end in.
-    mutating func scan(_ piece: JSONPiece) throws(JSONFault) {
+    mutating func scan(_ piece: JSONPiece) throws(JSONError) {
         var position = piece.start
         // The first byte of the item, or of its part in this piece, that has not been copied to the output.
         var run = position
@@ -144,7 +144,7 @@ extension JSONSplitter {
         }
     }
 
-    private mutating func skipMark(_ piece: JSONPiece) throws(JSONFault) -> UnsafePointer<UInt8> {
+    private mutating func skipMark(_ piece: JSONPiece) throws(JSONError) -> UnsafePointer<UInt8> {
         let mark: (UInt8, UInt8, UInt8) = (0xEF, 0xBB, 0xBF)
         var position = piece.start
         while markLength >= 0, position < piece.end {
@@ -191,7 +191,7 @@ extension JSONSplitter {
         _ run: inout UnsafePointer<UInt8>,
         _ position: UnsafePointer<UInt8>,
         _ piece: JSONPiece
-    ) throws(JSONFault) {
+    ) throws(JSONError) {
         if isCapturing {
             if capture.count > settings.valueLimit {
                 throw piece.fault(.valueTooLarge(limit: settings.valueLimit), position)
@@ -206,7 +206,7 @@ extension JSONSplitter {
         _ run: inout UnsafePointer<UInt8>,
         _ position: UnsafePointer<UInt8>,
         _ piece: JSONPiece
-    ) throws(JSONFault) {
+    ) throws(JSONError) {
         state = depth == 0 ? .done : .comma
         if depth == listDepth, isInItem { try endItem(run, position, piece) }
     }
@@ -215,7 +215,7 @@ extension JSONSplitter {
         _ run: UnsafePointer<UInt8>,
         _ position: UnsafePointer<UInt8>,
         _ piece: JSONPiece
-    ) throws(JSONFault) {
+    ) throws(JSONError) {
         flush(run, position, piece)
         try checkItemSize(position, piece)
         output[outputCount] = 0x0A
@@ -232,7 +232,7 @@ extension JSONSplitter {
     private func checkItemSize(
         _ position: UnsafePointer<UInt8>,
         _ piece: JSONPiece
-    ) throws(JSONFault) {
+    ) throws(JSONError) {
         guard outputCount - itemStart > settings.itemLimit else { return }
         throw piece.fault(.itemTooLarge(limit: settings.itemLimit), position)
     }
@@ -242,7 +242,7 @@ extension JSONSplitter {
         isArray kind: Bool,
         _ position: UnsafePointer<UInt8>,
         _ piece: JSONPiece
-    ) throws(JSONFault) {
+    ) throws(JSONError) {
         guard depth < settings.nestingLimit else {
             throw piece.fault(.nestingTooDeep(limit: settings.nestingLimit), position)
         }
@@ -257,7 +257,7 @@ extension JSONSplitter {
         _ run: inout UnsafePointer<UInt8>,
         _ position: UnsafePointer<UInt8>,
         _ piece: JSONPiece
-    ) throws(JSONFault) {
+    ) throws(JSONError) {
         if depth == listDepth { listDepth = .max }
         depth -= 1
         if watchDepth > depth { leaveWatchedContainer() }

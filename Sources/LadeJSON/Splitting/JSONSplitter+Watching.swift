@@ -14,7 +14,7 @@ extension JSONSplitter {
         _ byte: UInt8,
         _ position: UnsafePointer<UInt8>,
         _ piece: JSONPiece
-    ) throws(JSONFault) {
+    ) throws(JSONError) {
         if depth > 0, isArray[depth], depth <= watchDepth {
             for index in watches.indices where watches[index].matched == depth && depth > watches[index].base {
                 let wanted = watches[index].indices[depth - 1 - watches[index].base]
@@ -75,7 +75,7 @@ extension JSONSplitter {
         _ byte: UInt8,
         _ position: UnsafePointer<UInt8>,
         _ piece: JSONPiece
-    ) throws(JSONFault) {
+    ) throws(JSONError) {
         guard listState != .array else { throw piece.fault(.repeatedList, position) }
         switch byte {
         case UInt8(ascii: "["):
@@ -92,7 +92,7 @@ extension JSONSplitter {
         _ captured: UnsafePointer<UInt8>,
         _ position: UnsafePointer<UInt8>,
         _ piece: JSONPiece
-    ) throws(JSONFault) {
+    ) throws(JSONError) {
         isCapturing = false
         // The length excludes the closing quotation mark.
         let count = position - captured - 1
@@ -135,7 +135,7 @@ extension JSONSplitter {
         for index in watches.indices where watches[index].isTarget {
             watches[index].isTarget = false
             switch watches[index].role {
-            case .value(let number): values[number] = JSONScalar(validated: capture)
+            case .value(let number): values[number] = JSONSplitter.Scalar(validated: capture)
             case .identity: if identities.count == identifiedItems { identities.append(CRC64.checksum(capture)) }
             case .list: break
             }

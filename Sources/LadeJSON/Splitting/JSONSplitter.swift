@@ -120,10 +120,10 @@ public struct JSONSplitter: ~Copyable, @unchecked Sendable {
 
     // Everything that is not public is used only by the files of this type.
     let settings: Settings
-    var values: [JSONScalar?]
+    var values: [JSONSplitter.Scalar?]
     /// Whether the value at each of the pointers is an array or object.
     var containers: [Bool]
-    private var fault: JSONFault?
+    private var fault: JSONError?
 
     var state = State.value
     var string = JSONStringScanner()
@@ -193,19 +193,19 @@ public struct JSONSplitter: ~Copyable, @unchecked Sendable {
 
     /// Consumes the next bytes of the document.
     ///
-    /// - Throws: ``JSONFault`` at the first byte that violates a rule or a limit, and in every later call.
-    public mutating func consume(_ bytes: Data) throws(JSONFault) {
+    /// - Throws: ``JSONError`` at the first byte that violates a rule or a limit, and in every later call.
+    public mutating func consume(_ bytes: Data) throws(JSONError) {
         // A closure of `withUnsafeBytes` cannot throw typed errors, so it returns the fault.
         bytes.withUnsafeBytes { buffer in
-            do throws(JSONFault) { try consume(buffer) } catch { fault = error }
+            do throws(JSONError) { try consume(buffer) } catch { fault = error }
         }
         if let fault { throw fault }
     }
 
     /// Consumes the next bytes of the document.
     ///
-    /// - Throws: ``JSONFault`` at the first byte that violates a rule or a limit, and in every later call.
-    public mutating func consume(_ bytes: UnsafeRawBufferPointer) throws(JSONFault) {
+    /// - Throws: ``JSONError`` at the first byte that violates a rule or a limit, and in every later call.
+    public mutating func consume(_ bytes: UnsafeRawBufferPointer) throws(JSONError) {
         if let fault { throw fault }
         guard let base = bytes.baseAddress, !bytes.isEmpty else { return }
         // The output is never longer than the input: a line feed replaces a comma or a bracket.
@@ -223,8 +223,8 @@ public struct JSONSplitter: ~Copyable, @unchecked Sendable {
 
     /// Ends the document.
     ///
-    /// - Throws: ``JSONFault`` when the document is incomplete.
-    public mutating func finish() throws(JSONFault) {
+    /// - Throws: ``JSONError`` when the document is incomplete.
+    public mutating func finish() throws(JSONError) {
         if let fault { throw fault }
         // Only a number has no terminator of its own.
         if state == .number, depth == 0, number.isComplete {
@@ -283,7 +283,7 @@ public struct JSONSplitter: ~Copyable, @unchecked Sendable {
     /// The scalar for one of the pointers in ``Settings/values``, by the pointer's index.
     ///
     /// It is nil when no value was found so far, and for an array or object.
-    public func value(at index: Int) -> JSONScalar? { values[index] }
+    public func value(at index: Int) -> JSONSplitter.Scalar? { values[index] }
 
     /// Whether one of the pointers in ``Settings/values`` leads to an array or object.
     package func isContainer(at index: Int) -> Bool { containers[index] }

@@ -22,7 +22,7 @@ struct JSONStringScanner {
     mutating func scan(
         _ from: UnsafePointer<UInt8>,
         _ piece: JSONPiece
-    ) throws(JSONFault) -> UnsafePointer<UInt8>? {
+    ) throws(JSONError) -> UnsafePointer<UInt8>? {
         var position = from
         while true {
             if state != .plain { position = try scanSpecial(position, piece) }
@@ -67,7 +67,7 @@ struct JSONStringScanner {
         _ lead: UInt8,
         _ position: UnsafePointer<UInt8>,
         _ piece: JSONPiece
-    ) throws(JSONFault) {
+    ) throws(JSONError) {
         lowest = 0x80
         highest = 0xBF
         switch lead {
@@ -89,7 +89,7 @@ struct JSONStringScanner {
     private mutating func scanSpecial(
         _ from: UnsafePointer<UInt8>,
         _ piece: JSONPiece
-    ) throws(JSONFault) -> UnsafePointer<UInt8> {
+    ) throws(JSONError) -> UnsafePointer<UInt8> {
         var position = from
         while position < piece.end, state != .plain {
             let byte = position.pointee

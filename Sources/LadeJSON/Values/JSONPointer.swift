@@ -1,9 +1,3 @@
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
-
 /// A path to a value within a JSON document: `/data/items/0` (RFC 6901).
 ///
 /// ```swift
@@ -11,30 +5,28 @@
 /// let same: JSONPointer = ["data", "items"]
 /// ```
 public struct JSONPointer: Sendable, Hashable {
-    /// Why a text is not a pointer.
-    public enum Fault: Error, Sendable, Hashable {
-        /// It is not empty and does not begin with `/`.
-        case noSlash
-        /// A `~` is followed by neither `0` nor `1` (RFC 6901 §3).
-        case invalidEscape
-    }
-
     /// The names and indices along the path, unescaped; empty for the whole document.
     public let tokens: [String]
 
     /// Makes a pointer from its text.
     ///
     /// - Parameter text: The pointer in the form of RFC 6901; an empty text is the whole document.
-    /// - Throws: ``Fault`` when the text is not a pointer.
-    public init(_ text: String) throws(Fault) {
+    /// - Throws: ``JSONError/Reason/invalidPointer`` when the text is not a pointer.
+    public init(_ text: String) throws(JSONError) {
         guard !text.isEmpty else {
             tokens = []
             return
         }
-        guard text.utf8.first == UInt8(ascii: "/") else { throw .noSlash }
+        guard text.utf8.first == UInt8(ascii: "/") else { throw JSONError(.invalidPointer, offset: 0) }
         var tokens: [String] = []
         for part in text.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
-            tokens.append(try Self.unescaped(part))
+            guard let token = Self.unescaped(part) else {
+                throw JSONError(
+                    .invalidPointer,
+                    offset: Int64(text.utf8.distance(from: text.startIndex, to: part.startIndex))
+                )
+            }
+            tokens.append(token)
         }
         self.tokens = tokens
     }
@@ -44,7 +36,7 @@ public struct JSONPointer: Sendable, Hashable {
         self.tokens = tokens
     }
 
-    private static func unescaped(_ part: Substring.UTF8View) throws(Fault) -> String {
+    private static func unescaped(_ part: Substring.UTF8View) -> String? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(part.count)
         var rest = part
@@ -56,7 +48,7 @@ public struct JSONPointer: Sendable, Hashable {
             switch rest.popFirst() {
             case UInt8(ascii: "0"): bytes.append(UInt8(ascii: "~"))
             case UInt8(ascii: "1"): bytes.append(UInt8(ascii: "/"))
-            default: throw .invalidEscape
+            default: return nil
             }
         }
         return String(decoding: bytes, as: UTF8.self)
@@ -92,19 +84,4 @@ extension JSONPointer: CustomStringConvertible {
             return escaped
         }.joined()
     }
-}
-
-extension JSONPointer.Fault: CustomStringConvertible {
-    /// The reason as a clause.
-    public var description: String {
-        switch self {
-        case .noSlash: "A JSON Pointer is empty or begins with “/”"
-        case .invalidEscape: "In a JSON Pointer “~” is followed by 0 or 1"
-        }
-    }
-}
-
-extension JSONPointer.Fault: LocalizedError {
-    /// The description.
-    public var errorDescription: String? { description }
 }

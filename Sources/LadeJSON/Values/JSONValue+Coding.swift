@@ -29,13 +29,13 @@ extension JSONValue: Decodable {
         } else if let value = try? container.decode(Int64.self) {
             self = .integer(value)
         } else if let value = try? container.decode(UInt64.self) {
-            self = .number(JSONNumber(scanned: String(value)))
-        } else if let value = (try? container.decode(Double.self)).flatMap(JSONNumber.init(finite:)) {
+            self = .number(JSONValue.Number(scanned: String(value)))
+        } else if let value = (try? container.decode(Double.self)).flatMap(JSONValue.Number.init(finite:)) {
             self = .number(value)
         } else if let value = try? container.decode(String.self) {
             self = .string(value)
         } else {
-            var members = JSONObject()
+            var members = JSONValue.Object()
             for (name, value) in try container.decode([String: JSONValue].self) { members[name] = value }
             self = .object(members)
         }
@@ -81,7 +81,7 @@ extension Scope {
             return try builder.value(&position)
         } catch {
             let outer = path.map { $0.intValue.map { String($0) } ?? $0.stringValue }
-            let fault = JSONFault(
+            let fault = JSONError(
                 error.reason,
                 offset: error.offset,
                 in: UnsafeBufferPointer(start: core.pointee.base, count: core.pointee.count),
@@ -93,7 +93,7 @@ extension Scope {
 }
 
 extension EncodedPart {
-    fileprivate func write(_ members: JSONObject) throws {
+    fileprivate func write(_ members: JSONValue.Object) throws {
         try beginValue(members)
         open(.object)
         for (name, value) in members {
@@ -101,14 +101,14 @@ extension EncodedPart {
         }
     }
 
-    fileprivate func write(_ number: JSONNumber) throws {
+    fileprivate func write(_ number: JSONValue.Number) throws {
         try beginValue(number)
         output.pointee.write(json: number.text)
         state.pointee.kind = .value
     }
 }
 
-extension JSONNumber {
+extension JSONValue.Number {
     fileprivate func encodeRounded(to encoder: any Encoder) throws {
         if let integer = integer(as: UInt64.self) { return try integer.encode(to: encoder) }
         guard double.isFinite else {

@@ -13,27 +13,27 @@ extension JSONValue {
     /// The text must match the grammar of RFC 8259. Time and memory grow linearly with its size.
     ///
     /// - Parameter text: The document.
-    /// - Throws: ``JSONFault`` with the position of the first violation.
-    public init(parsing text: Data) throws(JSONFault) {
+    /// - Throws: ``JSONError`` with the position of the first violation.
+    public init(parsing text: Data) throws(JSONError) {
         // A closure of `withUnsafeBytes` cannot throw typed errors.
         self = try text.withUnsafeBytes { buffer in
-            Result { () throws(JSONFault) in try JSONValue.parsed(buffer.bindMemory(to: UInt8.self)) }
+            Result { () throws(JSONError) in try JSONValue.parsed(buffer.bindMemory(to: UInt8.self)) }
         }.get()
     }
 
-    private static func parsed(_ bytes: UnsafeBufferPointer<UInt8>) throws(JSONFault) -> JSONValue {
+    private static func parsed(_ bytes: UnsafeBufferPointer<UInt8>) throws(JSONError) -> JSONValue {
         let markLength = TextEncoding.hasUTF8Mark(bytes) ? 3 : 0
         let text = UnsafeBufferPointer(rebasing: bytes[markLength...])
         var index = JSONIndex()
         defer { index.deallocate() }
         try JSONScanner.scan(text, into: &index, allowsTrailingCommas: false, markLength: markLength)
-        guard let base = text.baseAddress else { throw JSONFault(.unexpectedEnd, offset: 0) }
+        guard let base = text.baseAddress else { throw JSONError(.unexpectedEnd, offset: 0) }
         let builder = ValueBuilder(base: base, words: UnsafePointer(index.words))
         var position = 0
         do throws(ValueBuilder.Stop) {
             return try builder.value(&position)
         } catch {
-            throw JSONFault(
+            throw JSONError(
                 error.reason,
                 offset: error.offset + markLength,
                 in: bytes,
@@ -58,7 +58,7 @@ extension JSONValue {
 struct ValueBuilder {
     /// The reason why a string is invalid, with the path collected from the inside outwards.
     struct Stop: Error {
-        var reason: JSONFault.Reason
+        var reason: JSONError.Reason
         var offset: Int
         var path: [String] = []
     }
@@ -104,7 +104,7 @@ struct ValueBuilder {
         if !isDecimal, let integer = IntegerParser.integer(bytes, isDecimal: false, as: Int64.self), integer != 0 {
             return .integer(integer)
         }
-        return .number(JSONNumber(scanned: String(decoding: bytes, as: UTF8.self)))
+        return .number(JSONValue.Number(scanned: String(decoding: bytes, as: UTF8.self)))
     }
 
     private func elements(_ word: IndexWord, _ position: inout Int) throws(Stop) -> [JSONValue] {
@@ -122,10 +122,10 @@ struct ValueBuilder {
         return elements
     }
 
-    private func members(_ word: IndexWord, _ position: inout Int) throws(Stop) -> JSONObject {
+    private func members(_ word: IndexWord, _ position: inout Int) throws(Stop) -> JSONValue.Object {
         let end = position + word.span
         position += 1
-        var members = JSONObject()
+        var members = JSONValue.Object()
         members.reserveCapacity(min(word.count, 1 << 10))
         while position < end {
             let name = try string(&position)

@@ -1,7 +1,7 @@
 /// A JSON value (RFC 8259) of any shape.
 ///
 /// Of members with the same name, the last counts. Names are compared by code units. Numbers are exact: whole numbers
-/// within 64 bits are ``integer(_:)``, and all others keep their text in a ``JSONNumber``.
+/// within 64 bits are ``integer(_:)``, and all others keep their text in a ``JSONValue/Number``.
 public enum JSONValue: Sendable, Hashable {
     /// `null`.
     case null
@@ -10,13 +10,13 @@ public enum JSONValue: Sendable, Hashable {
     /// A number without fraction or exponent, within 64 bits.
     case integer(Int64)
     /// Any other number, including −0.
-    case number(JSONNumber)
+    case number(JSONValue.Number)
     /// A string.
     case string(String)
     /// An array.
     case array([JSONValue])
     /// An object, without an order of its members.
-    case object(JSONObject)
+    case object(JSONValue.Object)
 
     /// The value of a member; nil when this is not an object or the member is missing.
     public subscript(name: String) -> JSONValue? {
@@ -74,7 +74,7 @@ public enum JSONValue: Sendable, Hashable {
     }
 
     /// The members of the object; nil for any other value.
-    public var object: JSONObject? {
+    public var object: JSONValue.Object? {
         if case .object(let members) = self { members } else { nil }
     }
 

@@ -11,7 +11,7 @@
 /// for scalar in #"{"a":[1,2]}"#.unicodeScalars { printer.write(scalar, to: &text) }
 /// printer.end(&text)
 /// ```
-public struct JSONPrinter: Sendable {
+package struct JSONPrinter: Sendable {
     private enum Colour: String {
         case key = "\u{1B}[34;1m"
         case string = "\u{1B}[32m"
@@ -60,7 +60,7 @@ public struct JSONPrinter: Sendable {
     /// - Parameters:
     ///   - isColoured: Whether names and values are coloured for a terminal (ECMA-48); false by default.
     ///   - isUnsafe: The characters that are written as JSON escapes; none by default.
-    public init(
+    package init(
         isColoured: Bool = false,
         escaping isUnsafe: @escaping @Sendable (Unicode.Scalar) -> Bool = { _ in false }
     ) {
@@ -69,7 +69,7 @@ public struct JSONPrinter: Sendable {
     }
 
     /// Prints the next character.
-    public mutating func write(_ scalar: Unicode.Scalar, to result: inout String) {
+    package mutating func write(_ scalar: Unicode.Scalar, to result: inout String) {
         switch place {
         case .string, .escape, .digits:
             writeInString(scalar, to: &result)
@@ -83,7 +83,7 @@ public struct JSONPrinter: Sendable {
     }
 
     /// Ends the text: resets the colours and adds a final line end.
-    public mutating func end(_ result: inout String) {
+    package mutating func end(_ result: inout String) {
         flushEscapes(to: &result)
         if place != .between { endValue(&result) }
         if !isAtStart { result += "\n" }

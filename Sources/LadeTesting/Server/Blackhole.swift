@@ -23,8 +23,8 @@ public final class Blackhole: Sendable {
     /// Opens a port.
     ///
     /// - Parameter endpoint: The address; a free port of 127.0.0.1 by default.
-    /// - Throws: ``SystemCallFailure`` when it cannot listen there.
-    public init(_ endpoint: LoopbackServer.Address = .ipv4()) throws(SystemCallFailure) {
+    /// - Throws: ``SystemCallError`` when it cannot listen there.
+    public init(_ endpoint: LoopbackServer.Address = .ipv4()) throws(SystemCallError) {
         let (listener, port) = try Sockets.listen(on: endpoint, backlog: 0)
         self.port = port
         // Linux accepts one more than the backlog, other systems a few more.
@@ -49,6 +49,6 @@ public final class Blackhole: Sendable {
             let endpoint = isSixDead ? LoopbackServer.Address.ipv6(port: server.port) : .ipv4(port: server.port)
             if let hole = try? Blackhole(endpoint) { return (server, hole) }
         }
-        throw SystemCallFailure(operation: "bind the same port in both families", errno: EADDRINUSE)
+        throw SystemCallError(operation: "bind the same port in both families", errno: EADDRINUSE)
     }
 }

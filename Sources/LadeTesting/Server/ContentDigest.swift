@@ -1,33 +1,33 @@
 #if canImport(FoundationEssentials)
-    public import FoundationEssentials
+    package import FoundationEssentials
 #else
-    public import Foundation
+    package import Foundation
 #endif
 
 /// A fast checksum over bytes in pieces of any size, to compare large bodies without storing them.
 ///
 /// Sixty-four bits, four lanes of multiply and rotate over eight-byte words. It detects accidents, not attacks.
-public struct ContentDigest: Sendable, Hashable {
+package struct ContentDigest: Sendable, Hashable {
     private var lanes: (UInt64, UInt64, UInt64, UInt64) = (1, 2, 3, 4)
     private var pending: [UInt8] = []
     /// The number of bytes.
-    public private(set) var count: Int64 = 0
+    package private(set) var count: Int64 = 0
 
     /// Makes the checksum of no bytes.
-    public init() {}
+    package init() {}
 
     /// Makes the checksum of some bytes.
-    public init(_ bytes: Data) {
+    package init(_ bytes: Data) {
         update(bytes)
     }
 
     /// Adds bytes.
-    public mutating func update(_ bytes: Data) {
+    package mutating func update(_ bytes: Data) {
         bytes.withUnsafeBytes { update($0) }
     }
 
     /// Adds bytes.
-    public mutating func update(_ bytes: UnsafeRawBufferPointer) {
+    package mutating func update(_ bytes: UnsafeRawBufferPointer) {
         count += Int64(bytes.count)
         var rest = bytes[...]
         if !pending.isEmpty {
@@ -47,7 +47,7 @@ public struct ContentDigest: Sendable, Hashable {
     }
 
     /// The checksum so far.
-    public var value: UInt64 {
+    package var value: UInt64 {
         var result = UInt64(bitPattern: count)
         for lane in [lanes.0, lanes.1, lanes.2, lanes.3] { result = Self.step(result, lane) }
         for byte in pending { result = Self.step(result, UInt64(byte)) }
@@ -79,17 +79,17 @@ public struct ContentDigest: Sendable, Hashable {
     }
 
     /// Whether the same bytes were added, in any pieces.
-    public static func == (lhs: ContentDigest, rhs: ContentDigest) -> Bool {
+    package static func == (lhs: ContentDigest, rhs: ContentDigest) -> Bool {
         lhs.count == rhs.count && lhs.value == rhs.value
     }
 
     /// Hashes the checksum.
-    public func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) {
         hasher.combine(value)
     }
 }
 
 extension ContentDigest: CustomStringConvertible {
     /// The count and the checksum in hexadecimal.
-    public var description: String { "\(count) bytes, \(String(value, radix: 16))" }
+    package var description: String { "\(count) bytes, \(String(value, radix: 16))" }
 }

@@ -87,14 +87,14 @@ public final class LoopbackServer: Sendable {
 
     /// Starts a server that runs `serve` on the thread of each connection; when it returns, the connection is closed.
     ///
-    /// - Throws: ``SystemCallFailure`` when it cannot listen on the address.
+    /// - Throws: ``SystemCallError`` when it cannot listen on the address.
     public init(
         _ options: Options = Options(),
         serving serve: @escaping @Sendable (ServerConnection) throws -> Void
-    ) throws(SystemCallFailure) {
+    ) throws(SystemCallError) {
         let (listener, port) = try Sockets.listen(on: options.address, backlog: Int32(clamping: options.backlog))
         self.port = port
-        do throws(SystemCallFailure) {
+        do throws(SystemCallError) {
             core = try ServerCore(listener: listener, options: options, serve: serve)
         } catch {
             Sockets.closeDescriptor(listener)
@@ -105,25 +105,25 @@ public final class LoopbackServer: Sendable {
 
     /// Starts a server whose every connection follows the same script.
     ///
-    /// - Throws: ``SystemCallFailure`` when it cannot listen on the address.
-    public convenience init(_ options: Options = Options(), script: [ServerStep]) throws(SystemCallFailure) {
+    /// - Throws: ``SystemCallError`` when it cannot listen on the address.
+    public convenience init(_ options: Options = Options(), script: [ServerStep]) throws(SystemCallError) {
         try self.init(options, scripts: { _ in script })
     }
 
     /// Starts a server whose connections follow one script each, by their number from 0; the last is repeated.
     ///
-    /// - Throws: ``SystemCallFailure`` when it cannot listen on the address.
-    public convenience init(_ options: Options = Options(), scripts: [[ServerStep]]) throws(SystemCallFailure) {
+    /// - Throws: ``SystemCallError`` when it cannot listen on the address.
+    public convenience init(_ options: Options = Options(), scripts: [[ServerStep]]) throws(SystemCallError) {
         try self.init(options, scripts: { index in index < scripts.count ? scripts[index] : scripts.last ?? [] })
     }
 
     /// Starts a server whose connections follow the script that a closure returns for their number from 0.
     ///
-    /// - Throws: ``SystemCallFailure`` when it cannot listen on the address.
+    /// - Throws: ``SystemCallError`` when it cannot listen on the address.
     public convenience init(
         _ options: Options = Options(),
         scripts: @escaping @Sendable (Int) -> [ServerStep]
-    ) throws(SystemCallFailure) {
+    ) throws(SystemCallError) {
         try self.init(options) { connection in
             for step in scripts(connection.index) { try step.run(connection) }
         }
@@ -134,8 +134,8 @@ public final class LoopbackServer: Sendable {
     /// - Parameters:
     ///   - answer: The response, including its head.
     ///   - last: The step after it; ``ServerStep/close`` by default.
-    /// - Throws: ``SystemCallFailure`` when it cannot listen on the address.
-    public convenience init(answering answer: String, then last: ServerStep = .close) throws(SystemCallFailure) {
+    /// - Throws: ``SystemCallError`` when it cannot listen on the address.
+    public convenience init(answering answer: String, then last: ServerStep = .close) throws(SystemCallError) {
         try self.init(script: [.readRequest, .send(answer), last])
     }
 
@@ -147,12 +147,12 @@ public final class LoopbackServer: Sendable {
     ///     body is read, for refused expectations and for duplex exchanges. nil leaves the request to `handler`.
     ///   - handler: Answers a request that has arrived completely. It runs on the connection's thread; an error that it
     ///     throws resets the connection.
-    /// - Throws: ``SystemCallFailure`` when it cannot listen on the address.
+    /// - Throws: ``SystemCallError`` when it cannot listen on the address.
     public convenience init(
         _ options: Options = Options(),
         onHead: @escaping @Sendable (ServerRequest) throws -> ServerResponse? = { _ in nil },
         handler: @escaping @Sendable (ServerRequest) throws -> ServerResponse
-    ) throws(SystemCallFailure) {
+    ) throws(SystemCallError) {
         try self.init(options) { connection in
             while true {
                 let head = try connection.readHead()

@@ -43,7 +43,7 @@ final class ServerCore: Sendable {
         listener: Int32,
         options: LoopbackServer.Options,
         serve: @escaping @Sendable (ServerConnection) throws -> Void
-    ) throws(SystemCallFailure) {
+    ) throws(SystemCallError) {
         self.listener = listener
         self.options = options
         self.serve = serve

@@ -42,7 +42,7 @@ public struct ServerRequest: Sendable {
     /// The body without its framing; only its beginning when it is larger than the server's limit.
     public internal(set) var body = Data()
     /// Length and checksum of the whole body.
-    public internal(set) var digest = ContentDigest()
+    package internal(set) var digest = ContentDigest()
     /// The trailer section.
     public internal(set) var trailers: [ServerField] = []
     /// The sizes of the chunks, for a chunked body.

@@ -13,7 +13,7 @@
 #endif
 
 /// A system call that failed.
-public struct SystemCallFailure: Error, Sendable, Hashable, CustomStringConvertible {
+public struct SystemCallError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The operation, such as `bind 127.0.0.1:80`.
     public let operation: String
     /// The error code of the system.
@@ -48,7 +48,7 @@ enum Sockets {
     #endif
 
     /// Opens a listening socket; returns it with its port.
-    static func listen(on endpoint: LoopbackServer.Address, backlog: Int32) throws(SystemCallFailure) -> (
+    static func listen(on endpoint: LoopbackServer.Address, backlog: Int32) throws(SystemCallError) -> (
         Int32, UInt16
     ) {
         let family: Int32
@@ -59,7 +59,7 @@ enum Sockets {
         }
         let descriptor = socket(family, stream, 0)
         guard descriptor >= 0 else { throw failure("socket") }
-        do throws(SystemCallFailure) {
+        do throws(SystemCallError) {
             try prepare(descriptor)
             setOption(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
             try bind(descriptor, endpoint)
@@ -72,7 +72,7 @@ enum Sockets {
     }
 
     /// Keeps the descriptor out of child processes, and prevents SIGPIPE.
-    static func prepare(_ descriptor: Int32) throws(SystemCallFailure) {
+    static func prepare(_ descriptor: Int32) throws(SystemCallError) {
         guard fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0 else { throw failure("fcntl") }
         #if canImport(Darwin)
             setOption(descriptor, SOL_SOCKET, SO_NOSIGPIPE, 1)
@@ -91,7 +91,7 @@ enum Sockets {
         _ = setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &value, socklen_t(MemoryLayout<linger>.size))
     }
 
-    static func makePipe() throws(SystemCallFailure) -> (read: Int32, write: Int32) {
+    static func makePipe() throws(SystemCallError) -> (read: Int32, write: Int32) {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { throw failure("pipe") }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
@@ -175,8 +175,8 @@ enum Sockets {
 
     static var currentErrno: Int32 { errno }
 
-    static func failure(_ operation: String) -> SystemCallFailure {
-        SystemCallFailure(operation: operation, errno: errno)
+    static func failure(_ operation: String) -> SystemCallError {
+        SystemCallError(operation: operation, errno: errno)
     }
 
     // MARK: - Addresses
@@ -207,7 +207,7 @@ enum Sockets {
         return address
     }
 
-    private static func bind(_ descriptor: Int32, _ endpoint: LoopbackServer.Address) throws(SystemCallFailure) {
+    private static func bind(_ descriptor: Int32, _ endpoint: LoopbackServer.Address) throws(SystemCallError) {
         switch endpoint {
         case .ipv4(let port):
             var address = ipv4(port)
@@ -221,7 +221,7 @@ enum Sockets {
             address.sun_family = sa_family_t(AF_UNIX)
             let bytes = Array(path.utf8)
             guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else {
-                throw SystemCallFailure(operation: "bind \(path)", errno: ENAMETOOLONG)
+                throw SystemCallError(operation: "bind \(path)", errno: ENAMETOOLONG)
             }
             withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
             unlink(path)
@@ -233,7 +233,7 @@ enum Sockets {
         _ descriptor: Int32,
         _ address: inout Address,
         _ name: String
-    ) throws(SystemCallFailure) {
+    ) throws(SystemCallError) {
         let result = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 systemBind(descriptor, $0, socklen_t(MemoryLayout<Address>.size))
@@ -265,7 +265,7 @@ enum Sockets {
     }
 }
 
-extension SystemCallFailure: LocalizedError {
+extension SystemCallError: LocalizedError {
     /// The description.
     public var errorDescription: String? { description }
 }

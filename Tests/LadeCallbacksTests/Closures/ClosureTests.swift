@@ -1,5 +1,6 @@
 import Foundation
 import Dispatch
+import Foundation
 import LadeCallbacks
 import LadeTesting
 import Testing

@@ -1,6 +1,7 @@
 import Foundation
 import LadeCore
 import LadeTesting
+import SharedDoubles
 
 @testable import LadeCatalogue
 
@@ -15,14 +16,7 @@ struct CatalogueRig: Sendable {
     init(_ url: String = "https://catalogue.example.com", _ change: (inout Catalogue) -> Void = { _ in }) throws {
         var catalogue = try Catalogue(url)
         change(&catalogue)
-        provider = CatalogueProvider(catalogue, loader: Self.makeLoader(on: transport))
-    }
-
-    static func makeLoader(on transport: ScriptedTransport) -> Loader {
-        var settings = Service.Settings()
-        settings.time = VirtualTime()
-        settings.retries.limit = 0
-        return Service(settings, transport: transport).anonymous.makeLoader()
+        provider = CatalogueProvider(catalogue, loader: transport.makeLoader())
     }
 
     /// Answers every request with one text.

@@ -20,9 +20,9 @@ func date(_ text: String) throws -> Date {
 /// Where decoding fails; nil when it does not.
 func faultPath<Value: Decodable>(_ type: Value.Type, _ json: String, strict: Bool = false) throws -> String? {
     do {
-        _ = try decoded(type, json) { if strict { $0.strictness = .strict } }
+        _ = try decoded(type, json) { if strict { $0.isStrict = true } }
         return nil
-    } catch let fault as MappingFault {
-        return fault.path.description
+    } catch CatalogueError.malformed(let path, _, _) {
+        return path.description
     }
 }

@@ -86,8 +86,8 @@ struct CatalogueSettingsTests {
 
     @Test("asks the public token service for public installations only")
     func tokens() throws {
-        #expect(try settings().tokenAddress == StreamToken.serviceURL)
-        #expect(try settings("--base", "staging").tokenAddress == StreamToken.serviceURL)
+        #expect(try settings().tokenAddress == Catalogue.tokenServiceURL)
+        #expect(try settings("--base", "staging").tokenAddress == Catalogue.tokenServiceURL)
         #expect(try settings("--base", ":8080").tokenAddress == "http://localhost:8080/akahd/token")
         #expect(try settings("--base", "http://a.example/x/").tokenAddress == "http://a.example/x/akahd/token")
         #expect(try settings("--base", ":8080", "--token-service", ":1/t").tokenAddress == "http://localhost:1/t")

@@ -56,7 +56,8 @@ struct CurlLineTests {
         for option in CurlOption.all {
             guard case .option(let name) = option.meaning else { continue }
             let rows = GetSettings.rows.map(\.info).filter { $0.name == name || $0.aliases.contains(name) }
-            #expect(rows.count == 1 && (rows.first?.metavar != nil) == option.takesValue, "curl's --\(option.name)")
+            #expect(rows.count == 1, "curl's --\(option.name)")
+            #expect((rows.first?.metavar != nil) == option.takesValue, "curl's --\(option.name)")
         }
         #expect(Set(CurlOption.all.map(\.name)).count == CurlOption.all.count)
     }
@@ -94,7 +95,7 @@ struct CurlLineTests {
         let context = CommandContext(table: .standard, console: console, interruption: Interruption())
         for (number, names) in cases.enumerated() {
             func arguments(_ program: String) throws -> [String] {
-                let own = "\(folder.path)/\(program)\(number)"
+                let own = "\(folder.path)\(program)\(number)"
                 try FileManager.default.createDirectory(atPath: own, withIntermediateDirectories: true)
                 let words = names.flatMap { Self.samples[$0] ?? [] }.map { word in
                     word.replacing("@F", with: "@" + file).replacing("D/", with: own + "/")

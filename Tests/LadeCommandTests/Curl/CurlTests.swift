@@ -1,6 +1,7 @@
 import Foundation
 import Lade
 import LadeTesting
+import SharedDoubles
 import Testing
 
 @testable import LadeCommand
@@ -138,7 +139,7 @@ struct CurlTests {
     func sessionCookies() async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
-        let path = folder.path + "/s.json"
+        let path = folder.path + "s.json"
         let jar = CookieJar()
         for name in ["a", "b"] {
             let cookie = Cookie(

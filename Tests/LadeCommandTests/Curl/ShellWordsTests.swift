@@ -1,4 +1,5 @@
 import Foundation
+import SharedDoubles
 import Testing
 
 @testable import LadeCommand

@@ -1,5 +1,6 @@
 import Foundation
 import LadeTesting
+import SharedDoubles
 import Testing
 
 #if canImport(Glibc)
@@ -51,7 +52,7 @@ struct FetchTests {
             settings.retries.backoff = .none
             return Service(settings, transport: transport)
         }
-        let words = ["get", "-q"] + arguments.map { $0 == "OUT" ? folder.path + "/out" : $0 }
+        let words = ["get", "-q"] + arguments.map { $0 == "OUT" ? folder.path + "out" : $0 }
         var outcome = await time.runAutomatically { [context] in
             do throws(CommandError) {
                 return Outcome(code: try await context.table.run(words, in: context))
@@ -60,9 +61,9 @@ struct FetchTests {
             }
         }
         console.talk.flush()
-        outcome.output = aside.text(of: "out") ?? ""
-        outcome.talk = aside.text(of: "talk") ?? ""
-        outcome.file = folder.text(of: "out")
+        outcome.output = aside.text("out") ?? ""
+        outcome.talk = aside.text("talk") ?? ""
+        outcome.file = folder.text("out")
         return outcome
     }
 
@@ -161,12 +162,15 @@ struct FetchTests {
         let json = #"{"a": 1}"#
         let failed = ScriptedTransport(answering: .json(json, status: 404))
         let refused = try await run(["--select", "/a", "http://h/"], on: failed)
-        #expect(refused.code == .clientError && refused.output == json)
+        #expect(refused.code == .clientError)
+        #expect(refused.output == json)
         let ignored = ScriptedTransport(answering: .json(json, status: 404))
         let taken = try await run(["--select", "/a", "--ignore-status", "http://h/"], on: ignored)
-        #expect(taken.code == .success && taken.output == "1\n")
+        #expect(taken.code == .success)
+        #expect(taken.output == "1\n")
         let head = try await run(["--select", "/a", "-I", "http://h/"], on: ScriptedTransport(answering: .json("")))
-        #expect(head.code == .success && head.output.hasPrefix("HTTP/1.1 200 \r\n"))
+        #expect(head.code == .success)
+        #expect(head.output.hasPrefix("HTTP/1.1 200 \r\n"))
     }
 
     @Test("selects from a body of --max-size")
@@ -199,7 +203,8 @@ struct FetchTests {
         let transport = ScriptedTransport(answering: ScriptedAnswer.text("12").breaking(after: 0), large)
         let outcome = try await run(["--retry", "1", "--max-size", "5", "http://h/"], on: transport)
         #expect(outcome.code == .decoding)
-        #expect(outcome.output == "" && transport.received.count == 2)
+        #expect(outcome.output == "")
+        #expect(transport.received.count == 2)
     }
 
     // MARK: - After the call
@@ -212,10 +217,12 @@ struct FetchTests {
         )
         let arguments = ["-L", "-s", "-w", "%{http_code} %{num_redirects} %{exitcode}", "http://h/"]
         let failed = try await run(arguments, on: transport)
-        #expect(failed.code == .clientError && failed.output == "404 1 4")
+        #expect(failed.code == .clientError)
+        #expect(failed.output == "404 1 4")
         let cancelled = ScriptedTransport(answering: .fails(LoadingError(.cancelled)))
         let interrupted = try await run(arguments, on: cancelled)
-        #expect(interrupted.code == .interrupted && interrupted.output == "")
+        #expect(interrupted.code == .interrupted)
+        #expect(interrupted.output == "")
     }
 
     @Test("keeps the cookies of a call whose status is no success")
@@ -242,7 +249,8 @@ struct FetchTests {
         for (options, lines) in [([], 4), (["-s"], 0)] {
             let transport = ScriptedTransport(answering: .status(404), .status(500), .text("text"))
             let outcome = try await run(options + ["http://h/a", "http://h/b", "http://h/c"], on: transport)
-            #expect(outcome.code == .clientError && !outcome.isLoud)
+            #expect(outcome.code == .clientError)
+            #expect(!outcome.isLoud)
             #expect(outcome.talk.split(separator: "\n").count == lines, "\(outcome.talk)")
             #expect(outcome.output == "text")
         }
@@ -252,19 +260,21 @@ struct FetchTests {
     func ended() async throws {
         let cancelled = ScriptedTransport(answering: .fails(LoadingError(.cancelled)), .text("text"))
         let interrupted = try await run(["http://h/a", "http://h/b"], on: cancelled)
-        #expect(interrupted.code == .interrupted && cancelled.received.count == 1)
+        #expect(interrupted.code == .interrupted)
+        #expect(cancelled.received.count == 1)
 
         signal(SIGPIPE, SIG_IGN)
         let folder = try TemporaryFolder()
         defer { folder.remove() }
-        let path = folder.path + "/pipe"
+        let path = folder.path + "pipe"
         try #require(mkfifo(path, 0o600) == 0)
         let reader = try Descriptor.open(path, O_RDONLY | O_NONBLOCK)
         let sink = try Descriptor.open(path, O_WRONLY)
         try reader.close()
         let transport = ScriptedTransport(answering: .text("text"), .text("text"))
         let closed = try await run(["http://h/a", "http://h/b"], on: transport, to: sink)
-        #expect(closed.code == .success && transport.received.count == 1)
+        #expect(closed.code == .success)
+        #expect(transport.received.count == 1)
         try sink.close()
     }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import Lade
 import LadeTesting
+import SharedDoubles
 import Testing
 
 @testable import LadeCommand
@@ -210,7 +211,8 @@ struct RequestSettingsTests {
         ]
         for (item, part) in rows {
             let error = try await #require(throws: CommandError.self) { try await request("http://h/", item) }
-            #expect(error.code == .usage && error.what.contains(part), "\(error.what)")
+            #expect(error.code == .usage, "\(error.what)")
+            #expect(error.what.contains(part), "\(error.what)")
         }
     }
 
@@ -289,18 +291,22 @@ struct RequestSettingsTests {
     )
     func standardInputTwice(once: [String], again: [String]) throws {
         let error = try #require(throws: CommandError.self) { try settings(["http://h/"] + once + again) }
-        #expect(error.code == .usage && error.what.contains("read twice"), "\(error.what)")
+        #expect(error.code == .usage, "\(error.what)")
+        #expect(error.what.contains("read twice"), "\(error.what)")
         #expect(throws: Never.self) { try settings(["http://h/"] + once) }
         let several = try #require(throws: CommandError.self) { try settings(["http://h/", "http://i/"] + once) }
-        #expect(several.code == .usage && several.what.contains("several addresses"), "\(several.what)")
+        #expect(several.code == .usage, "\(several.what)")
+        #expect(several.what.contains("several addresses"), "\(several.what)")
     }
 
     @Test("takes further addresses before the first item, and from --url")
     func addresses() throws {
         let operands = try settings(["http://h/", "HTTPS://i/", "http://j/", "a=b"]).request
-        #expect(operands.address == "http://h/" && operands.otherAddresses == ["HTTPS://i/", "http://j/"])
+        #expect(operands.address == "http://h/")
+        #expect(operands.otherAddresses == ["HTTPS://i/", "http://j/"])
         let options = try settings(["--url", "h/", "--url", "i/"]).request
-        #expect(options.address == "h/" && options.otherAddresses == ["i/"])
+        #expect(options.address == "h/")
+        #expect(options.otherAddresses == ["i/"])
     }
 
     @Test("puts data into the query beside another body, or beside none", arguments: [["--json", "{}"], ["-I"]])
@@ -322,7 +328,8 @@ struct RequestSettingsTests {
     func values(arguments: [String]) throws {
         let error = try #require(throws: CommandError.self) { try settings(["http://h/"] + arguments) }
         #expect(error.code == .usage)
-        #expect(!error.what.isEmpty && !error.advice.isEmpty)
+        #expect(!error.what.isEmpty)
+        #expect(!error.advice.isEmpty)
     }
 
     @Test(

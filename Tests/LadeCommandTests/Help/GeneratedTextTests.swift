@@ -15,7 +15,7 @@ struct GeneratedTextTests {
     }
 
     @Test(
-        "finding FQ-24 command CM-08 completions offer exactly the options of each command's table",
+        "completions offer exactly the options of each command's table: finding FQ-24 command CM-08",
         arguments: Completions.Shell.allCases
     )
     func exactCompletions(shell: Completions.Shell) throws {
@@ -49,7 +49,7 @@ struct GeneratedTextTests {
         }
     }
 
-    @Test("finding FQ-24 command CM-08 the manual has exactly the options of each command's table")
+    @Test("the manual has exactly the options of each command's table: finding FQ-24 command CM-08")
     func exactManual() throws {
         let lines = ManPage(table: .standard).source.split(separator: "\n").map(String.init)
         for command in CommandTable.standard.commands {

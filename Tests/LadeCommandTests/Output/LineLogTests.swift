@@ -1,4 +1,5 @@
 import Foundation
+import SharedDoubles
 import Testing
 
 #if canImport(Glibc)
@@ -18,7 +19,7 @@ struct LineLogTests {
         signal(SIGPIPE, SIG_IGN)
         let folder = try TemporaryFolder()
         defer { folder.remove() }
-        let path = folder.path + "/pipe"
+        let path = folder.path + "pipe"
         try #require(mkfifo(path, 0o600) == 0)
         // Without a reader a write fails; with another one it succeeds again.
         let first = try Descriptor.open(path, O_RDONLY | O_NONBLOCK)

@@ -1,5 +1,6 @@
 import Foundation
 import Lade
+import SharedDoubles
 import Testing
 
 @testable import LadeCommand
@@ -10,15 +11,16 @@ struct OutputFileTests {
     func names() throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
-        let link = folder.path + "/link"
-        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: folder.path + "/none")
+        let link = folder.path + "link"
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: folder.path + "none")
 
         for path in [try folder.file("file", "text"), link] {
             let error = try #require(throws: CommandError.self) { try OutputFile(path, mayOverwrite: false) }
-            #expect(error.code == .localFile && error.what == "The file \(path) exists already.")
+            #expect(error.code == .localFile)
+            #expect(error.what == "The file \(path) exists already.")
             #expect(throws: Never.self) { try OutputFile(path, mayOverwrite: true) }
         }
-        #expect(throws: Never.self) { try OutputFile(folder.path + "/none", mayOverwrite: false) }
+        #expect(throws: Never.self) { try OutputFile(folder.path + "none", mayOverwrite: false) }
     }
 
     @Test(
@@ -27,7 +29,8 @@ struct OutputFileTests {
     )
     func noFiles(path: String, code: ExitCode, part: String) throws {
         let error = try #require(throws: CommandError.self) { try OutputFile(path, mayOverwrite: true) }
-        #expect(error.code == code && error.what.contains(part), "\(error.what)")
+        #expect(error.code == code, "\(error.what)")
+        #expect(error.what.contains(part), "\(error.what)")
     }
 
     @Test("names the existing file of a download that may not overwrite it, and explains no other error with it")
@@ -42,9 +45,10 @@ struct OutputFileTests {
 
         let error = try #require(OutputFile.exists(fault(file), mayOverwrite: false))
 
-        #expect(error.code == .localFile && error.what == "The file \(file) exists already.")
+        #expect(error.code == .localFile)
+        #expect(error.what == "The file \(file) exists already.")
         #expect(OutputFile.exists(fault(file), mayOverwrite: true) == nil)
-        for other in [fault(file, .read), fault(part), fault(folder.path + "/none"), LoadingError(.cancelled)] {
+        for other in [fault(file, .read), fault(part), fault(folder.path + "none"), LoadingError(.cancelled)] {
             #expect(OutputFile.exists(other, mayOverwrite: false) == nil)
         }
     }

@@ -1,5 +1,6 @@
 import Lade
 import LadeTesting
+import SharedDoubles
 import Testing
 
 #if canImport(Glibc)
@@ -18,7 +19,7 @@ struct ProgressLineTests {
     func shows() throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
-        let file = try Descriptor.open(folder.path + "/talk", O_WRONLY | O_CREAT)
+        let file = try Descriptor.open(folder.path + "talk", O_WRONLY | O_CREAT)
         let talk = LineLog(file)
         let time = VirtualTime()
         var line = ProgressLine(talk, total: 4_000, time: time)
@@ -31,7 +32,7 @@ struct ProgressLineTests {
         line.end()
 
         talk.flush()
-        #expect(folder.text(of: "talk") == "\r2.0 kB of 4.0 kB, 50 %, 2.0 kB/s\u{1B}[K\r\u{1B}[K")
+        #expect(folder.text("talk") == "\r2.0 kB of 4.0 kB, 50 %, 2.0 kB/s\u{1B}[K\r\u{1B}[K")
     }
 
     @Test("command CM-02 counts from nothing when the download begins anew")
@@ -75,7 +76,7 @@ struct ProgressLineTests {
     func short() throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
-        let talk = LineLog(try Descriptor.open(folder.path + "/talk", O_WRONLY | O_CREAT))
+        let talk = LineLog(try Descriptor.open(folder.path + "talk", O_WRONLY | O_CREAT))
         let time = VirtualTime()
         var line = ProgressLine(talk, total: nil, time: time)
 
@@ -84,7 +85,7 @@ struct ProgressLineTests {
         line.end()
 
         talk.flush()
-        #expect(folder.text(of: "talk") == "")
+        #expect(folder.text("talk") == "")
     }
 }
 

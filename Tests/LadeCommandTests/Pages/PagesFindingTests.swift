@@ -2,6 +2,7 @@ import Foundation
 import Lade
 import LadeCatalogueServer
 import LadeTesting
+import SharedDoubles
 import Testing
 
 #if canImport(Glibc)
@@ -36,11 +37,14 @@ struct PagesFindingTests {
         var files: [LadeProcess.Outcome] = []
         for _ in 0..<2 { files.append(try await LadeProcess(arguments + ["-o", "all"], in: folder.path).outcome()) }
 
-        #expect(piped.status == 15 && piped.output == "1\n")
-        #expect(files.map(\.status) == [15, 15] && folder.text(of: "all") == "1\n")
+        #expect(piped.status == 15)
+        #expect(piped.output == "1\n")
+        #expect(files.map(\.status) == [15, 15])
+        #expect(folder.text("all") == "1\n")
         for outcome in [piped] + files {
             #expect(outcome.talkLines.first?.hasPrefix("lade: The list is not whole: ") == true)
-            #expect(outcome.talkLines.first?.contains(place) == true && outcome.talkLines.count == 2)
+            #expect(outcome.talkLines.first?.contains(place) == true)
+            #expect(outcome.talkLines.count == 2)
             #expect(outcome.talkLines.last?.contains(option) == true)
         }
         #expect(files[1].talkLines.last?.contains("--restart") == true)
@@ -54,9 +58,12 @@ struct PagesFindingTests {
         let outcome = try await LadeProcess.run("pages", server.address(), "--size", "2")
         let quiet = try await LadeProcess.run("pages", server.address(), "--size", "2", "-s")
 
-        #expect(outcome.status == 0 && outcome.talkLines.count == 2)
-        #expect(outcome.talk.contains("exactly as long as was asked for") && outcome.talk.contains("--next page:page"))
-        #expect(quiet.status == 0 && quiet.talk == "")
+        #expect(outcome.status == 0)
+        #expect(outcome.talkLines.count == 2)
+        #expect(outcome.talk.contains("exactly as long as was asked for"))
+        #expect(outcome.talk.contains("--next page:page"))
+        #expect(quiet.status == 0)
+        #expect(quiet.talk == "")
     }
 
     @Test("finding RF-2 a name that is missing shows the members there are, and 15 when a sign is certain")
@@ -68,8 +75,10 @@ struct PagesFindingTests {
         let whole = try await LadeProcess.run("pages", server.address("/"), "--items", "/a", "--next", "body:/nxt")
         let cut = try await LadeProcess.run("pages", server.address("/cut"), "--items", "/a", "--next", "body:/nxt")
 
-        #expect(whole.status == 0 && whole.talk.contains("nothing at /nxt; its members are a, b."))
-        #expect(cut.status == 15 && cut.talk.contains("nothing at /nxt; its members are a, next."))
+        #expect(whole.status == 0)
+        #expect(whole.talk.contains("nothing at /nxt; its members are a, b."))
+        #expect(cut.status == 15)
+        #expect(cut.talk.contains("nothing at /nxt; its members are a, next."))
         #expect(cut.talk.contains("--next body:/next"))
     }
 
@@ -97,8 +106,10 @@ struct PagesFindingTests {
             in: folder.path
         )
 
-        #expect(outcome.status == 13 && outcome.talk.contains(value))
-        #expect(outcome.talkLines.count == 2 && !outcome.talk.contains("The same command continues"))
+        #expect(outcome.status == 13)
+        #expect(outcome.talk.contains(value))
+        #expect(outcome.talkLines.count == 2)
+        #expect(!outcome.talk.contains("The same command continues"))
     }
 
     @Test("finding CF-14 a number in the address is where pages are counted from")
@@ -113,8 +124,11 @@ struct PagesFindingTests {
         let offset = try await LadeProcess.run("pages", server.address("/?o=5"), "--next", "offset:o")
         let wrong = try await LadeProcess.run("pages", server.address("/?page=x"), "--next", "page:page")
 
-        #expect(zero.output == "0\n1\n" && item.output == "5\n6\n" && offset.output == "5\n6\n")
-        #expect(wrong.status == 1 && wrong.talkLines.count == 2)
+        #expect(zero.output == "0\n1\n")
+        #expect(item.output == "5\n6\n")
+        #expect(offset.output == "5\n6\n")
+        #expect(wrong.status == 1)
+        #expect(wrong.talkLines.count == 2)
     }
 
     @Test("finding LF-21 --end-status ends a list, and the error at such a status proposes it")
@@ -128,13 +142,16 @@ struct PagesFindingTests {
         let refused = try await LadeProcess(arguments).outcome()
         let ended = try await LadeProcess(arguments + ["--end-status", "400,404"]).outcome()
 
-        #expect(refused.status == 4 && refused.talk.contains("Invalid page."))
+        #expect(refused.status == 4)
+        #expect(refused.talk.contains("Invalid page."))
         #expect(refused.talkLines.last == "      --end-status 404 ends the list there.")
-        #expect(ended.status == 0 && ended.output == "1\n2\n" && ended.talk == "")
+        #expect(ended.status == 0)
+        #expect(ended.output == "1\n2\n")
+        #expect(ended.talk == "")
     }
 
     @Test(
-        "finding RF-3 finding RF-4 cursors of common APIs, with their conditions",
+        "cursors of common APIs, with their conditions: finding RF-3 finding RF-4",
         arguments: [
             (["--next", "cursor:/after=body:/variables/after", "--more", "/more", "query=q"], true),
             (["--next", "cursor:/key=body:/start", "q=x"], true),
@@ -163,7 +180,8 @@ struct PagesFindingTests {
             ["pages", server.address(), "--items", "/items", "--repeated", "keep"] + arguments
         ).outcome()
 
-        #expect(outcome.status == 0 && outcome.talk == "")
+        #expect(outcome.status == 0)
+        #expect(outcome.talk == "")
         #expect(outcome.output.split(separator: "\n").map(String.init).last == "{\"id\":3}")
         #expect(server.requestCount == 3)
         #expect(server.requests.allSatisfy { $0.method == (isPosted ? "POST" : "GET") })
@@ -195,11 +213,14 @@ struct PagesFindingTests {
         let other = try await run(second)
         let anew = try await run(second + ["--restart"])
 
-        #expect(begun.status == 0 && same.status == 0 && anew.status == 0)
-        #expect(other.status == 1 && other.talk.contains("--restart"))
+        #expect(begun.status == 0)
+        #expect(same.status == 0)
+        #expect(anew.status == 0)
+        #expect(other.status == 1)
+        #expect(other.talk.contains("--restart"))
         for secret in ["zaza", "ybyb", "secret-1"] {
             #expect(!other.talk.contains(secret))
-            #expect(folder.text(of: "all.journal")?.contains(secret) == false)
+            #expect(folder.text("all.journal")?.contains(secret) == false)
         }
     }
 
@@ -223,7 +244,9 @@ struct PagesFindingTests {
         let first = try await LadeProcess(arguments + ["-u", "ann:old", "--max-pages", "1"], in: folder.path).outcome()
         let second = try await LadeProcess(arguments + ["-u", "ann:new", "--max-pages", "2"], in: folder.path).outcome()
 
-        #expect(first.status == 0 && second.status == 0 && folder.text(of: "all") == "1\n2\n")
+        #expect(first.status == 0)
+        #expect(second.status == 0)
+        #expect(folder.text("all") == "1\n2\n")
     }
 
     @Test("finding RF-7 messages about other origins name both, what was not sent, and the option")
@@ -253,7 +276,8 @@ struct PagesFindingTests {
         #expect(plain.talk.contains("credentials, cookies and fields of the request were not sent"))
         #expect(!plain.talk.contains("-u USER"))
         #expect(posted.talk.contains("--cross-origin-body"))
-        #expect(here.status == 0 && here.output == "1\n9\n")
+        #expect(here.status == 0)
+        #expect(here.output == "1\n9\n")
     }
 
     @Test(
@@ -300,7 +324,8 @@ struct PagesFindingTests {
             in: folder.path
         )
 
-        #expect(outcome.status == 12 && folder.text(of: "all") == "1\n2\n")
+        #expect(outcome.status == 12)
+        #expect(folder.text("all") == "1\n2\n")
     }
 
     @Test(
@@ -321,7 +346,8 @@ struct PagesFindingTests {
 
         let outcome = try await LadeProcess(["pages", server.address(), "--retry", "0"] + more).outcome()
 
-        #expect(outcome.status != 0 && outcome.talk.contains(expected), "\(outcome.talk)")
+        #expect(outcome.status != 0, "\(outcome.talk)")
+        #expect(outcome.talk.contains(expected), "\(outcome.talk)")
     }
 
     @Test("finding RF-9 a total in the JSON of a field counts")
@@ -340,7 +366,9 @@ struct PagesFindingTests {
             "header:X-Pagination"
         )
 
-        #expect(outcome.status == 0 && outcome.output == "1\n2\n" && server.requestCount == 2)
+        #expect(outcome.status == 0)
+        #expect(outcome.output == "1\n2\n")
+        #expect(server.requestCount == 2)
     }
 
     @Test("finding CF-31 an interrupt ends a run whose server is silent after a second, with what is saved")
@@ -359,7 +387,8 @@ struct PagesFindingTests {
         let outcome = try await process.outcome()
         gate.raise()
 
-        #expect(outcome.status == 12 && folder.text(of: "all") == "1\n")
+        #expect(outcome.status == 12)
+        #expect(folder.text("all") == "1\n")
         #expect(outcome.talk.contains("lade: Stopped after 1 page, 1 item."))
     }
 
@@ -381,8 +410,10 @@ struct PagesFindingTests {
         ).outcome()
         let cut = try await LadeProcess(arguments).outcome()
 
-        #expect(whole.status == 0 && whole.output.split(separator: "\n").count == 35, "\(whole.talk)")
-        #expect(cut.status == 15 && cut.output.split(separator: "\n").count == 10)
+        #expect(whole.status == 0, "\(whole.talk)")
+        #expect(whole.output.split(separator: "\n").count == 35, "\(whole.talk)")
+        #expect(cut.status == 15)
+        #expect(cut.output.split(separator: "\n").count == 10)
     }
 
     @Test("finding RF-11 the help has every kind of rule with an example, which is read")

@@ -39,7 +39,8 @@ struct OAuth2OptionsTests {
 
         let asked = try #require(server.requests.first { $0.path == "/token" })
         let body = String(decoding: asked.body, as: UTF8.self)
-        #expect(outcome.status == 0 && outcome.output == "\"Bearer token-1\"\n", "\(outcome.talk)")
+        #expect(outcome.status == 0, "\(outcome.talk)")
+        #expect(outcome.output == "\"Bearer token-1\"\n", "\(outcome.talk)")
         #expect(form.allSatisfy(body.contains), "\(body)")
         #expect((asked["Authorization"]?.hasPrefix("Basic ") == true) == isBasic)
     }
@@ -58,7 +59,8 @@ struct OAuth2OptionsTests {
         ).outcome()
         let without = try await LadeProcess(arguments).outcome()
 
-        #expect(outcome.status == 0 && without.status == 1, "\(outcome.talk)")
+        #expect(outcome.status == 0, "\(outcome.talk)")
+        #expect(without.status == 1, "\(outcome.talk)")
         #expect(
             server.requests.first.map { String(decoding: $0.body, as: UTF8.self) }?.contains("client_id=me") == true
         )
@@ -74,6 +76,7 @@ struct OAuth2OptionsTests {
     func refused(options: [String]) async throws {
         let outcome = try await LadeProcess(["get", "http://127.0.0.1:1/"] + options).outcome()
 
-        #expect(outcome.status == 1 && outcome.talkLines.count == 2)
+        #expect(outcome.status == 1)
+        #expect(outcome.talkLines.count == 2)
     }
 }

@@ -29,7 +29,8 @@ struct PolicySettingsTests {
         #expect(service.redirects.limit == 0)
         #expect(service.retries.limit == 0)
         #expect(service.retryBudget == nil)
-        #expect(service.deadlines.buffered == nil && service.deadlines.streamed == nil)
+        #expect(service.deadlines.buffered == nil)
+        #expect(service.deadlines.streamed == nil)
         #expect(service.deadlines.attempt == nil)
         #expect(request.deadline == nil)
         #expect(request.idempotencyKey == nil)
@@ -44,7 +45,8 @@ struct PolicySettingsTests {
         #expect(service.retries.delayLimit == .seconds(60))
         #expect(service.retryBudget != nil)
         // A page that trickles would hold the list for hours.
-        #expect(service.deadlines.buffered == nil && service.deadlines.attempt == .seconds(60))
+        #expect(service.deadlines.buffered == nil)
+        #expect(service.deadlines.attempt == .seconds(60))
         #expect(try self.service(["--retry", "0", "--max-redirects", "0"], for: .list).retries.limit == 0)
     }
 
@@ -109,7 +111,8 @@ struct PolicySettingsTests {
         let error = try #require(throws: CommandError.self) { try settings(arguments) }
 
         #expect(error.code == .usage)
-        #expect(!error.what.isEmpty && !error.advice.isEmpty)
+        #expect(!error.what.isEmpty)
+        #expect(!error.advice.isEmpty)
         #expect(!error.lines.contains("hush"))
     }
 }

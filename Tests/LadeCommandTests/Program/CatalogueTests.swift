@@ -28,9 +28,11 @@ struct CatalogueTests {
         let swi = try await run("services", "--unit", "SWI")
         let found = try await run("services", "showsear")
 
-        #expect(all.status == 0 && all.talk == "")
+        #expect(all.status == 0)
+        #expect(all.talk == "")
         #expect(all.output.split(separator: "\n").count == CatalogueService.all.count)
-        #expect(swi.output.contains("modules\t–\ttype\n") && !swi.output.contains("tvEpisodes"))
+        #expect(swi.output.contains("modules\t–\ttype\n"))
+        #expect(!swi.output.contains("tvEpisodes"))
         #expect(
             found.output.split(separator: "\n").map { $0.prefix { $0 != "\t" } } == [
                 "tvShowSearch", "radioShowSearch", "showSearch",
@@ -57,13 +59,16 @@ struct CatalogueTests {
         let two = try await run("tvLatestEpisodes", "--unit", "rts", "--size", "5", "--pages", "2")
         let all = try await run("tvLatestEpisodes", "--unit", "rts", "--size", "20", "--all")
 
-        #expect(one.status == 0 && one.talk == "")
+        #expect(one.status == 0)
+        #expect(one.talk == "")
         let lines = one.output.split(separator: "\n")
         #expect(lines.count == 5)
         #expect(lines.allSatisfy { $0.split(separator: "\t").count == 5 })
         #expect(lines.first?.hasSuffix("\turn:rts:video:100000") == true)
-        #expect(two.output.hasPrefix(one.output) && two.output.split(separator: "\n").count == 10)
-        #expect(all.output.hasPrefix(two.output) && all.output.split(separator: "\n").count == 35)
+        #expect(two.output.hasPrefix(one.output))
+        #expect(two.output.split(separator: "\n").count == 10)
+        #expect(all.output.hasPrefix(two.output))
+        #expect(all.output.split(separator: "\n").count == 35)
     }
 
     @Test("prints a table with titles on a terminal, which fits it")
@@ -146,7 +151,8 @@ struct CatalogueTests {
         let process = try LadeProcess(["catalogue", "--base", catalogue.address("")] + arguments)
         let outcome = try await process.outcome()
 
-        #expect(outcome.status == 1 && outcome.output == "")
+        #expect(outcome.status == 1)
+        #expect(outcome.output == "")
         #expect(outcome.talkLines.count == 2)
         #expect(outcome.talkLines.first?.hasPrefix(line) == true, "\(outcome.talk)")
         #expect(catalogue.counts.requests == 0)
@@ -189,7 +195,8 @@ struct CatalogueTests {
 
         #expect(outcome.output == "")
         guard let error = row.error else {
-            #expect(outcome.status == 0 && outcome.talkLines.count == 1)
+            #expect(outcome.status == 0)
+            #expect(outcome.talkLines.count == 1)
             return
         }
         #expect(outcome.status == 13)
@@ -209,14 +216,16 @@ struct CatalogueTests {
             "--json"
         )
 
-        #expect(outcome.status == 0 && outcome.output == "null\n")
+        #expect(outcome.status == 0)
+        #expect(outcome.output == "null\n")
     }
 
     @Test("reports an empty list")
     func empty() async throws {
         let outcome = try await run("mediaSearch", "nothinglikethis", "--unit", "rts")
 
-        #expect(outcome.status == 0 && outcome.output == "")
+        #expect(outcome.status == 0)
+        #expect(outcome.output == "")
         #expect(outcome.talk == "lade: The catalogue answered without any item.\n")
     }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import LadeCatalogueServer
 import LadeTesting
+import SharedDoubles
 import Testing
 
 #if canImport(Glibc)
@@ -16,7 +17,7 @@ import Testing
 /// The built program against the local catalogue.
 @Suite("lade explain and lade demo", .timeLimit(.minutes(5)))
 struct ExplainTests {
-    @Test("policies PL-60 command CM-01 prints the story of a call on the standard output, and its sums add up")
+    @Test("prints the story of a call on the standard output, and its sums add up: policies PL-60 command CM-01")
     func story() async throws {
         let catalogue = try LocalCatalogue()
         let outcome = try await LadeProcess.run(
@@ -102,7 +103,7 @@ struct ExplainTests {
         )
 
         #expect(outcome.status == 0, "\(outcome.talk)")
-        #expect((folder.text(of: "medias") ?? "").split(separator: "\n").count == 450)
+        #expect((folder.text("medias") ?? "").split(separator: "\n").count == 450)
         #expect(outcome.output.contains("Harvested  450 medias in 9 pages"))
         #expect(outcome.output.contains("dead host"))
         #expect(outcome.output.contains("429 too many requests"))
@@ -121,6 +122,6 @@ struct ExplainTests {
         let outcome = try await LadeProcess.run("demo", "--fast", "-o", "medias", in: folder.path)
 
         #expect(outcome.status == 14)
-        #expect(folder.text(of: "medias") == "mine")
+        #expect(folder.text("medias") == "mine")
     }
 }

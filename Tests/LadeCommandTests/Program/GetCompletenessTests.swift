@@ -1,5 +1,6 @@
 import Foundation
 import LadeTesting
+import SharedDoubles
 import Testing
 
 @testable import Lade
@@ -28,12 +29,13 @@ struct GetCompletenessTests: GetResumeSuite {
 
         var outcome = try await LadeProcess(line, in: folder.path).outcome()
         if retries == "0" {
-            #expect(outcome.status != 0 && !folder.names.contains("file"))
+            #expect(outcome.status != 0)
+            #expect(!folder.names.contains("file"))
             outcome = try await LadeProcess(line, in: folder.path).outcome()
         }
 
         #expect(outcome.status == 0)
-        #expect(Self.same(FileManager.default.contents(atPath: folder.path + "/file"), Self.content))
+        #expect(Self.same(FileManager.default.contents(atPath: folder.path + "file"), Self.content))
         #expect(folder.names == ["file"])
     }
 
@@ -42,12 +44,13 @@ struct GetCompletenessTests: GetResumeSuite {
         let server = try server { request, _ in Self.restAsWhole(of: request, saysRange: true) }
         let folder = try TemporaryFolder()
         defer { folder.remove() }
-        let path = folder.path + "/file"
+        let path = folder.path + "file"
         #expect(FileManager.default.createFile(atPath: path, contents: Self.content.prefix(70_000)))
 
         let outcome = try await LadeProcess.run("get", "-C", "-o", "file", server.address(), in: folder.path)
 
-        #expect(outcome.status == 14 && outcome.talk.contains("it answered 200"))
+        #expect(outcome.status == 14)
+        #expect(outcome.talk.contains("it answered 200"))
         #expect(Self.same(FileManager.default.contents(atPath: path), Self.content.prefix(70_000)))
         #expect(folder.names == ["file"])
     }
@@ -66,10 +69,11 @@ struct GetCompletenessTests: GetResumeSuite {
 
         #expect(outcome.status == (isComplete ? 0 : 14))
         if !isComplete {
-            #expect(outcome.talk.contains("it answered 416") && outcome.talk.contains("--force"))
+            #expect(outcome.talk.contains("it answered 416"))
+            #expect(outcome.talk.contains("--force"))
             #expect(!outcome.talk.contains("permissions"))
         }
-        #expect(folder.text(of: "file") == (isComplete ? "whole" : "who"))
+        #expect(folder.text("file") == (isComplete ? "whole" : "who"))
     }
 
     @Test(
@@ -85,7 +89,8 @@ struct GetCompletenessTests: GetResumeSuite {
 
         let outcome = try await LadeProcess(["get"] + target + [server.address("/file")], in: folder.path).outcome()
 
-        #expect(outcome.status != 0 && outcome.output == "")
+        #expect(outcome.status != 0)
+        #expect(outcome.output == "")
         #expect(folder.names.isEmpty)
     }
 
@@ -96,7 +101,7 @@ struct GetCompletenessTests: GetResumeSuite {
         defer { folder.remove() }
         let path = try folder.file("file", "old")
         #expect(chmod(path, 0o600) == 0)
-        #expect(symlink("file", folder.path + "/link") == 0)
+        #expect(symlink("file", folder.path + "link") == 0)
 
         for name in ["file", "link"] {
             let outcome = try await LadeProcess.run("get", "--force", "-o", name, server.address(), in: folder.path)
@@ -104,9 +109,12 @@ struct GetCompletenessTests: GetResumeSuite {
         }
 
         var status = stat()
-        #expect(lstat(path, &status) == 0 && status.st_mode & 0o777 == 0o600)
-        #expect(lstat(folder.path + "/link", &status) == 0 && status.st_mode & S_IFMT == S_IFLNK)
-        #expect(folder.text(of: "file") == "new" && folder.names == ["file", "link"])
+        #expect(lstat(path, &status) == 0)
+        #expect(status.st_mode & 0o777 == 0o600)
+        #expect(lstat(folder.path + "link", &status) == 0)
+        #expect(status.st_mode & S_IFMT == S_IFLNK)
+        #expect(folder.text("file") == "new")
+        #expect(folder.names == ["file", "link"])
     }
 
     @Test(
@@ -117,7 +125,7 @@ struct GetCompletenessTests: GetResumeSuite {
         let server = try server { _, _ in .text("through") }
         let folder = try TemporaryFolder()
         defer { folder.remove() }
-        #expect(mkfifo(folder.path + "/pipe", 0o600) == 0)
+        #expect(mkfifo(folder.path + "pipe", 0o600) == 0)
         let address = server.address("/pipe")
 
         let refused = try await LadeProcess(["get"] + target + [address], in: folder.path).outcome()
@@ -125,9 +133,11 @@ struct GetCompletenessTests: GetResumeSuite {
         let read = try await LadeProcess.run("-c", script, program: "/bin/bash", in: folder.path)
 
         #expect(refused.status == 14)
-        #expect(read.status == 0 && read.output == "through")
+        #expect(read.status == 0)
+        #expect(read.output == "through")
         var status = stat()
-        #expect(lstat(folder.path + "/pipe", &status) == 0 && status.st_mode & S_IFMT == S_IFIFO)
+        #expect(lstat(folder.path + "pipe", &status) == 0)
+        #expect(status.st_mode & S_IFMT == S_IFIFO)
     }
 
     @Test("finding HF-5 an interrupt ends the wait for the reader of a pipe")
@@ -135,9 +145,9 @@ struct GetCompletenessTests: GetResumeSuite {
         let server = try server { _, _ in .text("through") }
         let folder = try TemporaryFolder()
         defer { folder.remove() }
-        #expect(mkfifo(folder.path + "/pipe", 0o600) == 0)
+        #expect(mkfifo(folder.path + "pipe", 0o600) == 0)
         // A pipe too, so that the test is notified of its contents: it is read before the wait for the other pipe begins.
-        #expect(mkfifo(folder.path + "/first", 0o600) == 0)
+        #expect(mkfifo(folder.path + "first", 0o600) == 0)
         let process = try LadeProcess(["get", "--force", "-O", server.address("/{first,pipe}")], in: folder.path)
         let first = try await LadeProcess.run("first", program: "/bin/cat", in: folder.path)
         #expect(first.output == "through")
@@ -165,8 +175,11 @@ struct GetCompletenessTests: GetResumeSuite {
         let refused = try await LadeProcess.run("get", "-L", first.address(), "-d", "payload")
         let allowed = try await LadeProcess.run("get", "-L", first.address(), "-d", "payload", "--cross-origin-body")
 
-        #expect(followed.output == "there" && translated.output == "there" && allowed.output == "there")
-        #expect(refused.status != 0 && refused.talk.contains("--cross-origin-body"))
+        #expect(followed.output == "there")
+        #expect(translated.output == "there")
+        #expect(allowed.output == "there")
+        #expect(refused.status != 0)
+        #expect(refused.talk.contains("--cross-origin-body"))
         let received = other.requests
         #expect(received.count == 3)
         #expect(!received.contains { $0.fields.contains { $0.value.contains("cAnArY") } })

@@ -1,5 +1,6 @@
 import Foundation
 import LadeTesting
+import SharedDoubles
 import Testing
 
 @testable import LadeCommand
@@ -29,7 +30,7 @@ struct GetContinueTests: GetResumeSuite {
             defer { close(watch) }
             try #require(inotify_add_watch(watch, folder.path, UInt32(IN_MODIFY)) >= 0)
             let queue = BlockingQueue(label: "lade.test.watch")
-            while (FileManager.default.contents(atPath: folder.path + "/.big.bin.lade-part") ?? Data()).isEmpty {
+            while (FileManager.default.contents(atPath: folder.path + ".big.bin.lade-part") ?? Data()).isEmpty {
                 _ = await queue.run { () -> Int in
                     var buffer = [UInt8](repeating: 0, count: 4_096)
                     return read(watch, &buffer, buffer.count)
@@ -53,7 +54,7 @@ struct GetContinueTests: GetResumeSuite {
 
             #expect(second.status == 0, "\(second.talk)")
             #expect(folder.names == ["big.bin"])
-            #expect(Self.same(FileManager.default.contents(atPath: folder.path + "/big.bin"), Self.content))
+            #expect(Self.same(FileManager.default.contents(atPath: folder.path + "big.bin"), Self.content))
         }
     #endif
 
@@ -64,7 +65,7 @@ struct GetContinueTests: GetResumeSuite {
     func foreign(option: [String]) async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
-        try Data(Self.content.prefix(70_000)).write(to: URL(fileURLWithPath: folder.path + "/out"))
+        try Data(Self.content.prefix(70_000)).write(to: URL(fileURLWithPath: folder.path + "out"))
         let server = try server { request, _ in
             let range = ServerField("Content-Range", "bytes 70000-299999/300000")
             return request["Range"] == "bytes=70000-"
@@ -73,7 +74,7 @@ struct GetContinueTests: GetResumeSuite {
         let outcome = try await LadeProcess(["get"] + option + ["-o", "out", server.address()], in: folder.path)
             .outcome()
         #expect(outcome.status == 0, "\(outcome.talk)")
-        #expect(Self.same(FileManager.default.contents(atPath: folder.path + "/out"), Self.content))
+        #expect(Self.same(FileManager.default.contents(atPath: folder.path + "out"), Self.content))
         #expect(folder.names == ["out"])
         #expect(server.requests.allSatisfy { $0["If-Range"] == nil })
     }
@@ -82,7 +83,7 @@ struct GetContinueTests: GetResumeSuite {
     func foreignTwice() async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
-        try Data(Self.content.prefix(70_000)).write(to: URL(fileURLWithPath: folder.path + "/out"))
+        try Data(Self.content.prefix(70_000)).write(to: URL(fileURLWithPath: folder.path + "out"))
         let server = try server { request, number in
             let range = ServerField("Content-Range", "bytes 70000-299999/300000")
             return number == 0
@@ -95,7 +96,7 @@ struct GetContinueTests: GetResumeSuite {
         let second = try await LadeProcess.run("get", "-C", "-o", "out", server.address(), in: folder.path)
         #expect(second.status == 0, "\(second.talk)")
         #expect(Self.ranges(server) == ["bytes=70000-", "bytes=100000-"])
-        #expect(Self.same(FileManager.default.contents(atPath: folder.path + "/out"), Self.content))
+        #expect(Self.same(FileManager.default.contents(atPath: folder.path + "out"), Self.content))
         #expect(folder.names == ["out"])
     }
 
@@ -109,7 +110,7 @@ struct GetContinueTests: GetResumeSuite {
         #expect(outcome.status == 14)
         #expect(outcome.talkLines.count == 2)
         #expect(outcome.talk.contains("does not send the rest"))
-        #expect(folder.text(of: "out") == "old")
+        #expect(folder.text("out") == "old")
         #expect(folder.names == ["out"])
     }
 
@@ -122,10 +123,10 @@ struct GetContinueTests: GetResumeSuite {
         let whole = try server { _, _ in .status(416, [ServerField("Content-Range", "bytes */3")]) }
         let outcome = try await LadeProcess.run("get", "-C", "-o", "out", whole.address(), in: folder.path)
         #expect(outcome.status == 0, "\(outcome.talk)")
-        #expect(folder.text(of: "out") == "all")
+        #expect(folder.text("out") == "all")
         let begun = try server { _, _ in .text("text") }
         #expect(try await LadeProcess.run("get", "-C", "-o", "empty", begun.address(), in: folder.path).status == 0)
-        #expect(folder.text(of: "empty") == "text")
+        #expect(folder.text("empty") == "text")
         #expect(folder.names == ["empty", "out"])
     }
 

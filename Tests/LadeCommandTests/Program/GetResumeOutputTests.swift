@@ -1,5 +1,6 @@
 import Foundation
 import LadeTesting
+import SharedDoubles
 import Testing
 
 @testable import Lade
@@ -31,7 +32,8 @@ struct GetResumeOutputTests: GetResumeSuite {
         #expect(outcome.story.contains("attempt 1 is not repeated (the server named no version to resume)"))
         let text = try self.server { _, _ in Self.whole(Data("a text".utf8), [], upTo: 4) }
         let laidOut = try await run("--retry", "3", "--color", "always", text.address())
-        #expect(laidOut.code == .network && laidOut.output.starts(with: Data("a te".utf8)))
+        #expect(laidOut.code == .network)
+        #expect(laidOut.output.starts(with: Data("a te".utf8)))
         #expect(text.requestCount == 1)
     }
 
@@ -73,7 +75,8 @@ struct GetResumeOutputTests: GetResumeSuite {
         let outcome = try await run("--retry", "1", server.address())
 
         #expect(outcome.code == .clientError)
-        #expect(outcome.output.isEmpty && server.requestCount == 2)
+        #expect(outcome.output.isEmpty)
+        #expect(server.requestCount == 2)
     }
 
     @Test("selects from the answer that came whole, whatever arrived before it")
@@ -88,9 +91,12 @@ struct GetResumeOutputTests: GetResumeSuite {
         let refused = try await run("--retry", "1", "--select", "/a", failing.address())
         let tooLarge = try await run("--max-size", "11", "--select", "/a", server.address())
 
-        #expect(selected.code == .success && selected.output == Data("\"text\"\n".utf8))
-        #expect(refused.code == .clientError && refused.output.isEmpty)
-        #expect(tooLarge.code == .decoding && tooLarge.output.isEmpty)
+        #expect(selected.code == .success)
+        #expect(selected.output == Data("\"text\"\n".utf8))
+        #expect(refused.code == .clientError)
+        #expect(refused.output.isEmpty)
+        #expect(tooLarge.code == .decoding)
+        #expect(tooLarge.output.isEmpty)
     }
 
     @Test("writes the head to the standard output once, and continues behind it")

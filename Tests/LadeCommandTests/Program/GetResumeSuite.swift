@@ -1,5 +1,6 @@
 import Foundation
 import LadeTesting
+import SharedDoubles
 import Testing
 
 @testable import Lade
@@ -68,10 +69,10 @@ extension GetResumeSuite {
             settings.retries.backoff = .none
             return try Service(settings)
         }
-        let events = aside.path + "/events"
+        let events = aside.file("events")
         let arguments =
             [command, "--events", events] + (command == "get" ? ["-v"] : [])
-            + arguments.map { $0 == "FILE" ? folder.path + "/file" : $0 }
+            + arguments.map { $0 == "FILE" ? folder.path + "file" : $0 }
         var outcome = ResumeOutcome(code: .success, lines: "", output: Data(), story: "", events: [], names: [])
         do throws(CommandError) {
             outcome.code = try await context.table.run(arguments, in: context)
@@ -80,11 +81,11 @@ extension GetResumeSuite {
             outcome.lines = error.lines
         }
         console.talk.flush()
-        outcome.output = FileManager.default.contents(atPath: aside.path + "/out") ?? Data()
-        outcome.file = FileManager.default.contents(atPath: folder.path + "/file")
+        outcome.output = FileManager.default.contents(atPath: aside.file("out")) ?? Data()
+        outcome.file = FileManager.default.contents(atPath: folder.path + "file")
         outcome.names = folder.names
-        outcome.story = aside.text(of: "talk") ?? ""
-        outcome.events = try (aside.text(of: "events") ?? "").split(separator: "\n").map { line in
+        outcome.story = aside.text("talk") ?? ""
+        outcome.events = try (aside.text("events") ?? "").split(separator: "\n").map { line in
             let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
             return object?["event"] as? String ?? ""
         }

@@ -1,5 +1,6 @@
 import Foundation
 import LadeTesting
+import SharedDoubles
 import Testing
 
 @testable import LadeCommand
@@ -48,7 +49,7 @@ struct GetTests: GetSuite {
         let server = try server()
         let folder = try TemporaryFolder()
         defer { folder.remove() }
-        try #require(mkfifo(folder.path + "/fifo", 0o600) == 0)
+        try #require(mkfifo(folder.path + "fifo", 0o600) == 0)
         // The shell holds the pipe open, and nothing is ever written into it.
         let script = "exec 3<>fifo; lade get \(server.address()) <fifo"
         let outcome = try await LadeProcess.run("-c", script, program: "/bin/bash", in: folder.path)
@@ -240,9 +241,9 @@ struct GetTests: GetSuite {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
         var options = LoopbackServer.Options()
-        options.address = .unixSocket(path: folder.path + "/s")
+        options.address = .unixSocket(path: folder.path + "s")
         let server = try LoopbackServer(options) { _ in .text("hi") }
-        let outcome = try await LadeProcess.run("get", "--unix-socket", folder.path + "/s", "http://localhost/x")
+        let outcome = try await LadeProcess.run("get", "--unix-socket", folder.path + "s", "http://localhost/x")
         #expect(outcome.output == "hi")
         #expect(server.requestCount == 1)
     }

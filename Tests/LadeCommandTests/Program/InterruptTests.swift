@@ -1,5 +1,6 @@
 import Foundation
 import LadeTesting
+import SharedDoubles
 import Testing
 
 @testable import LadeCommand
@@ -66,7 +67,7 @@ struct InterruptTests {
         #expect(folder.names == [])
     }
 
-    @Test("finding UF-1 finding CF-31 pages PA-24 one interrupt ends pages of a silent server, and saves whole pages")
+    @Test("one interrupt ends pages of a silent server, and saves whole pages: finding UF-1 finding CF-31 pages PA-24")
     func silentPages() async throws {
         let server = try LoopbackServer { request in
             guard request.queryItem("p") == nil else {
@@ -89,7 +90,7 @@ struct InterruptTests {
                 "lade: Stopped after 1 page, 1 item.", "      The same command continues from there.",
             ]
         )
-        #expect(folder.text(of: "all") == "1\n")
+        #expect(folder.text("all") == "1\n")
     }
 
     @Test("finding CF-31 SIGQUIT ends the program immediately, without a report of a crash")
@@ -102,6 +103,7 @@ struct InterruptTests {
         let outcome = try await process.outcome()
 
         #expect(outcome.status == 131)
-        #expect(outcome.talk == "" && outcome.output == "")
+        #expect(outcome.talk == "")
+        #expect(outcome.output == "")
     }
 }

@@ -67,7 +67,8 @@ final class LadeProcess: Sendable {
     ) throws {
         _ = Self.hasSignals
         let folders = URL(fileURLWithPath: Self.path).deletingLastPathComponent().path + ":/usr/local/bin:/usr/bin:/bin"
-        let variables = ["PATH": folders, "HOME": folder, "TERM": "xterm", "LANG": "C.UTF-8"]
+        let home = folder.hasSuffix("/") ? String(folder.dropLast()) : folder
+        let variables = ["PATH": folders, "HOME": home, "TERM": "xterm", "LANG": "C.UTF-8"]
             .merging(environment) { _, new in new }
         let inputPipe = input.map { _ in Pipe() }
         var standardInput = inputPipe?.fileHandleForReading

@@ -1,6 +1,7 @@
 import Foundation
 import LadeCatalogueServer
 import LadeTesting
+import SharedDoubles
 import Testing
 
 #if canImport(Glibc)
@@ -72,15 +73,17 @@ struct PagesTests {
             files.append(try await LadeProcess(arguments + ["-o", "all"] + choice, in: folder.path).outcome())
         }
 
-        #expect(refused.status == 13 && refused.output == "1\n2\n")
+        #expect(refused.status == 13)
+        #expect(refused.output == "1\n2\n")
         #expect(
             refused.talkLines == [
                 error, "      Check --next; --repeated end stops before such a page, --repeated keep writes it.",
             ]
         )
-        #expect(kept.status == 0 && kept.output == "1\n2\n2\n2\n")
+        #expect(kept.status == 0)
+        #expect(kept.output == "1\n2\n2\n2\n")
         #expect(files.map(\.status) == [12, 12, 0])
-        #expect(folder.text(of: "all") == "1\n2\n")
+        #expect(folder.text("all") == "1\n2\n")
     }
 
     @Test("takes no part of a document for a page")
@@ -91,7 +94,8 @@ struct PagesTests {
 
         let outcome = try await LadeProcess.run("pages", server.address(), "--retry", "0")
 
-        #expect(outcome.status == 7 && outcome.output == "")
+        #expect(outcome.status == 7)
+        #expect(outcome.output == "")
         #expect(
             outcome.talkLines.last == "      It is a part that was not requested; report it to the server's operator."
         )
@@ -110,7 +114,7 @@ struct PagesTests {
         // Requests 1, 4 and 7 fail: the first run has nothing to continue, the second ends after two pages.
         #expect(outcomes.map(\.status) == [5, 12, 0])
         #expect(outcomes.map(\.talkLines.count) == [2, 2, 0])
-        #expect(folder.text(of: "all") == lines(catalogue, 35))
+        #expect(folder.text("all") == lines(catalogue, 35))
     }
 
     @Test("pages PA-23 refuses other arguments and what is not its own, and begins anew with --restart")
@@ -138,9 +142,9 @@ struct PagesTests {
         #expect(other.status == 1)
         #expect(other.talk.contains("identity was not given and is /id"))
         #expect(foreign.status == 14)
-        #expect(folder.text(of: "mine") == "mine")
+        #expect(folder.text("mine") == "mine")
         #expect(anew.status == 0)
-        #expect(folder.text(of: "all") == lines(catalogue, 35))
+        #expect(folder.text("all") == lines(catalogue, 35))
     }
 
     @Test("pages PA-24 finishes the page at the first interrupt, saves, and ends with 12")
@@ -164,11 +168,11 @@ struct PagesTests {
 
         #expect(outcome.status == 12)
         #expect(outcome.talk.contains("The same command continues from there."))
-        #expect(folder.text(of: "all") == "0\n1\n")
+        #expect(folder.text("all") == "0\n1\n")
     }
 
     @Test(
-        "finding FQ-24 pages PA-23 names each changed argument with both values, and changes nothing without --restart",
+        "names each changed argument with both values, and changes nothing without --restart: finding FQ-24 pages PA-23",
         arguments: [
             (["--items", "/b"], "items was /a and is /b"),
             (["--next", "body:/n"], "next was the common places and is body /n"),
@@ -186,21 +190,24 @@ struct PagesTests {
         // The last of an option's values counts.
         let arguments = ["pages", server.address(), "-o", "all", "--items", "/a"]
         #expect(try await LadeProcess(arguments, in: folder.path).outcome().status == 0)
-        let journal = folder.text(of: "all.journal")
+        let journal = folder.text("all.journal")
 
         let refused = try await LadeProcess(arguments + change, in: folder.path).outcome()
-        let afterwards = (folder.text(of: "all"), folder.text(of: "all.journal"), server.requests.count)
+        let afterwards = (folder.text("all"), folder.text("all.journal"), server.requests.count)
         let anew = try await LadeProcess(arguments + change + ["--restart"], in: folder.path).outcome()
 
-        #expect(refused.status == 1 && refused.output == "")
-        #expect(refused.talkLines.count == 2 && refused.talkLines.last?.contains("--restart") == true)
+        #expect(refused.status == 1)
+        #expect(refused.output == "")
+        #expect(refused.talkLines.count == 2)
+        #expect(refused.talkLines.last?.contains("--restart") == true)
         #expect(refused.talkLines.first?.contains(difference) == true, "\(refused.talk)")
         #expect(afterwards == ("{\"id\":1}\n", journal, 1))
-        #expect(anew.status == 0 && server.requests.count == 2)
-        #expect(folder.text(of: "all") == (change[0] == "--items" ? "{\"id\":2}\n{\"id\":2}\n" : "{\"id\":1}\n"))
+        #expect(anew.status == 0)
+        #expect(server.requests.count == 2)
+        #expect(folder.text("all") == (change[0] == "--items" ? "{\"id\":2}\n{\"id\":2}\n" : "{\"id\":1}\n"))
     }
 
-    @Test("finding FQ-24 pages PA-24 one interrupt finishes the page, two stop, and the same command completes both")
+    @Test("one interrupt finishes the page, two stop, and the same command completes both: finding FQ-24 pages PA-24")
     func interrupts() async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
@@ -219,7 +226,7 @@ struct PagesTests {
         try await first.talk(atLeast: 10)
         gates[1]?.raise()
         let saved = try await first.outcome()
-        let pages = folder.text(of: "all")
+        let pages = folder.text("all")
         let targets = server.requests.map(\.target)
 
         let second = try LadeProcess(arguments, in: folder.path)
@@ -231,7 +238,8 @@ struct PagesTests {
         gates[3]?.raise()
         let third = try await LadeProcess(arguments, in: folder.path).outcome()
 
-        #expect(saved.status == 12 && saved.output == "")
+        #expect(saved.status == 12)
+        #expect(saved.output == "")
         #expect(
             saved.talkLines == [
                 "lade: Finishing the page; interrupt again to end immediately.",
@@ -239,10 +247,11 @@ struct PagesTests {
                 "      The same command continues from there.",
             ]
         )
-        #expect(pages == "0\n1\n" && targets == ["/", "/?p=1"])
+        #expect(pages == "0\n1\n")
+        #expect(targets == ["/", "/?p=1"])
         #expect(stopped.status == 130)
         #expect(third.status == 0)
-        #expect(folder.text(of: "all") == "0\n1\n2\n3\n4\n")
+        #expect(folder.text("all") == "0\n1\n2\n3\n4\n")
         #expect(folder.names == ["all", "all.journal"])
         #expect(server.requests[2].target == "/?p=2")
     }
@@ -255,13 +264,14 @@ struct PagesTests {
         let arguments = ["pages", catalogue.address("/medias"), "-o", "all", "--state", "journal"]
 
         let first = try await LadeProcess(arguments + ["--max-items", "3"], in: folder.path).outcome()
-        let begun = (folder.names, folder.text(of: "all"))
+        let begun = (folder.names, folder.text("all"))
         let second = try await LadeProcess(arguments, in: folder.path).outcome()
 
-        #expect(first.status == 0 && second.status == 0)
+        #expect(first.status == 0)
+        #expect(second.status == 0)
         #expect(begun == (["all", "journal"], lines(catalogue, 3)))
         #expect(folder.names == ["all", "journal"])
-        #expect(folder.text(of: "all") == lines(catalogue, 35))
+        #expect(folder.text("all") == lines(catalogue, 35))
     }
 
     @Test("keeps the fields and cookies of a session, and sends them with every page")
@@ -289,7 +299,8 @@ struct PagesTests {
 
         let outcome = try await LadeProcess.run("pages", server.address(), "--out", "-", in: folder.path)
 
-        #expect(outcome.status == 0 && outcome.output == "1\n")
+        #expect(outcome.status == 0)
+        #expect(outcome.output == "1\n")
         #expect(folder.names == [])
     }
 
@@ -300,7 +311,8 @@ struct PagesTests {
         let shown = try await LadeProcess.run("pages", server.address(), to: .terminal)
         let piped = try await LadeProcess.run("pages", server.address())
 
-        #expect(shown.status == 0 && shown.output == "\"\\u009b2J\"\r\n")
+        #expect(shown.status == 0)
+        #expect(shown.output == "\"\\u009b2J\"\r\n")
         #expect(piped.output == "\"\u{9B}2J\"\n")
     }
 
@@ -354,7 +366,8 @@ struct PagesTests {
 
         let text = String(decoding: shown, as: UTF8.self)
         #expect(!text.unicodeScalars.contains { controls.unicodeScalars.contains($0) })
-        #expect(text.hasPrefix("{\"a\":\"\\u200e\\u200f\\u061c\\u202a") && text.hasSuffix("é\"}\n"))
+        #expect(text.hasPrefix("{\"a\":\"\\u200e\\u200f\\u061c\\u202a"))
+        #expect(text.hasSuffix("é\"}\n"))
         #expect(try JSONDecoder().decode([String: String].self, from: Data(shown)) == ["a": controls + "é"])
     }
 
@@ -408,7 +421,7 @@ struct PagesTests {
         let outcome = try await process.outcome()
 
         #expect(outcome.status == 12)
-        #expect(folder.text(of: "all") == "1\n")
+        #expect(folder.text("all") == "1\n")
     }
 
     @Test("serves a catalogue, prints its address, and ends well when interrupted")

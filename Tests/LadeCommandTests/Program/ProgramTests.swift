@@ -2,6 +2,7 @@ import Foundation
 import Lade
 import LadeCatalogueServer
 import LadeTesting
+import SharedDoubles
 import Testing
 
 #if canImport(Glibc)
@@ -99,7 +100,7 @@ struct ProgramTests {
                 "GET /shows", "GET /shows", "GET /shows", "GET /shows",
             ]
         )
-        #expect(folder.text(of: "show.mp4") == "film")
+        #expect(folder.text("show.mp4") == "film")
     }
 
     @Test(
@@ -168,18 +169,18 @@ struct ProgramTests {
         let code = try await context.table.run(["get", "http://h/", "-v", "--help"], in: context)
 
         #expect(code == .success)
-        #expect(folder.text(of: "out") == CommandTable.standard["get"].map { HelpPage(table: .standard).page(of: $0) })
+        #expect(folder.text("out") == CommandTable.standard["get"].map { HelpPage(table: .standard).page(of: $0) })
         #expect(services.withLock(\.self) == 0)
         #expect(try await context.table.run(["get", "http://h/"], in: context) == .success)
         #expect(services.withLock(\.self) == 1)
     }
 
-    @Test("finding FQ-24 command CM-09 prints any help without reading a file, whatever else is asked for")
+    @Test("prints any help without reading a file, whatever else is asked for: finding FQ-24 command CM-09")
     func helpReadsNothing() async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
         // A configuration that cannot be parsed is an error of every call.
-        let configuration = folder.path + "/.config/lade"
+        let configuration = folder.path + ".config/lade"
         try FileManager.default.createDirectory(atPath: configuration, withIntermediateDirectories: true)
         try Data("[unclosed\n".utf8).write(to: URL(fileURLWithPath: configuration + "/config"))
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: configuration + "/config")
@@ -192,7 +193,8 @@ struct ProgramTests {
         ]
         for (line, text) in expected {
             let outcome = try await LadeProcess(line, in: folder.path).outcome()
-            #expect(outcome.status == 0 && outcome.talk == "", "\(line): \(outcome.talk)")
+            #expect(outcome.status == 0, "\(line): \(outcome.talk)")
+            #expect(outcome.talk == "", "\(line): \(outcome.talk)")
             #expect(outcome.output == text, "\(line)")
         }
         #expect(try await LadeProcess(["get", "http://127.0.0.1:1/"], in: folder.path).outcome().status == 14)

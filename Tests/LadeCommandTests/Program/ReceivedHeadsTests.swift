@@ -1,5 +1,6 @@
 import Foundation
 import LadeTesting
+import SharedDoubles
 import Testing
 
 @testable import LadeCommand
@@ -66,7 +67,7 @@ struct ReceivedHeadsTests {
         let all = (byCurl ? ["-q", "-sS"] : ["get", "--no-config", "-sS"]) + option + arguments
         let program = byCurl ? RealCurl.path : LadeProcess.path
         let outcome = try await LadeProcess(all, program: program, in: folder.path).outcome()
-        let file = try? Data(contentsOf: URL(fileURLWithPath: folder.path + "/FILE"))
+        let file = try? Data(contentsOf: URL(fileURLWithPath: folder.path + "FILE"))
         return Run(
             output: outcome.output.replacing(server.authority, with: "H"),
             file: String(decoding: file ?? Data(), as: UTF8.self)

@@ -1,5 +1,6 @@
 import Foundation
 import LadeTesting
+import SharedDoubles
 import Testing
 
 @testable import LadeCommand
@@ -22,7 +23,7 @@ struct SessionTests: GetSuite {
     }
 
     private func configure(_ folder: TemporaryFolder, _ text: String, mode: mode_t = 0o600) throws {
-        let config = folder.path + "/.config/lade"
+        let config = folder.path + ".config/lade"
         try FileManager.default.createDirectory(atPath: config, withIntermediateDirectories: true)
         try Data(text.utf8).write(to: URL(fileURLWithPath: config + "/config"))
         chmod(config + "/config", mode)
@@ -36,7 +37,7 @@ struct SessionTests: GetSuite {
         let text = try await LadeProcess.run(server.address(), "-b", "a=1; b=2", "-c", "jar", "-v", in: folder.path)
         #expect(text.output == "a=1; b=2")
         #expect(!text.talk.contains("s3cret1"))
-        let status = try FileManager.default.attributesOfItem(atPath: folder.path + "/jar")
+        let status = try FileManager.default.attributesOfItem(atPath: folder.path + "jar")
         #expect(status[.posixPermissions] as? Int == 0o600)
         let file = try await LadeProcess.run(server.address(), "-b", "jar", "-v", in: folder.path)
         #expect(file.output == "sid=s3cret1")
@@ -48,7 +49,8 @@ struct SessionTests: GetSuite {
         _ = try folder.file("bad", "nonsense")
         let bad = try await LadeProcess.run(server.address(), "-b", "bad", in: folder.path)
         #expect(bad.status == 14)
-        #expect(bad.talk.contains("bad") && bad.talkLines.count == 2)
+        #expect(bad.talk.contains("bad"))
+        #expect(bad.talkLines.count == 2)
     }
 
     @Test("keeps fields, credentials and cookies of a session for its origin")
@@ -79,7 +81,8 @@ struct SessionTests: GetSuite {
         #expect(second.output == "sid=1 1 \(basic) -")
         #expect(!second.talk.contains(basic))
         let third = try await LadeProcess.run(server.address(), "--session=s", "X-A:2", "-u", "you:pw", in: folder.path)
-        #expect(third.output.hasPrefix("sid=1 2 Basic ") && !third.output.contains(basic))
+        #expect(third.output.hasPrefix("sid=1 2 Basic "))
+        #expect(!third.output.contains(basic))
         #expect(try await LadeProcess.run(server.address(), "--session=t", in: folder.path).output == "- - - -")
         let other = try self.server { .text($0["Authorization"] ?? "none") }
         #expect(try await LadeProcess.run(other.address(), "--session=s", in: folder.path).output == "none")
@@ -103,7 +106,9 @@ struct SessionTests: GetSuite {
         }
     }
 
-    @Test("finding CF-29 finding HF-11 six calls of one session at the same time keep what each was given and received")
+    @Test(
+        "six calls of one session at the same time keep what each was given and received: finding CF-29 finding HF-11"
+    )
     func parallelCalls() async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
@@ -146,7 +151,8 @@ struct SessionTests: GetSuite {
         for mode in [0o666, 0o620, 0o602, 0o622] as [mode_t] {
             chmod(jar, mode)
             let outcome = try await LadeProcess.run(server.address(), "-b", "jar", in: folder.path)
-            #expect(outcome.status == 14 && outcome.talkLines.count == 2)
+            #expect(outcome.status == 14)
+            #expect(outcome.talkLines.count == 2)
             #expect(outcome.talk.contains("jar can be changed or run by other users"))
         }
         #expect(server.requestCount == 4)
@@ -157,17 +163,19 @@ struct SessionTests: GetSuite {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
         let server = try cookieServer()
-        try #require(mkfifo(folder.path + "/pipe", 0o600) == 0)
+        try #require(mkfifo(folder.path + "pipe", 0o600) == 0)
 
         let line = "cat pipe > copy & lade get '\(server.address())' -c pipe; status=$?; wait; exit $status"
         let outcome = try await LadeProcess.run("-c", line, program: "/bin/bash", in: folder.path)
 
         #expect(outcome.status == 0, "\(outcome.talk)")
-        #expect(folder.text(of: "copy")?.contains("s3cret1") == true)
+        #expect(folder.text("copy")?.contains("s3cret1") == true)
         var status = stat()
-        #expect(lstat(folder.path + "/pipe", &status) == 0 && status.st_mode & S_IFMT == S_IFIFO)
+        #expect(lstat(folder.path + "pipe", &status) == 0)
+        #expect(status.st_mode & S_IFMT == S_IFIFO)
         let unread = try await LadeProcess.run(server.address(), "-c", "pipe", in: folder.path)
-        #expect(unread.status == 14 && unread.talkLines.count == 2)
+        #expect(unread.status == 14)
+        #expect(unread.talkLines.count == 2)
     }
 
     @Test(
@@ -179,13 +187,14 @@ struct SessionTests: GetSuite {
         let server = try server { _ in
             .text("x", (0..<40).map { ServerField("X-\($0)", String(repeating: "y", count: 900)) })
         }
-        try #require(mkfifo(folder.path + "/pipe", 0o600) == 0)
+        try #require(mkfifo(folder.path + "pipe", 0o600) == 0)
         let unread = try await LadeProcess.run(server.address(), "--events", "pipe", in: folder.path)
-        #expect(unread.status == 14 && unread.talkLines.count == 2)
+        #expect(unread.status == 14)
+        #expect(unread.talkLines.count == 2)
         #expect(server.requestCount == 0)
 
         // The pipe takes less than one event, and its reader none of it.
-        let reader = open(folder.path + "/pipe", O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        let reader = open(folder.path + "pipe", O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         defer { close(reader) }
         #if os(Linux)
             // F_SETPIPE_SZ, which is hidden from Swift.
@@ -195,7 +204,8 @@ struct SessionTests: GetSuite {
         try await process.output(atLeast: 1)
         process.send(SIGINT)
         let outcome = try await process.outcome()
-        #expect([0, 130].contains(outcome.status) && outcome.output == "x")
+        #expect([0, 130].contains(outcome.status))
+        #expect(outcome.output == "x")
     }
 
     @Test("refuses by name a session file that is damaged, of another host or open to others")
@@ -236,10 +246,10 @@ struct SessionTests: GetSuite {
         defer { folder.remove() }
         let server = try cookieServer()
         try configure(folder, "location")
-        chown(folder.path + "/.config/lade/config", 65_534, 65_534)
+        chown(folder.path + ".config/lade/config", 65_534, 65_534)
         let outcome = try await LadeProcess.run(server.address(), in: folder.path)
         #expect(outcome.status == 14)
-        #expect(outcome.talk.contains("The configuration \(folder.path)/.config/lade/config belongs to another user."))
+        #expect(outcome.talk.contains("The configuration \(folder.path).config/lade/config belongs to another user."))
         #expect(try await LadeProcess.run("-q", server.address(), in: folder.path).status == 0)
     }
 
@@ -257,7 +267,7 @@ struct SessionTests: GetSuite {
         let elsewhere = try await LadeProcess.run(
             address,
             in: folder.path,
-            environment: ["XDG_CONFIG_HOME": folder.path + "/none"]
+            environment: ["XDG_CONFIG_HOME": folder.path + "none"]
         )
         #expect(elsewhere.output.hasPrefix("- - lade/"))
         let unknown = try await LadeProcess.run(address, "--profile", "wrok", in: folder.path)
@@ -269,7 +279,7 @@ struct SessionTests: GetSuite {
         try configure(folder, "location", mode: 0o644)
         let open = try await LadeProcess.run(address, in: folder.path)
         #expect(open.status == 14)
-        #expect(open.talk.contains("chmod 600 \(folder.path)/.config/lade/config"))
+        #expect(open.talk.contains("chmod 600 \(folder.path).config/lade/config"))
     }
 
     @Test("takes user and password from .netrc, and shows neither")
@@ -284,7 +294,8 @@ struct SessionTests: GetSuite {
         chmod(path, 0o600)
         let outcome = try await LadeProcess.run(server.address(), "-n", "-v", in: folder.path)
         #expect(outcome.output == basic)
-        #expect(!outcome.talk.contains("s3cret") && !outcome.talk.contains(basic))
+        #expect(!outcome.talk.contains("s3cret"))
+        #expect(!outcome.talk.contains(basic))
         #expect(try await LadeProcess.run(server.address(), in: folder.path).output == "none")
         let second = try folder.file("second", "default login you")
         chmod(second, 0o600)
@@ -316,7 +327,8 @@ struct SessionTests: GetSuite {
         let interrupted = try await process.outcome()
         let closed = try await LadeProcess([server.address("/c"), server.address("/d")], to: .brokenPipe).outcome()
 
-        #expect(interrupted.status == 130 && closed.status == 0)
+        #expect(interrupted.status == 130)
+        #expect(closed.status == 0)
         #expect(closed.talk == "")
         #expect(server.requests.map(\.path) == ["/a", "/c"])
     }

@@ -18,7 +18,8 @@ struct CookieTextTests {
             """
         let contents = CookieText.contents(text.utf8)
         let cookies = contents.cookies
-        #expect(contents.oddLines.isEmpty && !contents.isForeign)
+        #expect(contents.oddLines.isEmpty)
+        #expect(!contents.isForeign)
         #expect(cookies.map(\.name) == ["n", "m"])
         #expect(cookies.map(\.isHostOnly) == [true, false])
         #expect(cookies.map(\.isHTTPOnly) == [false, true])
@@ -71,8 +72,10 @@ struct CookieTextTests {
 
         let read = CookieText.contents(CookieText.text([cookie]))
 
-        #expect(read.oddLines.isEmpty && read.cookies.count == 1)
+        #expect(read.oddLines.isEmpty)
+        #expect(read.cookies.count == 1)
         let octets = try #require(read.cookies.first?.octets)
-        #expect(octets.name == [0x6E, 0xFF] && octets.value == all)
+        #expect(octets.name == [0x6E, 0xFF])
+        #expect(octets.value == all)
     }
 }

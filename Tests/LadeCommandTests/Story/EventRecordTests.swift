@@ -35,7 +35,8 @@ struct EventRecordTests {
         #expect(Set(records.map(\.name)).count == events.count)
         for record in records {
             let line = record.line(at: .zero, of: Call())
-            #expect(line.hasSuffix("}\n") && JSONValue.isValid(line), "\(line)")
+            #expect(line.hasSuffix("}\n"), "\(line)")
+            #expect(JSONValue.isValid(line), "\(line)")
         }
     }
 }

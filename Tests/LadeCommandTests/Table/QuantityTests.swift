@@ -32,7 +32,8 @@ struct QuantityTests {
             let error = try #require(throws: CommandError.self) {
                 try Quantity.count(text, of: "--x", from: least, to: most)
             }
-            #expect(error.code == .usage && error.what.contains("from \(least)"), "\(error.what)")
+            #expect(error.code == .usage, "\(error.what)")
+            #expect(error.what.contains("from \(least)"), "\(error.what)")
         }
     }
 

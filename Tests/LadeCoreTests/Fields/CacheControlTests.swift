@@ -112,7 +112,8 @@ struct CacheControlTests {
     @Test("A field is written in full, and nothing as nothing")
     func writes() throws {
         var control = CacheControl()
-        #expect(control.description.isEmpty && control.isEmpty)
+        #expect(control.description.isEmpty)
+        #expect(control.isEmpty)
 
         control.noStore = true
         control.maxAge = .milliseconds(1_999)

@@ -74,7 +74,8 @@ struct ProxyExceptionsTests {
         guard !entry.contains(" ") else { return }
         let (exceptions, ignored) = ProxyExceptions.reading("a.test,\(entry),b.test")
         #expect(ignored == [entry])
-        #expect(exceptions.covers("a.test", port: 80) && exceptions.covers("b.test", port: 80))
+        #expect(exceptions.covers("a.test", port: 80))
+        #expect(exceptions.covers("b.test", port: 80))
     }
 
     static let environments: [([String: String], Bool, String?)] = [

@@ -23,7 +23,7 @@ struct InternationalNameTests {
     ]
 
     @Test(
-        "finding CF-20 finding LF-15 a name in another script has the A-labels of UTS 46, or is none",
+        "a name in another script has the A-labels of UTS 46, or is none: finding CF-20 finding LF-15",
         arguments: names
     )
     func normalises(written: String, name: String?) {

@@ -87,7 +87,7 @@ struct NormalHostTests {
     }
 
     @Test(
-        "finding FP-28 and FP-30 an address whose host has no normal form, or with a user name, is refused",
+        "an address whose host has no normal form, or with a user name, is refused: finding FP-28 and FP-30",
         arguments: [
             "http://[]/", "https://[example.org]/", "http://a..b/", "http://1.2.3.4.5/", "http://user:pw@host.test/",
             "https://user@host.test/", "https://@host.test/", "http://host.test%00.evil.test/",

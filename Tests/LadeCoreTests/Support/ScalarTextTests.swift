@@ -17,7 +17,9 @@ struct ScalarTextTests {
         #expect(try #require(text.cut(atLast: "=")).before == "a=" + follower + "b")
         #expect(try #require(text.cut(at: "a=")).after == follower + "b=" + follower)
         #expect(text.halves { $0 == "=" }.text == "a")
-        #expect(text.has("=") && text.begins(with: "a=") && text.ends(with: "=" + follower))
+        #expect(text.has("="))
+        #expect(text.begins(with: "a="))
+        #expect(text.ends(with: "=" + follower))
         #expect(text.behind("a=").map(String.init)?.isSpelled(like: follower + "b=" + follower) == true)
         #expect(text.replacingEach("=", with: "::").isSpelled(like: "a::\(follower)b::\(follower)"))
     }
@@ -26,7 +28,9 @@ struct ScalarTextTests {
     func lineEnds() {
         #expect("a\r\nb".parts(at: "\n").map(String.init) == ["a\r", "b"])
         #expect("a\r\nb".parts(at: "\r").map(String.init) == ["a", "\nb"])
-        #expect("a".cut(at: ":") == nil && "a".cut(at: "://") == nil && "a".behind("b") == nil)
+        #expect("a".cut(at: ":") == nil)
+        #expect("a".cut(at: "://") == nil)
+        #expect("a".behind("b") == nil)
         #expect(" \t\r\na \u{301}b\r\n".trimmedOfSpace.unicodeScalars.elementsEqual("a \u{301}b".unicodeScalars))
         #expect("a,,b".parts(at: ",", omitsEmpty: true) == ["a", "b"])
     }

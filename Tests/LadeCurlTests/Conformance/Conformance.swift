@@ -17,7 +17,7 @@ private func makeContext() -> ConformanceContext {
         context.hangingName = {
             let host = "curl.hanging.lade.test"
             guard lade_hanging_host_arm(host, { lookUpBegan.raise() }) != 0 else {
-                throw ConformanceSkip("the name \(host) hangs already")
+                throw ConformanceError.skipped("the name \(host) hangs already")
             }
             return ConformanceContext.HangingName(
                 host: host,
@@ -58,8 +58,8 @@ func conform(_ number: String) async throws {
         var findings: [String] = []
         do {
             try await test.run(makeContext())
-        } catch let failure as ConformanceFailure {
-            findings = failure.findings
+        } catch ConformanceError.failed(_, let found) {
+            findings = found
         }
         for issue in KnownIssue.all where issue.number == number {
             let known = findings.filter { $0.hasPrefix(issue.finding) }
@@ -68,11 +68,11 @@ func conform(_ number: String) async throws {
         }
         // Recorded, not thrown: this may run in a process of its own, which an error would end without a word.
         if !findings.isEmpty { Issue.record("\(number): \(findings.joined(separator: "; "))") }
-    } catch let skip as ConformanceSkip {
+    } catch ConformanceError.skipped(let reason) {
         if isCI {
-            Issue.record("\(number) did not run whole: \(skip)")
+            Issue.record("\(number) did not run whole: \(reason)")
         } else {
-            print("\(number) did not run whole: \(skip)")
+            print("\(number) did not run whole: \(reason)")
         }
     }
 }

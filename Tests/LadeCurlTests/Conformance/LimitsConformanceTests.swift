@@ -17,12 +17,12 @@ struct LimitsConformanceTests {
         try await conform("TR-82")
     }
 
-    @Test("transport TR-83 finding FQ-24 never has more connections than it may", .timeLimit(.minutes(5)))
+    @Test("never has more connections than it may: transport TR-83 finding FQ-24", .timeLimit(.minutes(5)))
     func tr83() async throws {
         try await conform("TR-83")
     }
 
-    @Test("transport TR-84 finding FQ-24 reports what an exchange cost", .timeLimit(.minutes(5)))
+    @Test("reports what an exchange cost: transport TR-84 finding FQ-24", .timeLimit(.minutes(5)))
     func tr84() async throws {
         try await conform("TR-84")
     }

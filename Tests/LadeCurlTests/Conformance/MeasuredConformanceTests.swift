@@ -4,7 +4,7 @@ import Testing
 @Suite("Transport conformance of CurlTransport: measured", .serialized, .timeLimit(.minutes(10)))
 struct MeasuredConformanceTests {
     @Test(
-        "transport TR-51 finding FQ-24 uploads 256 MiB from a file and from a sequence with little memory",
+        "uploads 256 MiB from a file and from a sequence with little memory: transport TR-51 finding FQ-24",
         .timeLimit(.minutes(10))
     )
     func tr51() async throws {
@@ -13,7 +13,7 @@ struct MeasuredConformanceTests {
     }
 
     @Test(
-        "transport TR-52 finding FQ-24 applies backpressure while a body of 256 MiB is read slowly",
+        "applies backpressure while a body of 256 MiB is read slowly: transport TR-52 finding FQ-24",
         .timeLimit(.minutes(10))
     )
     func tr52() async throws {
@@ -22,7 +22,7 @@ struct MeasuredConformanceTests {
     }
 
     @Test(
-        "transport TR-57 finding FQ-24 goes through HTTP and SOCKS5 proxies and keeps their credentials from the origin",
+        "goes through HTTP and SOCKS5 proxies and keeps their credentials from the origin: transport TR-57 finding FQ-24",
         .timeLimit(.minutes(10))
     )
     func tr57() async throws {

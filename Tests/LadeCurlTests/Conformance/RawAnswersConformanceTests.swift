@@ -78,7 +78,7 @@ struct RawAnswersConformanceTests {
     }
 
     @Test(
-        "transport TR-16 finding FQ-24 refuses a head above its limits before it is in memory",
+        "refuses a head above its limits before it is in memory: transport TR-16 finding FQ-24",
         .timeLimit(.minutes(5))
     )
     func tr16() async throws {

@@ -36,7 +36,8 @@ struct DeliveryTests {
         let waiters = Locked<[Waiter]>([])
         let task = executor.start { await withResumption { waiter in waiters.withLock { $0.append(waiter) } } }
         var list = waiters.withLock { $0 }
-        #expect(list.count == 1 && task.result == nil)
+        #expect(list.count == 1)
+        #expect(task.result == nil)
 
         delivery.take(&list)
         executor.run()

@@ -88,7 +88,7 @@ struct EndlessAnswersTests {
     }
 
     @Test(
-        "finding FH-2 finding QF-7 one call into libcurl reads 256 KiB of control frames at most",
+        "one call into libcurl reads 256 KiB of control frames at most: finding FH-2 finding QF-7",
         .enabled(if: ConformancePeers.fromEnvironment().contains("hostileH2")),
         arguments: ["window", "ping", "data"]
     )

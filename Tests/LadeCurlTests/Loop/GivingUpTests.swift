@@ -13,7 +13,7 @@ struct GivingUpTests {
         }
     }
 
-    @Test("finding FQ-24 transport TR-37 a call that waits for its head ends in the turn in which it is cancelled")
+    @Test("a call that waits for its head ends in the turn in which it is cancelled: finding FQ-24 transport TR-37")
     func oneTurn() async throws {
         // The loop reads its clock three times in a turn, and at its end.
         let readings = Locked(0)

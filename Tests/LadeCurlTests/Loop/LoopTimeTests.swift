@@ -296,7 +296,8 @@ struct LoopTimeTests {
         request.timeouts.connect = .seconds(2)
         let response = try await transport.send(request, call: Call())
 
-        #expect(response.status == 200 && response.metrics.remoteAddress == (isSixDead ? "127.0.0.1" : "::1"))
+        #expect(response.status == 200)
+        #expect(response.metrics.remoteAddress == (isSixDead ? "127.0.0.1" : "::1"))
         withExtendedLifetime(dead) {}
     }
 }

@@ -47,11 +47,13 @@ struct PollerTests {
         let (pair, use) = try connection()
         #expect(look().isEmpty)
         end(use)
-        #expect(look().isEmpty && !pair.isShutDown)
+        #expect(look().isEmpty)
+        #expect(!pair.isShutDown)
 
         pair.sendByte()
 
-        #expect(look().isEmpty && pair.isShutDown)
+        #expect(look().isEmpty)
+        #expect(pair.isShutDown)
         poller.close()
     }
 
@@ -62,11 +64,13 @@ struct PollerTests {
         poller.want(pair.socket, CURL_POLL_REMOVE)
         pair.sendByte()
         // The transfer is paused: libcurl requests no events, and the socket is in use.
-        #expect(look().isEmpty && !pair.isShutDown)
+        #expect(look().isEmpty)
+        #expect(!pair.isShutDown)
 
         poller.release(use, now: 0, isMultiplexed: false)
 
-        #expect(look().isEmpty && pair.isShutDown)
+        #expect(look().isEmpty)
+        #expect(pair.isShutDown)
         poller.close()
     }
 
@@ -77,11 +81,14 @@ struct PollerTests {
         #expect(look().map(\.bits) == [CURL_CSELECT_OUT])
         end(use)
 
-        #expect(look().isEmpty && look().isEmpty && !pair.isShutDown)
+        #expect(look().isEmpty)
+        #expect(look().isEmpty)
+        #expect(!pair.isShutDown)
 
         // A byte is noticed nevertheless.
         pair.sendByte()
-        #expect(look().isEmpty && pair.isShutDown)
+        #expect(look().isEmpty)
+        #expect(pair.isShutDown)
         poller.close()
     }
 
@@ -94,7 +101,8 @@ struct PollerTests {
 
         pair.sendByte()
 
-        #expect(look().isEmpty && !pair.isShutDown)
+        #expect(look().isEmpty)
+        #expect(!pair.isShutDown)
         poller.close()
     }
 
@@ -105,9 +113,12 @@ struct PollerTests {
         end(short.use, at: 20)
         func areShutDown() -> [Bool] { [long, short, busy].map { $0.pair.isShutDown } }
 
-        #expect(poller.shutIdle(before: 9) == 10 && areShutDown() == [false, false, false])
-        #expect(poller.shutIdle(before: 10) == 20 && areShutDown() == [true, false, false])
-        #expect(poller.shutIdle(before: 30) == nil && areShutDown() == [true, true, false])
+        #expect(poller.shutIdle(before: 9) == 10)
+        #expect(areShutDown() == [false, false, false])
+        #expect(poller.shutIdle(before: 10) == 20)
+        #expect(areShutDown() == [true, false, false])
+        #expect(poller.shutIdle(before: 30) == nil)
+        #expect(areShutDown() == [true, true, false])
         poller.close()
     }
 
@@ -120,7 +131,8 @@ struct PollerTests {
 
         end(second, at: 40)
 
-        #expect(poller.shutIdle(before: 30) == 40 && !pair.isShutDown)
+        #expect(poller.shutIdle(before: 30) == 40)
+        #expect(!pair.isShutDown)
         poller.close()
     }
 
@@ -130,10 +142,12 @@ struct PollerTests {
         let second = try #require(poller.use(pair.socket))
 
         poller.release(first, now: 10, isMultiplexed: true)
-        #expect(poller.shutIdle(before: 30) == nil && !pair.isShutDown)
+        #expect(poller.shutIdle(before: 30) == nil)
+        #expect(!pair.isShutDown)
 
         poller.release(second, now: 20, isMultiplexed: true)
-        #expect(poller.shutIdle(before: 30) == nil && pair.isShutDown)
+        #expect(poller.shutIdle(before: 30) == nil)
+        #expect(pair.isShutDown)
         poller.close()
     }
 
@@ -175,16 +189,19 @@ struct PollerTests {
         poller.opened(next.socket)
         poller.connected(next.socket, isUnix: false)
         let current = try #require(poller.use(next.socket))
-        #expect(!poller.isCurrent(old) && poller.isCurrent(current))
+        #expect(!poller.isCurrent(old))
+        #expect(poller.isCurrent(current))
 
         // The old transfer ends after its connection, while the new one is in flight.
         poller.release(old, now: 10, isMultiplexed: true)
-        #expect(poller.shutIdle(before: 30) == nil && !next.isShutDown)
+        #expect(poller.shutIdle(before: 30) == nil)
+        #expect(!next.isShutDown)
 
         // Neither is the new connection taken for one of HTTP/2.
         end(current, at: 40)
         next.sendByte()
-        #expect(look().isEmpty && next.isShutDown)
+        #expect(look().isEmpty)
+        #expect(next.isShutDown)
         poller.close()
     }
 
@@ -196,9 +213,11 @@ struct PollerTests {
         let next = try PeerPair(replacing: pair)
         if !isClosedByCallback { poller.opened(next.socket) }
 
-        #expect(poller.shutIdle(before: 30) == nil && !next.isShutDown)
+        #expect(poller.shutIdle(before: 30) == nil)
+        #expect(!next.isShutDown)
         next.sendByte()
-        #expect(look().isEmpty && !next.isShutDown)
+        #expect(look().isEmpty)
+        #expect(!next.isShutDown)
         poller.close()
     }
 

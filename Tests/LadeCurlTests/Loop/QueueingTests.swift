@@ -57,7 +57,8 @@ struct QueueingTests {
             let response = try await transport.send(request, call: Call())
             var count = 0
             for try await chunk in response.body { count += chunk.count }
-            #expect(count == body.count && response.metrics.decodedBodyBytes == Int64(body.count))
+            #expect(count == body.count)
+            #expect(response.metrics.decodedBodyBytes == Int64(body.count))
         }
 
         await transport.shutDown()
@@ -257,7 +258,8 @@ struct QueueingTests {
                 if isChecked { loop.expire() }
                 return loop.nextExpiry.subtractingReportingOverflow(loop.now)
             }.value
-            #expect(!wait.overflow && wait.partialValue <= 3_600_000_000_000)
+            #expect(!wait.overflow)
+            #expect(wait.partialValue <= 3_600_000_000_000)
         }
         await transport.shutDown()
         for call in [first, second] { await #expect(throws: LoadingError.self) { try await call.value } }
@@ -348,7 +350,8 @@ struct QueueingTests {
         let first = try await begin()
         // Connecting has not failed yet, so this call waits for the connection, which may turn out to be shareable.
         let second = try await begin()
-        #expect(first.isStarted && !second.isStarted)
+        #expect(first.isStarted)
+        #expect(!second.isStarted)
         second.0.cancel()
 
         ahead.advance(by: .seconds(21))
@@ -358,7 +361,8 @@ struct QueueingTests {
         let third = try await begin()
         let fourth = try await begin()
 
-        #expect(third.isStarted && fourth.isStarted)
+        #expect(third.isStarted)
+        #expect(fourth.isStarted)
         await transport.shutDown()
         for call in [second, third, fourth] { await #expect(throws: LoadingError.self) { try await call.0.value } }
     }

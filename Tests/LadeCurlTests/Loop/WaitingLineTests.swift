@@ -27,7 +27,8 @@ struct WaitingLineTests {
             default:
                 #expect(line.popFirst() == (plain.isEmpty ? nil : plain.removeFirst().element), "seed \(seed)")
             }
-            #expect(line.count == plain.count && line.first == plain.first?.element, "seed \(seed)")
+            #expect(line.count == plain.count, "seed \(seed)")
+            #expect(line.first == plain.first?.element, "seed \(seed)")
         }
     }
 

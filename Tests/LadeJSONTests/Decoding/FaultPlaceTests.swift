@@ -19,7 +19,7 @@ struct FaultPlaceTests {
             for _ in 0..<2_000 {
                 let offset = random.next(below: text.count + 1)
                 place.move(to: offset, in: base)
-                #expect(place.fault(.invalidNumber) == JSONFault(.invalidNumber, offset: offset, in: bytes))
+                #expect(place.fault(.invalidNumber) == JSONError(.invalidNumber, offset: offset, in: bytes))
             }
         }
     }
@@ -68,10 +68,10 @@ struct FaultPlaceTests {
         }
     }
 
-    private static func fault(_ body: () throws -> Void) throws -> JSONFault {
+    private static func fault(_ body: () throws -> Void) throws -> JSONError {
         let error = #expect(throws: DecodingError.self, performing: body)
         guard case .dataCorrupted(let context) = error else { throw try #require(error) }
-        return try #require(context.underlyingError as? JSONFault)
+        return try #require(context.underlyingError as? JSONError)
     }
 
     private static let numbersOutOfRange = [
@@ -87,7 +87,7 @@ struct FaultPlaceTests {
         let bytes = Array(text.utf8)
         let pointer = try JSONPointer(path)
         let expected = bytes.withUnsafeBufferPointer {
-            JSONFault(.numberOutOfRange, offset: offset, in: $0, path: pointer)
+            JSONError(.numberOutOfRange, offset: offset, in: $0, path: pointer)
         }
 
         let found = try Self.fault { _ = try FastJSONDecoder().decode(SmallNumbers.self, from: Data(bytes)) }
@@ -100,19 +100,19 @@ struct FaultPlaceTests {
     @Test("an invalid text behind a byte order mark has the offset in the whole document")
     func behindMark() throws {
         let data = Data("\u{FEFF}[\"\\udc00\"]".utf8)
-        let expected = JSONFault(.loneSurrogate, offset: 5, path: ["0"])
+        let expected = JSONError(.loneSurrogate, offset: 5, path: ["0"])
 
         #expect(try Self.fault { _ = try FastJSONDecoder().decode([String].self, from: data) } == expected)
         #expect(try Self.fault { _ = try FastJSONDecoder().decode([JSONValue].self, from: data) } == expected)
-        let within = JSONFault(.loneSurrogate, offset: 7, path: ["0"])
+        let within = JSONError(.loneSurrogate, offset: 7, path: ["0"])
         let text = Data("\u{FEFF}[\"ab\\udc00\"]".utf8)
         #expect(try Self.fault { _ = try FastJSONDecoder().decode([String].self, from: text) } == within)
-        let number = JSONFault(.invalidNumber, offset: 5, path: ["0"])
+        let number = JSONError(.invalidNumber, offset: 5, path: ["0"])
         #expect(
             try Self.fault { _ = try FastJSONDecoder().decode([Int].self, from: Data("\u{FEFF}[01]".utf8)) } == number
         )
         let member = Data("\u{FEFF}{\"a\":\n\"\\udc00\"}".utf8)
-        let second = JSONFault(.loneSurrogate, offset: 10, line: 2, column: 2, path: ["a"])
+        let second = JSONError(.loneSurrogate, offset: 10, line: 2, column: 2, path: ["a"])
         #expect(try Self.fault { _ = try FastJSONDecoder().decode([String: String].self, from: member) } == second)
     }
 
@@ -125,7 +125,7 @@ struct FaultPlaceTests {
             do {
                 _ = try value.decode(UInt8.self)
             } catch DecodingError.dataCorrupted(let context) {
-                offset = (context.underlyingError as? JSONFault)?.offset
+                offset = (context.underlyingError as? JSONError)?.offset
             }
         }
     }

@@ -131,7 +131,7 @@ struct JSONMembersTests {
     private static func faultPath<Value: Decodable>(_ type: Value.Type, _ data: Data) throws -> String {
         let error = #expect(throws: DecodingError.self) { try FastJSONDecoder().decode(type, from: data) }
         guard case .dataCorrupted(let context) = error else { return "another error" }
-        return try #require(context.underlyingError as? JSONFault).path.description
+        return try #require(context.underlyingError as? JSONError).path.description
     }
 
     @Test("the path of an invalid text is complete, whether its type reads itself or not")

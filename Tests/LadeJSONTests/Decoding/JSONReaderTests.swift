@@ -10,7 +10,7 @@ import Testing
 struct JSONReaderTests {
     struct Show: Codable, JSONReadable, Equatable {
         enum CodingKeys: String, CodingKey, CaseIterable { case id, title, date, tags, parts, tint, ratio, isNew, next }
-        private static let keys = JSONKeys<CodingKeys>()
+        private static let keys = JSONReader.Keys<CodingKeys>()
 
         var id: Int
         var title: String?
@@ -47,7 +47,7 @@ struct JSONReaderTests {
 
     struct Part: Codable, JSONReadable, Equatable {
         enum CodingKeys: String, CodingKey, CaseIterable { case small, 名前 }
-        private static let keys = JSONKeys<CodingKeys>()
+        private static let keys = JSONReader.Keys<CodingKeys>()
 
         var small: UInt8
         var 名前: String
@@ -186,7 +186,7 @@ struct JSONReaderTests {
 
     /// The members of an object with any of the names.
     private struct Named: JSONReadable {
-        private static let keys = JSONKeys<Name>()
+        private static let keys = JSONReader.Keys<Name>()
         var values: [String: Int] = [:]
 
         init(from reader: inout JSONReader) throws {
@@ -251,7 +251,7 @@ struct JSONReaderTests {
     /// Types that share their texts.
     private struct Digits: JSONReadable, Codable {
         enum CodingKeys: String, CodingKey, CaseIterable { case digit, other }
-        private static let keys = JSONKeys<CodingKeys>()
+        private static let keys = JSONReader.Keys<CodingKeys>()
         var digit = Digit(0)
         var other = Other.nine
 

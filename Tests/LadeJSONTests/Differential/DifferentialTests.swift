@@ -124,8 +124,8 @@ enum Difference {
     /// Whether a document has a number with a fraction whose nearest `Double` is an integer.
     private static func hasRoundedInteger(_ data: Data) -> Bool {
         numbers(data).contains { text in
-            guard let number = JSONNumber(String(decoding: text, as: UTF8.self)) else { return false }
-            return number.double.rounded() == number.double && number != JSONNumber(finite: number.double)
+            guard let number = JSONValue.Number(String(decoding: text, as: UTF8.self)) else { return false }
+            return number.double.rounded() == number.double && number != JSONValue.Number(finite: number.double)
         }
     }
 }

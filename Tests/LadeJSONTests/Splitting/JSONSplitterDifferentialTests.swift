@@ -34,8 +34,8 @@ struct JSONSplitterDifferentialTests {
         for cut in 0...document.count {
             var splitter = JSONSplitter(settings)
             var lines: [UInt8] = []
-            var fault: JSONFault?
-            do throws(JSONFault) {
+            var fault: JSONError?
+            do throws(JSONError) {
                 try splitter.consume(Data(document[..<cut]))
                 splitter.takeLines(into: &lines)
                 try splitter.consume(Data(document[cut...]))

@@ -30,7 +30,7 @@ struct JSONValueCodingTests {
             let read = try decoder.decode(Envelope.self, from: document)
             #expect(read == Envelope(name: "n", content: content, rest: ["a_b": content]))
         }
-        #expect(content["some_name"]?[6] == .number(JSONNumber("9007199254740993")!))
+        #expect(content["some_name"]?[6] == .number(JSONValue.Number("9007199254740993")!))
         #expect(try decoder.decode([JSONValue?].self, from: Data("[null,1]".utf8)) == [nil, .integer(1)])
     }
 
@@ -68,7 +68,7 @@ struct JSONValueCodingTests {
 
         #expect(try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8)) == value)
         #expect(String(decoding: try encoder.encode(value), as: UTF8.self) == text)
-        #expect(throws: EncodingError.self) { try encoder.encode([JSONValue.number(JSONNumber("1e999")!)]) }
+        #expect(throws: EncodingError.self) { try encoder.encode([JSONValue.number(JSONValue.Number("1e999")!)]) }
         let third = Data("[0.33333333333333333333333333333]".utf8)
         #expect(try JSONDecoder().decode(JSONValue.self, from: third)[0]?.number == 1.0 / 3)
         #expect(throws: DecodingError.self) { try JSONDecoder().decode([JSONValue].self, from: Data("[[1,]x]".utf8)) }
@@ -82,11 +82,13 @@ struct JSONValueCodingTests {
             try FastJSONDecoder().decode(Envelope.self, from: document)
         }
 
-        guard case .dataCorrupted(let context) = error, let fault = context.underlyingError as? JSONFault else {
+        guard case .dataCorrupted(let context) = error, let fault = context.underlyingError as? JSONError else {
             Issue.record("\(String(describing: error))")
             return
         }
-        #expect(fault.path == ["content", "a", "1"] && fault.line == 2 && fault.column == 20)
+        #expect(fault.path == ["content", "a", "1"])
+        #expect(fault.line == 2)
+        #expect(fault.column == 20)
         #expect(fault.reason == .loneSurrogate)
     }
 
@@ -99,13 +101,15 @@ struct JSONValueCodingTests {
             case 1: .bool(random.next(below: 2) == 0)
             case 2: .integer(Int64(bitPattern: random.next() >> UInt64(random.next(below: 64))))
             case 3:
-                .number(JSONNumber("\(Int64(bitPattern: random.next())).\(random.next())e\(random.next(below: 900))")!)
+                .number(
+                    JSONValue.Number("\(Int64(bitPattern: random.next())).\(random.next())e\(random.next(below: 900))")!
+                )
             case 4: .string(String(random.next(), radix: 36) + "\u{0}\"\\é😀/")
             case 5: .integer(0)
             case 6: .array((0..<random.next(below: 5)).map { _ in value(depth + 1) })
             default:
                 .object(
-                    (0..<random.next(below: 5)).reduce(into: JSONObject()) { members, _ in
+                    (0..<random.next(below: 5)).reduce(into: JSONValue.Object()) { members, _ in
                         members[String(random.next(below: 99)) + "e\u{301}"] = value(depth + 1)
                     }
                 )

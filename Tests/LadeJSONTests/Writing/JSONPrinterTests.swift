@@ -43,7 +43,8 @@ struct JSONPrinterTests {
         let shown = printed(text, isColoured: true)
 
         let last = try #require(shown.split(separator: "\u{1B}[").last)
-        #expect(last.hasPrefix("0m") && !last.dropFirst(2).contains { !$0.isNewline }, "\(shown.debugDescription)")
+        #expect(last.hasPrefix("0m"), "\(shown.debugDescription)")
+        #expect(!last.dropFirst(2).contains { !$0.isNewline }, "\(shown.debugDescription)")
     }
 
     @Test(

@@ -63,7 +63,7 @@ struct BlackholeTests {
     @Test("says where it could not listen")
     func fails() throws {
         let server = try LoopbackServer(script: [.stall])
-        let failure = #expect(throws: SystemCallFailure.self) { try Blackhole(.ipv4(port: server.port)) }
+        let failure = #expect(throws: SystemCallError.self) { try Blackhole(.ipv4(port: server.port)) }
         #expect(failure?.errno == EADDRINUSE)
         #expect(failure?.description.hasPrefix("bind 127.0.0.1:\(server.port): ") == true)
     }

@@ -80,7 +80,7 @@ struct ServerAddressTests {
     @Test("refuses a path that no socket's address can hold")
     func refusesLongPaths() {
         let path = "/" + String(repeating: "x", count: 200)
-        let failure = #expect(throws: SystemCallFailure.self) {
+        let failure = #expect(throws: SystemCallError.self) {
             try LoopbackServer(options(.unixSocket(path: path)), script: [.stall])
         }
         #expect(failure?.operation == "bind \(path)")

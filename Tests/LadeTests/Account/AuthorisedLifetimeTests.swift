@@ -6,6 +6,7 @@
 import Lade
 import LadePolicies
 import LadeTesting
+import SharedDoubles
 import Testing
 
 /// What cancels a call from outside of its task.

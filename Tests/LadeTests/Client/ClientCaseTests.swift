@@ -151,7 +151,7 @@ struct ClientCaseTests {
         let transport = ScriptedTransport()
         let signal = Signal()
         transport.onAnyRequest().respond(.text("ok").after(signal))
-        let loader = Service(.still, transport: transport).anonymous.makeLoader()
+        let loader = transport.makeLoader()
         async let text = loader.load(Endpoint("https://svc.example.com/").text())
         _ = try await transport.request(at: 0)
         signal.raise()
@@ -215,7 +215,7 @@ struct ClientCaseTests {
     @Test("client CD-44 client D-15 does not check the status of an answer that did not come over HTTP")
     func notHTTP() async throws {
         let transport = ClosureTransport { request, _ throws(LoadingError) in Response(status: 0, request: request) }
-        let loader = Service(.still, transport: transport).anonymous.makeLoader()
+        let loader = transport.makeLoader()
         _ = try await loader.load(Request("own:thing"))
         await #expect(throws: LoadingError.self) { try await loader.load(Request("https://svc.example.com/")) }
     }

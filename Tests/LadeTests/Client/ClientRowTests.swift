@@ -8,6 +8,7 @@ import LadeCallbacks
 import LadeCore
 import LadePolicies
 import LadeTesting
+import SharedDoubles
 import Testing
 
 /// Rules of the client, each asserted completely and after everything has ended.

@@ -5,6 +5,7 @@
 #endif
 import Lade
 import LadeTesting
+import SharedDoubles
 import Testing
 
 @Suite("Decorators", .timeLimit(.minutes(5)))

@@ -4,6 +4,7 @@
     import Foundation
 #endif
 import LadeTesting
+import SharedDoubles
 import Testing
 
 @testable import Lade
@@ -79,7 +80,7 @@ struct ProcessorCaseTests {
     @Test("client CD-23 fails over JSON that cannot be parsed, and says where")
     func invalidJSON() async throws {
         guard case .failure(let error) = try await load(.json("{null}"), { $0.json() }), case .decoding = error.kind,
-            let fault = error.underlyingError as? JSONFault
+            let fault = error.underlyingError as? JSONError
         else {
             Issue.record("no fault")
             return
@@ -243,7 +244,7 @@ struct ProcessorCaseTests {
         #expect(error.context.body == Data("<html>".utf8))
         #expect(error.context.processedBody == nil)
         #expect(error.context.processingError is LoadingError == false)
-        #expect(error.context.processingError is JSONFault)
+        #expect(error.context.processingError is JSONError)
     }
 
     @Test("client CD-31 gives the parsed body of a refused answer with its error")

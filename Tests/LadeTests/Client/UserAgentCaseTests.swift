@@ -5,6 +5,7 @@
 #endif
 import Lade
 import LadeTesting
+import SharedDoubles
 import Testing
 
 @Suite("User agents", .timeLimit(.minutes(5)))

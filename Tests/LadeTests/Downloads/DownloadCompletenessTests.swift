@@ -4,6 +4,7 @@
     import Foundation
 #endif
 import LadeTesting
+import SharedDoubles
 import Testing
 
 @testable import Lade
@@ -41,7 +42,7 @@ struct DownloadCompletenessTests {
 
     private func download(
         _ rig: Rig,
-        _ folder: DownloadFolder,
+        _ folder: TemporaryFolder,
         _ change: (inout Download.Options) -> Void = { _ in }
     ) async -> Result<Download, LoadingError> {
         var options = Download.Options()
@@ -68,7 +69,7 @@ struct DownloadCompletenessTests {
         arguments: [0, 2]
     )
     func restAsWhole(retries: Int) async throws {
-        let (rig, folder) = (rig(retries: retries), try DownloadFolder())
+        let (rig, folder) = (rig(retries: retries), try TemporaryFolder())
         rig.transport.onAnyRequest().respond(cut())
             .then(rest(200, Self.tag)).then(.text(Self.text, headers: Self.tag))
 
@@ -88,7 +89,7 @@ struct DownloadCompletenessTests {
         arguments: [0, 2]
     )
     func wrongLength(retries: Int) async throws {
-        let (rig, folder) = (rig(retries: retries), try DownloadFolder())
+        let (rig, folder) = (rig(retries: retries), try TemporaryFolder())
         rig.transport.onAnyRequest().respond(cut())
             .then(.text(" world", headers: Self.tag)).then(.text(Self.text, headers: Self.tag))
 
@@ -104,7 +105,7 @@ struct DownloadCompletenessTests {
         arguments: [0, 2]
     )
     func unsatisfied(retries: Int) async throws {
-        let (rig, folder) = (rig(retries: retries) { $0.acceptableStatuses = .all }, try DownloadFolder())
+        let (rig, folder) = (rig(retries: retries) { $0.acceptableStatuses = .all }, try TemporaryFolder())
         try folder.write("good", to: "file")
         rig.transport.onAnyRequest().respond(cut()).then(.status(416)).then(.status(416)).then(.status(416))
 
@@ -122,7 +123,7 @@ struct DownloadCompletenessTests {
         ] as [(HTTPStatus, String?)]
     )
     func unaskedPart(status: HTTPStatus, range: String?) async throws {
-        let (rig, folder) = (rig(), try DownloadFolder())
+        let (rig, folder) = (rig(), try TemporaryFolder())
         var headers = Self.tag
         if let range { headers.add("Content-Range", range) }
         rig.transport.onAnyRequest().respond(.text("hello", status: status, headers: headers))
@@ -138,7 +139,7 @@ struct DownloadCompletenessTests {
         arguments: [404, 201, 204] as [HTTPStatus]
     )
     func acceptedStatuses(status: HTTPStatus) async throws {
-        let (rig, folder) = (rig { $0.acceptableStatuses = .all }, try DownloadFolder())
+        let (rig, folder) = (rig { $0.acceptableStatuses = .all }, try TemporaryFolder())
         rig.transport.onAnyRequest().respond(.status(status, "page"))
 
         #expect(self.status(await download(rig, folder)) == status)
@@ -152,7 +153,7 @@ struct DownloadCompletenessTests {
         arguments: [true, false]
     )
     func completeFile(isComplete: Bool) async throws {
-        let (rig, folder) = (rig(), try DownloadFolder())
+        let (rig, folder) = (rig(), try TemporaryFolder())
         try folder.write(isComplete ? Self.text : "hello", to: "file")
         rig.transport.onAnyRequest().respond(.status(416)).then(.text(Self.text, headers: Self.tag))
 
@@ -186,7 +187,7 @@ struct DownloadCompletenessTests {
 
     @Test("finding HF-16 the rest of another address is of another version, whatever its tag", arguments: [0, 2])
     func otherAddress(retries: Int) async throws {
-        let (rig, folder) = (rig(retries: retries), try DownloadFolder())
+        let (rig, folder) = (rig(retries: retries), try TemporaryFolder())
         rig.transport.on(.get, "/thing")
             .respond(.status(302, headers: ["Location": "/a"])).then(.status(302, headers: ["Location": "/b"]))
         rig.transport.on(.get, "/a").respond(cut())
@@ -201,7 +202,7 @@ struct DownloadCompletenessTests {
 
     @Test("finding HF-16 a range with two tags is of no version")
     func twoTags() async throws {
-        let (rig, folder) = (rig(), try DownloadFolder())
+        let (rig, folder) = (rig(), try TemporaryFolder())
         var headers = Self.tag
         headers.add("ETag", "\"2\"")
         rig.transport.onAnyRequest().respond(cut()).then(rest(206, headers)).then(.text("HELLO WORLD"))
@@ -212,7 +213,7 @@ struct DownloadCompletenessTests {
 
     // MARK: - Files
 
-    private func plant(_ folder: DownloadFolder, mode: mode_t = 0o600, owner: uid_t? = nil) throws {
+    private func plant(_ folder: TemporaryFolder, mode: mode_t = 0o600, owner: uid_t? = nil) throws {
         try folder.write("evil!", to: ".file.lade-part")
         try folder.write("https://svc.example.com/thing\n\"1\"\n0\n", to: ".file.lade-note")
         for name in [".file.lade-part", ".file.lade-note"] {
@@ -226,7 +227,7 @@ struct DownloadCompletenessTests {
         arguments: [0o666, 0o622, 0]
     )
     func plantedPart(mode: mode_t) async throws {
-        let (rig, folder) = (rig(), try DownloadFolder())
+        let (rig, folder) = (rig(), try TemporaryFolder())
         try plant(folder, mode: mode == 0 ? 0o600 : mode)
         if mode == 0 { #expect(link(folder.path + ".file.lade-part", folder.path + "other") == 0) }
         rig.transport.onAnyRequest().respond(.text(Self.text, headers: Self.tag))
@@ -244,7 +245,7 @@ struct DownloadCompletenessTests {
         .enabled(if: geteuid() == 0, "only root gives files away")
     )
     func foreignPart() async throws {
-        let (rig, folder) = (rig(), try DownloadFolder())
+        let (rig, folder) = (rig(), try TemporaryFolder())
         try plant(folder, owner: 65_534)
         rig.transport.onAnyRequest().respond(.text(Self.text, headers: Self.tag))
 
@@ -256,7 +257,7 @@ struct DownloadCompletenessTests {
 
     @Test("finding HF-12 the user's own part is continued")
     func ownPart() async throws {
-        let (rig, folder) = (rig(), try DownloadFolder())
+        let (rig, folder) = (rig(), try TemporaryFolder())
         try plant(folder)
         rig.transport.onAnyRequest().respond(rest(206, Self.tag))
 
@@ -266,7 +267,7 @@ struct DownloadCompletenessTests {
 
     @Test("finding CF-21 a replaced file keeps its permissions", arguments: [0o600, 0o640, 0o755] as [mode_t])
     func keptMode(mode: mode_t) async throws {
-        let (rig, folder) = (rig(), try DownloadFolder())
+        let (rig, folder) = (rig(), try TemporaryFolder())
         try folder.write("old", to: "file")
         #expect(chmod(folder.path + "file", mode) == 0)
         rig.transport.onAnyRequest().respond(.text(Self.text))
@@ -278,7 +279,7 @@ struct DownloadCompletenessTests {
 
     @Test("finding CF-21 the file that a link leads to is replaced in its folder", arguments: [true, false])
     func followedLink(exists: Bool) async throws {
-        let (rig, folder, other) = (rig(), try DownloadFolder(), try DownloadFolder())
+        let (rig, folder, other) = (rig(), try TemporaryFolder(), try TemporaryFolder())
         if exists { try other.write("old", to: "target") }
         #expect(symlink(other.path + "target", folder.path + "file") == 0)
         rig.transport.onAnyRequest().respond(cut()).then(rest(206, Self.tag))
@@ -293,7 +294,7 @@ struct DownloadCompletenessTests {
 
     @Test("finding CF-21 a link is not followed without permission to replace")
     func refusedLink() async throws {
-        let (rig, folder) = (rig(), try DownloadFolder())
+        let (rig, folder) = (rig(), try TemporaryFolder())
         #expect(symlink(folder.path + "absent", folder.path + "file") == 0)
         rig.transport.onAnyRequest().respond(.text(Self.text))
 
@@ -303,7 +304,7 @@ struct DownloadCompletenessTests {
 
     @Test("finding HF-5 a pipe is written to where it may be, and never replaced", arguments: [true, false])
     func pipe(mayOverwrite: Bool) async throws {
-        let (rig, folder) = (rig(), try DownloadFolder())
+        let (rig, folder) = (rig(), try TemporaryFolder())
         let path = folder.path + "file"
         #expect(mkfifo(path, 0o600) == 0)
         let reader = open(path, O_RDONLY | O_NONBLOCK)
@@ -326,7 +327,7 @@ struct DownloadCompletenessTests {
 
     @Test("finding HF-5 a pipe of the server's name is written to as well")
     func namedPipe() async throws {
-        let (rig, folder) = (rig(), try DownloadFolder())
+        let (rig, folder) = (rig(), try TemporaryFolder())
         let path = folder.path + "thing"
         #expect(mkfifo(path, 0o600) == 0)
         let reader = open(path, O_RDONLY | O_NONBLOCK)
@@ -344,7 +345,7 @@ struct DownloadCompletenessTests {
         arguments: [true, false]
     )
     func waitingPipe(cancelsTask: Bool) async throws {
-        let (rig, folder) = (rig(), try DownloadFolder())
+        let (rig, folder) = (rig(), try TemporaryFolder())
         #expect(mkfifo(folder.path + "file", 0o600) == 0)
         rig.transport.onAnyRequest().respond(.text(Self.text))
         let task = Task { await download(rig, folder) { $0.mayOverwrite = true } }
@@ -363,7 +364,7 @@ struct DownloadCompletenessTests {
 
     @Test("finding UF-2 a digest that only the last answer announces is that of all bytes", arguments: [true, false])
     func lateDigest(isRight: Bool) async throws {
-        let (rig, folder) = (rig(), try DownloadFolder())
+        let (rig, folder) = (rig(), try TemporaryFolder())
         let hash = Data(SHA256.hash((isRight ? Self.text : " world").utf8)).base64EncodedString()
         rig.transport.onAnyRequest().respond(cut())
             .then(rest(206, ["ETag": "\"1\"", "Repr-Digest": "sha-256=:\(hash):"]))
@@ -383,7 +384,7 @@ struct DownloadCompletenessTests {
 
     @Test("finding UF-2 nothing is hashed where no digest is announced")
     func noDigest() async throws {
-        let (rig, folder) = (rig(), try DownloadFolder())
+        let (rig, folder) = (rig(), try TemporaryFolder())
         rig.transport.onAnyRequest().respond(.text(Self.text))
         let hashed = Locked(0)
 

@@ -33,7 +33,7 @@ struct DownloadOptionTests {
     /// Downloads to `file` in the folder; the error when that fails.
     private func download(
         _ options: Download.Options,
-        in folder: DownloadFolder,
+        in folder: TemporaryFolder,
         _ request: Request? = nil
     ) async throws -> Result<Download, LoadingError> {
         let request = try request ?? rig.request()
@@ -56,7 +56,7 @@ struct DownloadOptionTests {
         arguments: [(5, true), (4, true), (5, false), (4, false)]
     )
     func limits(limit: Int64, isAnnounced: Bool) async throws {
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         rig.transport.onAnyRequest()
             .respond(isAnnounced ? .text("hello") : .steps([.bytes(Data("hel".utf8)), .bytes(Data("lo".utf8))]))
         var options = Download.Options()
@@ -74,7 +74,7 @@ struct DownloadOptionTests {
 
     @Test("the limit counts the bytes of an earlier download too", arguments: [11, 10] as [Int64])
     func limitsTheWhole(limit: Int64) async throws {
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         rig.transport.onAnyRequest()
             .respond(.text("hello world", headers: ["ETag": "\"1\""]).breaking(after: 5))
             .then(rest(" world", "5-10/11"))
@@ -97,7 +97,7 @@ struct DownloadOptionTests {
 
     @Test("does not resume an earlier download when it may not")
     func doesNotResume() async throws {
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         rig.transport.onAnyRequest()
             .respond(.text("hello world", headers: ["ETag": "\"1\""]).breaking(after: 5))
             .then(.text("hello world", headers: ["ETag": "\"1\""]))
@@ -114,7 +114,7 @@ struct DownloadOptionTests {
 
     @Test("asks for a digest in the words of the request, where it has some")
     func digestPreference() async throws {
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         rig.transport.onAnyRequest().respond(.text("x"))
         var request = try rig.request()
         request.headers.set("Want-Repr-Digest", "sha-256=1")
@@ -126,7 +126,7 @@ struct DownloadOptionTests {
 
     @Test("asks for a SHA-256 and no coding, except where the request sets them or cannot be resumed")
     func askedFields() async throws {
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         rig.transport.onAnyRequest().respond(.text("x"))
         var options = Download.Options()
         options.mayOverwrite = true
@@ -148,7 +148,7 @@ struct DownloadOptionTests {
         [true, false]
     )
     func notResumable(change: Change, continues: Bool) async throws {
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         rig.transport.onAnyRequest()
             .respond(.text("hello world", headers: ["ETag": "\"1\""]).breaking(after: 5))
             .then(.text("whole"))
@@ -178,7 +178,7 @@ struct DownloadOptionTests {
 
     @Test("keeps nothing of a truncated answer to a request that is not resumed")
     func truncatedAnswerToPost() async throws {
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         rig.transport.onAnyRequest()
             .respond(.text("hello world", headers: ["ETag": "\"1\""]).breaking(after: 5))
         var request = try rig.request()
@@ -191,7 +191,7 @@ struct DownloadOptionTests {
 
     @Test("downloads the part that a request asks for as a file")
     func requestedPart() async throws {
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         rig.transport.onAnyRequest().respond(rest("world", "6-10/11"))
         var request = try rig.request()
         request.headers.set("Range", "bytes=6-")
@@ -203,7 +203,7 @@ struct DownloadOptionTests {
 
     @Test("reports the announced length with its progress")
     func totalOfProgress() async throws {
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         rig.transport.onAnyRequest().respond(.text("hello"))
         let totals = Journal<Int64?>()
 
@@ -214,7 +214,7 @@ struct DownloadOptionTests {
 
     @Test("names a file without a name of the server's by the last address, or “download”")
     func names() async throws {
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         rig.transport.on(.get, "/old").respond(.status(302, headers: ["Location": "/new.txt"]))
         rig.transport.on(.get, "/new.txt").respond(.text("new"))
         rig.transport.on(.get, "/").respond(.text("root"))
@@ -227,7 +227,7 @@ struct DownloadOptionTests {
 
     @Test("refuses a name that is too long before it sends a request")
     func tooLongName() async throws {
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         rig.transport.onAnyRequest().respond(.text("x"))
         let path = folder.path + String(repeating: "a", count: 300)
 
@@ -256,7 +256,7 @@ struct DownloadOptionTests {
         arguments: [true, false]
     )
     func digestOfTheRest(isOfTheFile: Bool) async throws {
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         let wrong = "sha-256=:\(Data(SHA256.hash(" world".utf8)).base64EncodedString()):"
         rig.transport.onAnyRequest()
             .respond(.text("hello world", headers: ["ETag": "\"1\""]).breaking(after: 5))
@@ -271,7 +271,7 @@ struct DownloadOptionTests {
 
     @Test("RFC 9110 §15.3.4: only the body of a 200 is of the version that its validator names", arguments: [200, 203])
     func validatorOfTransformed(status: Int) async throws {
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         rig.transport.onAnyRequest()
             .respond(
                 .bytes(Data("hello world".utf8), status: HTTPStatus(status), headers: ["ETag": "\"1\""]).breaking(
@@ -287,7 +287,7 @@ struct DownloadOptionTests {
 
     @Test("a partial answer to a request for the whole is not a file")
     func unaskedPart() async throws {
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         rig.transport.onAnyRequest().respond(rest("hello", "0-4/11"))
         var options = Download.Options()
         options.refused = { response, _ in Issue.record("a part is no message: \(response.status)") }
@@ -303,7 +303,7 @@ struct DownloadOptionTests {
 
     @Test("keeps nothing of a truncated body in a coding that the request chose")
     func codedPart() async throws {
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         rig.transport.onAnyRequest()
             .respond(.text("hello world", headers: ["ETag": "\"1\"", "Content-Encoding": "gzip"]).breaking(after: 5))
         var request = try rig.request()
@@ -318,7 +318,7 @@ struct DownloadOptionTests {
 
     @Test("a coding that the request excluded is requested then, and the first exchange is ended")
     func unwantedCoding() async throws {
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         rig.transport.onAnyRequest()
             .respond(.text("coded", headers: ["ETag": "\"1\"", "Content-Encoding": "gzip"]).stalling(after: 1))
             .then(.computed { [rig] _, _ in .text("\(rig.transport.cancellations) ended") })
@@ -331,7 +331,7 @@ struct DownloadOptionTests {
 
     @Test("the digest of a download that starts again is that of the new bytes, and none of them counts as resumed")
     func digestAfterRestart() async throws {
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         let again = sendingAgain()
         rig.transport.onAnyRequest().respond(.text("hello world", headers: ["ETag": "\"1\""]).breaking(after: 5))
         let digest = "sha-256=:\(Data(SHA256.hash("HELLO WORLD".utf8)).base64EncodedString()):"
@@ -349,7 +349,7 @@ struct DownloadOptionTests {
 
     @Test("a rest that does not fit costs an attempt, and its exchange is ended before the next")
     func misfits() async throws {
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         rig.transport.onAnyRequest()
             .respond(.text("hello world", headers: ["ETag": "\"1\""]).breaking(after: 5))
             .then(rest("hello", "0-4/11").stalling(after: 1))
@@ -365,7 +365,7 @@ struct DownloadOptionTests {
 
     @Test("hands over at most 4 KiB of the message with a refused status")
     func message() async throws {
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         rig.transport.onAnyRequest().respond(.status(200, String(repeating: "x", count: 10_000)))
         let lengths = Locked<[Int]>([])
         var options = Download.Options()
@@ -384,7 +384,7 @@ struct DownloadOptionTests {
 
     @Test("reports progress at most ten times a second, the last report too")
     func throttles() async throws {
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         let chunks = (0..<5).flatMap { number -> [ScriptedAnswer.Step] in
             [.bytes(Data("\(number)".utf8)), .wait(.milliseconds(number == 3 ? 49 : 50))]
         }
@@ -412,7 +412,7 @@ struct DownloadOptionTests {
 
     @Test("completes a file of unknown version, from then on as the version that the server named")
     func completes() async throws {
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         try folder.write("hello", to: "file")
         rig.transport.onAnyRequest()
             .respond(rest(" wo", "5-7/11").breaking(after: 2))
@@ -433,7 +433,7 @@ struct DownloadOptionTests {
         arguments: [true, false]
     )
     func wholeInsteadOfRest(mayOverwrite: Bool) async throws {
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         try folder.write("mine", to: "file")
         rig.transport.onAnyRequest().respond(.text("hello world"))
         var options = continuing
@@ -453,7 +453,7 @@ struct DownloadOptionTests {
 
     @Test("downloads the whole where there is no file to continue")
     func nothingToContinue() async throws {
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         rig.transport.onAnyRequest().respond(.text("hello world"))
 
         let result = try await download(continuing, in: folder).get()
@@ -464,7 +464,7 @@ struct DownloadOptionTests {
 
     @Test("continues no file that cannot be read, and sends nothing")
     func unreadableFile() async throws {
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         #expect(symlink("file", folder.path + "file") == 0)
 
         let result = try await download(continuing, in: folder)
@@ -479,7 +479,7 @@ struct DownloadOptionTests {
 
     @Test("a part that is complete is not above the limit", arguments: [11, 10] as [Int64])
     func limitOfCompletePart(limit: Int64) async throws {
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         try folder.write("hello world", to: ".file.lade-part")
         try folder.write("\(rig.request().url)\n\"1\"\n0\n", to: ".file.lade-note")
         rig.transport.onAnyRequest().respond(.status(416, headers: ["Content-Range": "bytes */11"]))
@@ -497,7 +497,7 @@ struct DownloadOptionTests {
 
     @Test("a body that is cut off twice keeps its prologue apart from its bytes")
     func prologueOfSecondRest() async throws {
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         rig.transport.onAnyRequest()
             .respond(.text("hello world", headers: ["ETag": "\"1\""]).breaking(after: 5))
             .then(rest(" world", "5-10/11").breaking(after: 3)).then(rest("rld", "8-10/11"))
@@ -514,7 +514,7 @@ struct DownloadOptionTests {
 
     @Test("an error of a rest gives the lengths of the whole")
     func lengthsOfRest() async throws {
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         rig.transport.onAnyRequest()
             .respond(.text("hello world", headers: ["ETag": "\"1\""]).breaking(after: 5))
             .then(rest(" world", "5-10/11").breaking(after: 3))
@@ -530,7 +530,7 @@ struct DownloadOptionTests {
 
     @Test("replaces an empty file, which any version continues")
     func emptyFile() async throws {
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         try folder.write("", to: "file")
         rig.transport.onAnyRequest().respond(.text("hello"))
 
@@ -541,7 +541,7 @@ struct DownloadOptionTests {
 
     @Test("resumes the version that the server named for a file of unknown version within the call too")
     func resumesUnknownVersion() async throws {
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         let again = sendingAgain()
         try folder.write("hello", to: "file")
         again.transport.onAnyRequest()
@@ -555,7 +555,7 @@ struct DownloadOptionTests {
 
     @Test("may replace the file that it continues, and none of another name that appears meanwhile")
     func otherName() async throws {
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         try folder.write("hello", to: "thing")
         rig.transport.onAnyRequest()
             .respond(rest(" world", "5-10/11", ["Content-Disposition": "attachment; filename=\"other\""]))
@@ -571,7 +571,7 @@ struct DownloadOptionTests {
 
     @Test("the note of an empty part says nothing about the file that is continued")
     func noteWithoutBytes() async throws {
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         try folder.write("hello", to: "file")
         try folder.write("", to: ".file.lade-part")
         try folder.write("\(rig.request().url)\n\"1\"\n0\n", to: ".file.lade-note")
@@ -587,7 +587,7 @@ struct DownloadOptionTests {
 
     @Test("replaces a note that cannot be read", arguments: ["damaged", "pipe"], [true, false])
     func unreadableNote(kind: String, continuesFile: Bool) async throws {
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         try folder.write("hello", to: "file")
         let note = folder.path + ".file.lade-note"
         if kind == "pipe" {
@@ -608,7 +608,7 @@ struct DownloadOptionTests {
 
     @Test("a part that starts again no longer continues the file that it had adopted")
     func adoptedAndRestarted() throws {
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         try folder.write("hello", to: "file")
         var part = try PartFile(for: "file", in: folder.path)
         defer { part.release() }
@@ -624,7 +624,7 @@ struct DownloadOptionTests {
 
     @Test("continues nothing but a regular file")
     func folderAsFile() async throws {
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         try FileManager.default.createDirectory(atPath: folder.path + "file", withIntermediateDirectories: false)
 
         let result = try await download(continuing, in: folder)
@@ -647,7 +647,7 @@ struct DownloadOptionTests {
         ]
     )
     func brokenNotes(note: String) throws {
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         try folder.write("hello", to: ".file.lade-part")
         try folder.write(note, to: ".file.lade-note")
 
@@ -660,7 +660,7 @@ struct DownloadOptionTests {
 
     @Test("a part that is shorter than its prologue has no bytes of the body")
     func shortPart() throws {
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         try folder.write("ab", to: ".file.lade-part")
         try folder.write("url\n\"1\"\n5\n", to: ".file.lade-note")
 
@@ -672,7 +672,7 @@ struct DownloadOptionTests {
 
     @Test("trusts a whole note, and none behind a link", arguments: [false, true])
     func linkedNote(isLink: Bool) throws {
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         try folder.write("a hello", to: ".file.lade-part")
         try folder.write("url\n\"1\"\n2\n", to: isLink ? "planted" : ".file.lade-note")
         if isLink {

@@ -17,30 +17,6 @@ import Testing
     import Darwin
 #endif
 
-/// A separate folder for a test.
-final class DownloadFolder: Sendable {
-    let path = TemporaryFile.path() + "/"
-
-    init() throws { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true) }
-
-    deinit { TemporaryFile.remove(path) }
-
-    var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted() }
-
-    func text(_ name: String) -> String? {
-        (try? Data(contentsOf: URL(filePath: path + name))).map { String(decoding: $0, as: UTF8.self) }
-    }
-
-    /// Writes a new file, which replaces an existing one.
-    func write(_ text: String, to name: String) throws {
-        try Data(text.utf8).write(to: URL(filePath: path + name), options: .atomic)
-    }
-
-    func mode(_ name: String) throws -> Int? {
-        try FileManager.default.attributesOfItem(atPath: path + name)[.posixPermissions] as? Int
-    }
-}
-
 @Suite("Downloads that lose nothing", .timeLimit(.minutes(5)))
 struct DownloadSafetyTests {
     /// A service that sends again without a delay.
@@ -63,7 +39,7 @@ struct DownloadSafetyTests {
     @MainActor
     func mainActor() async throws {
         let rig = rig()
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         let turns = MainTurns()
         rig.transport.onAnyRequest().respond(.text("hello world").inPieces(of: 4))
         var options = Download.Options()
@@ -77,7 +53,7 @@ struct DownloadSafetyTests {
     @Test("finding FL-6 keeps secrets out of the note, the note for its owner, and follows no symlink")
     func note() async throws {
         let rig = rig()
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         try folder.write("untouched", to: "victim")
         #expect(symlink(folder.path + "victim", folder.path + ".file.lade-note") == 0)
         var request = try Request("https://svc.example.com/thing?ticket=s3cret&a=b")
@@ -97,7 +73,7 @@ struct DownloadSafetyTests {
     @Test("finding FQ-12 refuses a planted symlink, and leaves its target untouched", arguments: ["victim", "absent"])
     func plantedSymlink(target: String) async throws {
         let rig = rig()
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         try folder.write("untouched", to: "victim")
         #expect(symlink(folder.path + target, folder.path + ".file.lade-part") == 0)
         rig.transport.onAnyRequest().respond(.text("new"))
@@ -119,7 +95,7 @@ struct DownloadSafetyTests {
     @Test("finding FL-8 sees before the body that a file of the server's name exists")
     func existingName() async throws {
         let rig = rig()
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         try folder.write("old", to: "named")
         let read = Locked(0)
         var options = Download.Options()
@@ -143,7 +119,7 @@ struct DownloadSafetyTests {
     @Test("finding FL-8 recognises a part that is complete", arguments: ["bytes */11", "bytes */12"])
     func completePart(range: String) async throws {
         let rig = rig()
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         // All the bytes arrived, and then the connection was lost: without a length that looked like a truncated body.
         rig.transport.onAnyRequest()
             .respond(
@@ -173,7 +149,7 @@ struct DownloadSafetyTests {
     @Test("finding FL-8 sends again as often as the policy of the service says, and no POST")
     func policy() async throws {
         let rig = rig(retries: 1)
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         rig.transport.onAnyRequest()
             .respond(half())
             .then(rest(" world", "5-10/11").breaking(after: 2))
@@ -202,7 +178,7 @@ struct DownloadSafetyTests {
             $0.retries.limit = 3
             $0.retryBudget = RetryBudget(limits)
         }
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         rig.transport.onAnyRequest().respond(half())
 
         let error = await failure { () throws(LoadingError) in
@@ -219,7 +195,7 @@ struct DownloadSafetyTests {
     @Test("finding FQ-10 starts again where the part is of another address with the same entity tag")
     func otherAddress() async throws {
         let rig = rig()
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         rig.transport.onAnyRequest().respond(half()).then(.text("HELLO WORLD", headers: ["ETag": "\"1\""]))
         _ = await failure { () throws(LoadingError) in
             try await rig.loader.download(rig.request("/one"), to: folder.path + "file")
@@ -236,7 +212,7 @@ struct DownloadSafetyTests {
     @Test("finding FQ-11 overwrites no file that appears while it downloads")
     func appearsMeanwhile() async throws {
         let rig = rig()
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         rig.transport.onAnyRequest().respond(.text("hello world").inPieces(of: 4))
         var options = Download.Options()
         options.onPiece = { received, _ in
@@ -261,7 +237,7 @@ struct DownloadSafetyTests {
     @Test("checks the digest of the body alone when a download with a prologue is resumed by another")
     func resumedPrologue() async throws {
         let rig = rig()
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         let hash = Data(SHA256.hash("hello world".utf8)).base64EncodedString()
         rig.transport.onAnyRequest().respond(half())
             .then(rest(" world", "5-10/11").adding("Repr-Digest", "sha-256=:\(hash):"))
@@ -281,7 +257,7 @@ struct DownloadSafetyTests {
     @Test("the length of a download, and its limit, do not count its prologue")
     func lengthWithPrologue() async throws {
         let rig = rig()
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         rig.transport.onAnyRequest().respond(.text("hello"))
         let pieces = Journal<Int64>()
         var options = Download.Options()
@@ -298,7 +274,7 @@ struct DownloadSafetyTests {
     @Test("keeps the prologue when it drops the bytes of an answer that is longer than its range")
     func overlongRangeWithPrologue() async throws {
         let rig = rig()
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         rig.transport.onAnyRequest().respond(half())
             .then(
                 .chunks(
@@ -322,7 +298,7 @@ struct DownloadSafetyTests {
     @Test("checks the digest of a large body without its prologue when another download resumes it")
     func resumedLargePrologue() async throws {
         let rig = rig()
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         // More than is read back at a time.
         let body = Data((0..<600_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
         let hash = Data(SHA256.hash(body)).base64EncodedString()
@@ -349,7 +325,7 @@ struct DownloadSafetyTests {
 
     @Test("finding FL-4 a part that got its final name before it was locked is not written to")
     func renamedMeanwhile() throws {
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         var first = try PartFile(for: "file", in: folder.path)
         try first.begin(nil, Data())
         try first.append(Data("whole".utf8))
@@ -373,7 +349,7 @@ struct DownloadSafetyTests {
 
     @Test("finding FL-4 the note and the bytes of a part are read after it was locked")
     func lockFirst() throws {
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         let origin = PartFile.Origin(url: "https://svc.example.com/thing", validator: "\"2\"")
         let first = Locked(try PartFile(for: "file", in: folder.path))
 
@@ -395,7 +371,7 @@ struct DownloadSafetyTests {
     @Test("finding FL-4 of two downloads of one file at a time the second is refused, and the first is whole")
     func twoAtATime() async throws {
         let rig = rig()
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         let signal = Signal()
         rig.transport.onAnyRequest()
             .respond(.steps([.bytes(Data("one".utf8)), .signal(signal), .bytes(Data("two".utf8))]))
@@ -424,7 +400,7 @@ struct DownloadSafetyTests {
     @Test("keeps no byte of an answer that is longer than its range, and every byte before it")
     func overlongRange() async throws {
         let rig = rig()
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         rig.transport.onAnyRequest()
             .respond(half())
             .then(
@@ -463,7 +439,7 @@ struct DownloadSafetyTests {
     @Test("keeps no byte of a malformed answer that replaces the bytes before it")
     func malformedReplacement() async throws {
         let rig = rig(retries: 2)
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         let fault = LoadingError(.malformedResponse(LoadingError.MalformedResponse(.chunk)))
         rig.transport.onAnyRequest()
             .respond(half())
@@ -489,7 +465,7 @@ struct DownloadSafetyTests {
             $0.retries.backoff = .none
             $0.retries.hook = RetryPolicy.Hook { _, _ in true }
         }
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         let fault = LoadingError(.malformedResponse(LoadingError.MalformedResponse(.chunk)))
         rig.transport.onAnyRequest()
             .respond(.text("HELLO WORLD", headers: ["ETag": "\"1\""]).breaking(after: 9, with: fault))
@@ -509,7 +485,7 @@ struct DownloadSafetyTests {
     @Test("the retries of the answer with the rest count as those of the download")
     func retriesOfTheRest() async throws {
         let (rig, again) = (rig(), rig(retries: 2))
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         rig.transport.onAnyRequest().respond(half())
         again.transport.onAnyRequest()
             .respond(.status(503))
@@ -531,7 +507,7 @@ struct DownloadSafetyTests {
     @Test("keeps no byte of a malformed answer")
     func malformedBody() async throws {
         let rig = rig()
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         let fault = LoadingError(.malformedResponse(LoadingError.MalformedResponse(.chunk)))
         rig.transport.onAnyRequest()
             .respond(.text("hello world", headers: ["ETag": "\"1\""]).breaking(after: 5, with: fault))
@@ -553,7 +529,7 @@ struct DownloadSafetyTests {
     )
     func changedMeanwhile(how: String) async throws {
         let rig = rig()
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         let part = folder.path + ".file.lade-part"
         let signal = Signal()
         rig.transport.onAnyRequest()
@@ -596,7 +572,7 @@ struct DownloadSafetyTests {
     )
     func noFile(name: String) async throws {
         let rig = rig()
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         try FileManager.default.createDirectory(atPath: folder.path + "folder", withIntermediateDirectories: false)
         rig.transport.onAnyRequest().respond(.text("hello"))
 
@@ -637,7 +613,7 @@ struct DownloadSafetyTests {
             let server = try LoopbackServer { _ in
                 .bytes(whole.dropLast(missing), [ServerField("Content-Encoding", "gzip")])
             }
-            let folder = try DownloadFolder()
+            let folder = try TemporaryFolder()
             var settings = Service.Settings()
             settings.retries.limit = 0
             let service = try Service(settings)

@@ -6,34 +6,20 @@
 @testable import Lade
 import LadeCore
 import LadeTesting
+import SharedDoubles
 import Testing
 
 @Suite("Downloads", .timeLimit(.minutes(5)))
 struct DownloadTests {
-    /// A separate folder for a test.
-    private final class Folder: Sendable {
-        let path = TemporaryFile.path() + "/"
-
-        init() throws { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true) }
-
-        deinit { TemporaryFile.remove(path) }
-
-        var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted() }
-
-        func text(_ name: String) -> String? {
-            (try? Data(contentsOf: URL(filePath: path + name))).map { String(decoding: $0, as: UTF8.self) }
-        }
-    }
-
     private func hash(_ text: String) -> String { Data(SHA256.hash(text.utf8)).base64EncodedString() }
 
     /// A download of “onetwo”, inspected after its first half and after its end.
     private func download(
-        _ meanwhile: (Rig, Folder) -> Void = { _, _ in },
-        _ afterwards: (Rig, Folder, Download) -> Void = { _, _, _ in }
+        _ meanwhile: (Rig, TemporaryFolder) -> Void = { _, _ in },
+        _ afterwards: (Rig, TemporaryFolder, Download) -> Void = { _, _, _ in }
     ) async throws {
         let rig = Rig()
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         let signal = Signal()
         rig.transport.onAnyRequest()
             .respond(
@@ -81,8 +67,8 @@ struct DownloadTests {
             _ = await deaf.result
             return Response(status: 200, body: ResponseBody(Data("late".utf8)), request: request)
         }
-        let folder = try Folder()
-        let loader = Service(.still, transport: transport).anonymous.makeLoader()
+        let folder = try TemporaryFolder()
+        let loader = transport.makeLoader()
         let downloading = Task {
             await failure { () throws(LoadingError) in
                 try await loader.download(Request("https://svc.example.com/thing"), to: folder.path + "file.txt")
@@ -120,7 +106,7 @@ struct DownloadTests {
             $0.retries.limit = 1
             $0.retries.backoff = .none
         }
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         rig.transport.onAnyRequest().respond(.status(503, "the page of an error")).then(.text("thing"))
 
         let download = try await rig.loader.download(rig.request(), to: folder.path + "file.txt")
@@ -133,7 +119,7 @@ struct DownloadTests {
     @Test("service D-31 does not store an error page as the file")
     func refused() async throws {
         let rig = Rig()
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         rig.transport.onAnyRequest().respond(.status(404, "gone"))
 
         await #expect(throws: LoadingError.self) {
@@ -146,7 +132,7 @@ struct DownloadTests {
     @Test("resumes where the body failed, with the same version only")
     func resumesWithin() async throws {
         let rig = Rig.sendingAgain
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         rig.transport.onAnyRequest()
             .respond(.text("hello world", headers: ["ETag": "\"1\""]).breaking(after: 5))
             .then(
@@ -169,7 +155,7 @@ struct DownloadTests {
     )
     func resumesLater(_ isSame: Bool) async throws {
         let rig = Rig()
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         rig.transport.onAnyRequest()
             .respond(.text("hello world", headers: ["ETag": "\"1\""]).breaking(after: 5))
             .then(
@@ -196,7 +182,7 @@ struct DownloadTests {
     @Test("starts again when the server sends another range than requested, or none")
     func wrongRange() async throws {
         let rig = Rig.sendingAgain
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         rig.transport.onAnyRequest()
             .respond(.text("hello world", headers: ["ETag": "\"1\""]).breaking(after: 5))
             .then(.bytes(Data("rld".utf8), status: 206, headers: ["ETag": "\"1\"", "Content-Range": "bytes 8-10/11"]))
@@ -213,7 +199,7 @@ struct DownloadTests {
     @Test("requests more when less than the rest arrived, and keeps no byte too many")
     func partOfTheRest() async throws {
         let rig = Rig.sendingAgain
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         let range = { (text: String, range: String) in
             let headers = ["Content-Range": "bytes \(range)/11"] as Headers
             return ScriptedAnswer.steps([.bytes(Data(text.utf8))], status: 206, headers: headers)
@@ -246,7 +232,7 @@ struct DownloadTests {
     )
     func noValidator(_ headers: Headers) async throws {
         let rig = Rig()
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         rig.transport.onAnyRequest().respond(.text("hello world", headers: headers).breaking(after: 5))
         await #expect(throws: LoadingError.self) {
             try await rig.loader.download(rig.request(), to: folder.path + "file.txt")
@@ -264,7 +250,7 @@ struct DownloadTests {
     func digest(_ field: String) async throws {
         let value = { (hash: String) in field == "Digest" ? "SHA-256=\(hash)" : "sha-256=:\(hash):" }
         let rig = Rig()
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         rig.transport.onAnyRequest()
             .respond(.text("hello", headers: [field: value(hash("hello")), "ETag": "\"1\""]))
             .then(.text("hellO", headers: [field: value(hash("hello")), "ETag": "\"1\""]))
@@ -286,7 +272,7 @@ struct DownloadTests {
     @Test("overwrites only when it may")
     func overwriting() async throws {
         let rig = Rig()
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         rig.transport.onAnyRequest().respond(.text("new"))
         try Data("old".utf8).write(to: URL(filePath: folder.path + "file"))
 
@@ -309,7 +295,7 @@ struct DownloadTests {
     )
     func names(_ disposition: String?, _ name: String) async throws {
         let rig = Rig()
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         var answer = ScriptedAnswer.text("x")
         if let disposition { answer = answer.adding("Content-Disposition", disposition) }
         rig.transport.onAnyRequest().respond(answer)
@@ -350,7 +336,7 @@ struct DownloadTests {
     @Test("keeps what can be resumed when it is cancelled")
     func cancelled() async throws {
         let rig = Rig()
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         rig.transport.onAnyRequest()
             .respond(
                 .text(

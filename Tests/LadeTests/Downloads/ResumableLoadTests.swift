@@ -6,6 +6,7 @@
 @testable import Lade
 import LadeCore
 import LadeTesting
+import SharedDoubles
 import Testing
 
 @Suite("Loads that resume where their body failed", .timeLimit(.minutes(5)))

@@ -8,6 +8,7 @@ import LadeCallbacks
 import LadeCore
 import LadePolicies
 import LadeTesting
+import SharedDoubles
 import Testing
 
 /// The form of a call.

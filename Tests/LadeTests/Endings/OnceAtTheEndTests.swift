@@ -8,6 +8,7 @@ import LadeCallbacks
 import LadeCore
 import LadePolicies
 import LadeTesting
+import SharedDoubles
 import Testing
 
 /// Counts the ends of a call when no work is left, so that even a late second end is detected.

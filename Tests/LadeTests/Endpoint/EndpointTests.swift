@@ -4,6 +4,7 @@
     import Foundation
 #endif
 import LadeTesting
+import SharedDoubles
 import Testing
 
 @testable import Lade

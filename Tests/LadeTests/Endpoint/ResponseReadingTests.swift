@@ -1,6 +1,7 @@
 import Foundation
 import Lade
 import LadeTesting
+import SharedDoubles
 import Testing
 
 @Suite("Reading a response", .timeLimit(.minutes(5)))

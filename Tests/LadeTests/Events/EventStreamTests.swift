@@ -5,6 +5,7 @@
 #endif
 @testable import Lade
 import LadeTesting
+import SharedDoubles
 import Testing
 
 @Suite("Streams of events", .timeLimit(.minutes(5)))

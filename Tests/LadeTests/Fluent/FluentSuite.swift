@@ -6,6 +6,7 @@
 import Lade
 import LadeCallbacks
 import LadeTesting
+import SharedDoubles
 import Testing
 
 /// A suite of fluent requests on scripted transports.

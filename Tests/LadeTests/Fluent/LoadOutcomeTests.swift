@@ -6,6 +6,7 @@
 import Lade
 import LadeCallbacks
 import LadeTesting
+import SharedDoubles
 import Testing
 
 @Suite("Fluent outcomes", .timeLimit(.minutes(5)))
@@ -106,7 +107,7 @@ struct LoadOutcomeTests: FluentSuite {
 
     @Test("service SW-37 gives a handler of JSON an error when the text is none")
     func jsonBad() async throws {
-        #expect(await (try request(rig(.text("bad")))).jsonOutcome().error is JSONFault)
+        #expect(await (try request(rig(.text("bad")))).jsonOutcome().error is JSONError)
     }
 
     @Test("service SW-38 gives a handler the JSON")
@@ -164,7 +165,7 @@ struct LoadOutcomeTests: FluentSuite {
     func jsonSerialiser() throws {
         let processor = RequiredJSONProcessor()
         #expect(throws: ProcessingError.emptyBody) { try serialised("", by: processor) }
-        #expect(throws: JSONFault.self) { try serialised("{null}", by: processor) }
+        #expect(throws: JSONError.self) { try serialised("{null}", by: processor) }
         #expect(try serialised(#"{"a":1}"#, by: processor) == .object(["a": .integer(1)]))
         #expect(try serialised("123", by: processor) == .integer(123))
     }

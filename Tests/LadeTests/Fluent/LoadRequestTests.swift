@@ -6,6 +6,7 @@
 import Lade
 import LadeCallbacks
 import LadeTesting
+import SharedDoubles
 import Testing
 
 @Suite("Fluent requests", .timeLimit(.minutes(5)))

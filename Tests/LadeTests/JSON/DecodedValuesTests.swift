@@ -99,7 +99,7 @@ struct DecodedValuesTests {
     @Test("gives the values before a malformed one, and says where that is")
     func malformed() async throws {
         let found = await ids("[{\"id\":1},{\"id\":2},\n{\"id\":tru}]", size: 100)
-        guard case .decoding = found.error?.kind, let fault = found.error?.underlyingError as? JSONFault else {
+        guard case .decoding = found.error?.kind, let fault = found.error?.underlyingError as? JSONError else {
             Issue.record("\(String(describing: found.error))")
             return
         }
@@ -133,7 +133,7 @@ struct DecodedValuesTests {
         let found = await ids("{\"id\":1}\n{\"id\":12}", .lines, size: 100, limit: limit)
 
         #expect(found.ids == (limit == 9 ? [1, 12] : [1]))
-        guard case .decoding? = found.error?.kind, let fault = found.error?.underlyingError as? JSONFault else {
+        guard case .decoding? = found.error?.kind, let fault = found.error?.underlyingError as? JSONError else {
             #expect(limit == 9 && found.error == nil)
             return
         }

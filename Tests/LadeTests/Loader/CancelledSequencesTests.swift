@@ -284,9 +284,8 @@ struct CancelledSequencesTests {
 
     @Test("finding UF-1 a download of bytes that are ready ends with its task, and keeps what can be resumed")
     func download() async throws {
-        let folder = NSTemporaryDirectory() + "lade-test-" + UUID().uuidString
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
         let transport = ClosureTransport { (request, _) throws(LoadingError) in
             let headers: Headers = ["ETag": "\"1\"", "Content-Length": "100"]
             let body = ResponseBody(streaming: ReadyPieces((0..<100).map { "\($0 % 10)" }))
@@ -298,11 +297,11 @@ struct CancelledSequencesTests {
         options.onPiece = { count, _ in if count == 3 { withUnsafeCurrentTask { $0?.cancel() } } }
         options.kept = { count in kept.withLock { $0 = count } }
         let task = Task { [options] in
-            try await loader.download(Request("https://svc.example.com/a"), to: folder + "/a", options: options)
+            try await loader.download(Request("https://svc.example.com/a"), to: folder.file("a"), options: options)
         }
 
         await #expect(throws: LoadingError.self) { try await task.value }
         #expect(kept.withLock(\.self) == 3)
-        #expect(!FileManager.default.fileExists(atPath: folder + "/a"))
+        #expect(!FileManager.default.fileExists(atPath: folder.file("a")))
     }
 }

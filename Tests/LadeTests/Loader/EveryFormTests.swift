@@ -6,6 +6,7 @@
 import Lade
 import LadeCallbacks
 import LadeTesting
+import SharedDoubles
 import Testing
 
 /// The same refusals, met by every form of a call.

@@ -378,7 +378,7 @@ struct LoaderCaseTests {
             }
             return Response(status: 200, request: request)
         }
-        let loader = Service(.still, transport: transport).anonymous.makeLoader()
+        let loader = transport.makeLoader()
         let released = Signal()
         let witness = Witness()
         func perform() async throws {

@@ -6,6 +6,7 @@
 import LadeCallbacks
 import LadePolicies
 import LadeTesting
+import SharedDoubles
 import Testing
 
 @testable import Lade
@@ -217,8 +218,9 @@ struct LoaderPartsTests {
                     headers: ["ETag": "\"1\"", "Content-Range": "bytes 5-10/11"]
                 )
             )
-        let path = TemporaryFile.path()
-        defer { TemporaryFile.remove(path) }
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let path = folder.file("file")
 
         let download = try await rig.loader.download(rig.request(), to: path)
 
@@ -305,7 +307,7 @@ struct LoaderPartsTests {
         }
         held.withLock { $0 = rig.loader }
         defer { held.withLock { $0 = nil } }
-        let folder = try DownloadFolder()
+        let folder = try TemporaryFolder()
         rig.transport.onAnyRequest().respond(.text("hello world", headers: ["ETag": "\"1\""]).breaking(after: 5))
             .then(
                 .bytes(Data(" world".utf8), status: 206, headers: ["ETag": "\"1\"", "Content-Range": "bytes 5-10/11"])
@@ -350,7 +352,7 @@ struct LoaderPartsTests {
         let transport = ClosureTransport { request, _ throws(LoadingError) in
             Response(status: status, body: ResponseBody(streaming: pieces), request: request)
         }
-        return Service(.still, transport: transport).anonymous.makeLoader()
+        return transport.makeLoader()
     }
 
     @Test(

@@ -1,6 +1,7 @@
 import Foundation
 import Lade
 import LadeTesting
+import SharedDoubles
 import Testing
 
 @Suite("Sentences of errors", .timeLimit(.minutes(5)))

@@ -1,5 +1,6 @@
 import Foundation
 import LadeTesting
+import SharedDoubles
 import Testing
 
 @testable import Lade

@@ -1,5 +1,6 @@
 import Lade
 import LadeTesting
+import SharedDoubles
 import Testing
 
 @Suite("CallStory", .timeLimit(.minutes(5)))

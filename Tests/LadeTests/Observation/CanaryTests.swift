@@ -1,6 +1,7 @@
 import Foundation
 import LadeCallbacks
 import LadeTesting
+import SharedDoubles
 import Testing
 
 @testable import Lade

@@ -19,9 +19,7 @@ struct OtherOriginTests {
 
     /// An account whose service, account and endpoint all add credentials.
     private static func loader(_ source: PagedSource, scope: CredentialScope? = nil) -> Loader {
-        var settings = Service.Settings()
-        settings.time = source.time
-        settings.retries.limit = 0
+        var settings = Service.Settings.still(in: source.time)
         let oauth = OAuthDecorator(authenticationProvider: "IdP", accessToken: "oauth-canary", scope: scope)
         let stamp = ClosureDecorator(addsCredentials: false) { request in
             var request = request

@@ -16,10 +16,8 @@ struct PageRowTests {
         observers: [any EventSink] = [],
         _ change: (inout Service.Settings) -> Void = { _ in }
     ) -> Loader {
-        var settings = Service.Settings()
-        settings.time = source.time
+        var settings = Service.Settings.still(in: source.time)
         settings.random = SeededRandom(seed: 1)
-        settings.retries.limit = 0
         settings.observers = observers
         change(&settings)
         return Service(settings, transport: source.transport).anonymous.makeLoader()

@@ -4,6 +4,8 @@
     import Foundation
 #endif
 import LadeCore
+import LadeTesting
+import SharedDoubles
 import Testing
 
 @testable import Lade
@@ -181,25 +183,26 @@ struct PageTests {
         arguments: ["/b", ""],
         [0, 2]
     )
-    func targets(target: String, count: Int) throws {
+    func targets(target: String, count: Int) async throws {
+        let source = PagedSource { _ in .json("[]") }
         let endpoint = Endpoint(try Request("https://api.example.com/list"))
         let paged = PagedEndpoint(endpoint, paginator: .target { _ in target }, itemCount: { _ in count })
-        let first = paged.firstPage()
-        let response = Response(status: 200, body: ResponseBody(Data("x".utf8)), request: first.request)
 
-        let next = try paged.page(after: first, value: Data(), response: response)
+        let first = try await source.loader.load(paged.firstPage(), of: paged)
 
-        #expect(next?.request.url.path() == (target.isEmpty ? nil : "/b"))
+        #expect(first.next?.request.url.path() == (target.isEmpty ? nil : "/b"))
     }
 
     @Test("a request that an app makes for the next page is subject to the rule about other origins")
-    func paginatorToOtherOrigin() throws {
+    func paginatorToOtherOrigin() async throws {
+        let source = PagedSource { _ in .json("[]") }
         let endpoint = Endpoint(try Request("https://api.example.com/list"))
         var paged = PagedEndpoint(endpoint, paginator: Paginator { _ in try Request("https://other.example/b") })
         paged.otherOrigins = .refused
-        let first = paged.firstPage()
-        let response = Response(status: 200, request: first.request)
 
-        #expect(throws: PageError.self) { try paged.page(after: first, value: Data(), response: response) }
+        let first = try await source.loader.load(paged.firstPage(), of: paged)
+
+        #expect(first.next == nil)
+        #expect(first.nextFailure != nil)
     }
 }

@@ -32,7 +32,7 @@ struct PageWalkTests {
     private func facts(
         _ walk: PageWalk,
         _ headers: Headers = [:],
-        _ scalars: [JSONScalar?] = [],
+        _ scalars: [JSONSplitter.Scalar?] = [],
         items: Int? = 2
     ) -> PageWalk.Facts {
         let response = Response(status: 200, headers: headers, request: walk.first.request)

@@ -334,16 +334,11 @@ struct PagingRuleTests {
     }
 
     @Test("finding RF-3 a page with a cursor is stored and read back as the same page")
-    func storedCursor() throws {
+    func storedCursor() async throws {
         let endpoint = try endpoint([.cursor(.body(["c"]), to: .header("X-C"))], body: "{}")
-        let response = Response(
-            status: 200,
-            body: ResponseBody(Data(#"{"items":[1],"c":"a"}"#.utf8)),
-            request: endpoint.firstPage().request
-        )
-        let value = Items(items: [1])
+        let source = PagedSource { _ in .json(#"{"items":[1],"c":"a"}"#) }
 
-        let next = try #require(try endpoint.page(after: endpoint.firstPage(), value: value, response: response))
+        let next = try #require(try await source.loader.load(endpoint.firstPage(), of: endpoint).next)
         let read = try JSONDecoder().decode(PageRequest.self, from: JSONEncoder().encode(next))
         let attached = try endpoint.walk(size: 0).attached(read)
 

@@ -139,7 +139,8 @@ struct PrefetchTests {
             otherOrigins: .refused
         )
         let loads = Locked(0)
-        var source = PageSource<Int>(walk: walk, start: walk.first) { @concurrent (page) async throws(LoadingError) in
+        var source = PageFeed<Int>.Source(walk: walk, start: walk.first) {
+            @concurrent (page) async throws(LoadingError) in
             loads.withLock { $0 += 1 }
             return PagePiece(content: page.number, byteCount: 0)
         }

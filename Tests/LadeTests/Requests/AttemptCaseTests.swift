@@ -7,6 +7,7 @@ import Lade
 import LadeCallbacks
 import LadePolicies
 import LadeTesting
+import SharedDoubles
 import Testing
 
 @Suite("Attempts", .timeLimit(.minutes(5)))

@@ -5,6 +5,7 @@
 #endif
 @testable import Lade
 import LadeTesting
+import SharedDoubles
 import Testing
 
 @Suite("Requests", .timeLimit(.minutes(5)))
@@ -343,7 +344,7 @@ struct ResponseCaseTests {
         let moved = try Request("https://other.example.com/moved")
         let transport = ClosureTransport { _, _ throws(LoadingError) in Response(status: 200, request: moved) }
 
-        let response = try await Service(.still, transport: transport).anonymous.makeLoader()
+        let response = try await transport.makeLoader()
             .load(Request("https://svc.example.com/thing"))
 
         #expect(response.request.url == moved.url)

@@ -7,6 +7,7 @@ import Lade
 import LadeCallbacks
 import LadePolicies
 import LadeTesting
+import SharedDoubles
 import Testing
 
 /// The number of attempts in the errors of every form of a call.
@@ -87,8 +88,9 @@ struct AttemptCountTests {
                 await loader.perform(request)
                 return try await listener.errors.next()[0]
             case .download:
-                let path = TemporaryFile.path()
-                defer { TemporaryFile.remove(path) }
+                let folder = try TemporaryFolder()
+                defer { folder.remove() }
+                let path = folder.file("file")
                 _ = try await loader.download(request, to: path)
             case .pages:
                 let paged = PagedEndpoint(endpoint, paginator: .rule(.link(relation: "next")))

@@ -6,6 +6,7 @@
 import LadeCallbacks
 import LadePolicies
 import LadeTesting
+import SharedDoubles
 import Testing
 
 @testable import Lade
@@ -131,7 +132,7 @@ struct EndingTests {
         let transport = ClosureTransport { request, _ throws(LoadingError) in
             Response(status: 200, body: ResponseBody(streaming: body), request: request)
         }
-        let loader = Service(.still, transport: transport).anonymous.makeLoader()
+        let loader = transport.makeLoader()
         var request = try Request("https://svc.example.com/thing")
         request.delivery = .buffered(limit: 10_500)
 

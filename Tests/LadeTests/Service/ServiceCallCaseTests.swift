@@ -6,6 +6,7 @@
 import Lade
 import LadeCallbacks
 import LadeTesting
+import SharedDoubles
 import Testing
 
 @Suite("The course of a call of a service", .timeLimit(.minutes(5)))

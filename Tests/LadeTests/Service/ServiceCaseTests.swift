@@ -6,6 +6,7 @@
 import Lade
 import LadeCallbacks
 import LadeTesting
+import SharedDoubles
 import Testing
 
 @Suite("Service", .timeLimit(.minutes(5)))
@@ -160,8 +161,9 @@ struct ServiceCaseTests {
 
     @Test("service SV-39 loads the address of a file as it is")
     func file() async throws {
-        let path = TemporaryFile.make("local")
-        defer { TemporaryFile.remove(path) }
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let path = try folder.file("file", "local")
         try await loadsLocally("file://\(path)")
     }
 

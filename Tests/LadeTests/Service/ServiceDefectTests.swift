@@ -5,6 +5,7 @@
 #endif
 import Lade
 import LadeTesting
+import SharedDoubles
 import Testing
 
 /// Where the service improves on SPTDataLoader: each test would fail with its behaviour.

@@ -7,6 +7,7 @@ import Dispatch
 import Lade
 import LadeCallbacks
 import LadeTesting
+import SharedDoubles
 import Testing
 
 @Suite("Service, its links", .timeLimit(.minutes(5)))

@@ -6,6 +6,7 @@
 import Lade
 import LadePolicies
 import LadeTesting
+import SharedDoubles
 import Testing
 
 /// The combined behaviour of the interceptors in the assembled chain.

@@ -5,6 +5,7 @@
 #endif
 import Lade
 import LadeTesting
+import SharedDoubles
 
 /// Hours of an app's use in virtual time: users of several accounts, on the whole stack, against ``ModelServers``.
 ///

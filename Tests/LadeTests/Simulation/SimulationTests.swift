@@ -17,7 +17,7 @@ struct SimulationTests {
     /// The seeds of every `make soak`.
     static let fixedSeeds: [UInt64] = [2026, 17, 404]
 
-    /// The seeds that the environment names, or one that no run has had before, in `make soak` after the fixed ones.
+    /// The seeds that the environment names, or one that no run has had before; in `make soak` the fixed ones and ten.
     static func seeds(
         _ environment: [String: String],
         random: @autoclosure () -> UInt64 = .random(in: 1_000...999_999_999)
@@ -25,7 +25,8 @@ struct SimulationTests {
         let named = environment["LADE_SIMULATION_SEEDS"] ?? ""
         let seeds = named.split(separator: ",").compactMap { UInt64($0) }
         guard seeds.isEmpty else { return seeds }
-        return (Soak(environment).share == nil ? [] : fixedSeeds) + [random()]
+        let soak = Soak(environment)
+        return (soak.share == nil ? [] : fixedSeeds) + (0..<soak.rounds(of: 10, few: 1)).map { _ in random() }
     }
 
     static let seeds = seeds(ProcessInfo.processInfo.environment)
@@ -33,7 +34,7 @@ struct SimulationTests {
     @Test(
         "takes another seed each time, and in make soak three fixed ones too, unless seeds are named: finding FQ-26",
         arguments: [
-            ([:], [5]), (["LADE_SOAK": "1"], [2026, 17, 404, 5]), (["LADE_SOAK": "0.1"], [2026, 17, 404, 5]),
+            ([:], [5]), (["LADE_SOAK": "0.2"], [2026, 17, 404, 5, 5]),
             (["LADE_SOAK": "1", "LADE_SIMULATION_SEEDS": "17,18"], [17, 18]),
         ] as [([String: String], [UInt64])]
     )

@@ -4,6 +4,7 @@
     import Foundation
 #endif
 import LadeTesting
+import SharedDoubles
 import Testing
 
 @testable import Lade
@@ -22,8 +23,9 @@ struct UploadTests {
 
     @Test("sends a form of fields, bytes and files, with its length known beforehand")
     func form() async throws {
-        let path = TemporaryFile.make("from the disk")
-        defer { TemporaryFile.remove(path) }
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let path = try folder.file("file", "from the disk")
         var form = try MultipartForm(boundary: "B")
         form.addField("ti\"tle", "Tagesschau")
         try form.addData("data", Data([1, 2, 3]), fileName: "a.bin")
@@ -80,8 +82,9 @@ struct UploadTests {
 
     @Test("a part of a file begins at its offset, and ends where the file ended when its length was determined")
     func partOfFile() async throws {
-        let path = TemporaryFile.make("from the disk")
-        defer { TemporaryFile.remove(path) }
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let path = try folder.file("file", "from the disk")
         let body = try RequestBody.file(path, offset: 5).reportingProgress { _ in }
         try Data("from the disk, and more since".utf8).write(to: URL(filePath: path))
 
@@ -153,9 +156,10 @@ struct UploadTests {
     func fileURLs() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.text("hello"))
-        let source = URL(filePath: TemporaryFile.path(), directoryHint: .notDirectory)
-        let target = URL(filePath: TemporaryFile.path() + " ä%", directoryHint: .notDirectory)
-        defer { for file in [source, target] { try? FileManager.default.removeItem(at: file) } }
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let source = URL(filePath: folder.file("source"), directoryHint: .notDirectory)
+        let target = URL(filePath: folder.file("target ä%"), directoryHint: .notDirectory)
         try Data("file".utf8).write(to: source)
         let remote = try #require(URL(string: "https://a.test/file"))
 
@@ -177,7 +181,7 @@ struct UploadTests {
     @Test("cannot add a file that is not there")
     func missing() {
         var form = MultipartForm()
-        #expect(throws: LoadingError.self) { try form.addFile("a", path: TemporaryFile.path()) }
+        #expect(throws: LoadingError.self) { try form.addFile("a", path: "/no/such/file") }
     }
 
     @Test("finding FQ-21 escapes line breaks and quotes in the names of fields and files")
@@ -197,8 +201,9 @@ struct UploadTests {
 
     @Test("finding FL-11 sends no form whose file has become shorter since its length was determined")
     func shrunkenFile() async throws {
-        let path = TemporaryFile.make("from the disk")
-        defer { TemporaryFile.remove(path) }
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let path = try folder.file("file", "from the disk")
         var form = try MultipartForm(boundary: "B")
         try form.addFile("file", path: path)
         let body = form.body

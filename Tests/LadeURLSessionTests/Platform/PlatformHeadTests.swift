@@ -26,7 +26,7 @@ struct PlatformHeadTests {
         return fault.rule
     }
 
-    @Test("transport TR-08 TR-09 lengths that differ are malformed, lengths that agree are one")
+    @Test("lengths that differ are malformed, lengths that agree are one: transport TR-08 TR-09")
     func lengths() throws {
         #expect(PlatformHead.agreedLength("5") == 5)
         #expect(PlatformHead.agreedLength("5, 5") == 5)

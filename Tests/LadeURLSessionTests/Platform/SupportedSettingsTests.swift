@@ -38,7 +38,7 @@ struct SupportedSettingsTests {
     }
 
     #if canImport(FoundationNetworking)
-        @Test("transport TR-70 TR-72 TR-75 settings of trust are refused where certificates cannot be checked")
+        @Test("settings of trust are refused where certificates cannot be checked: transport TR-70 TR-72 TR-75")
         func refusedTrust() {
             #expect(refusedSetting { $0.tls.trustsSystemAuthorities = false } == "tls.trustsSystemAuthorities")
             #expect(refusedSetting { $0.tls.authorities = [.file("/ca")] } == "tls.authorities")

@@ -5,48 +5,29 @@
 #endif
 public import Lade
 
-/// Adds the token that a protected stream needs for playback.
-///
-/// A stream whose ``Resource/tokenType`` is ``TokenType/akamai`` needs a token in its address. A token is valid for
-/// about 30 seconds, so request it immediately before playback.
-///
-/// ```swift
-/// let playable = try await StreamToken.url(for: url, loader: loader)
-/// ```
-public enum StreamToken {
+extension Catalogue {
     /// The address of the token service.
-    public static let serviceURL = "https://tp.srgssr.ch/akahd/token"
-
-    /// An error of the token service.
-    @nonexhaustive
-    public enum Fault: Error, Sendable, Hashable, CustomStringConvertible {
-        /// The response contains no token.
-        case streamCannotBeSecured(url: String)
-
-        /// The error as one clause.
-        public var description: String {
-            switch self {
-            case .streamCannotBeSecured(let url):
-                "the stream cannot be secured, because the answer has no token: \(url)"
-            }
-        }
-    }
+    public static let tokenServiceURL = "https://tp.srgssr.ch/akahd/token"
 
     /// The playable address of a stream; an address that needs no token is returned unchanged, without a request.
+    ///
+    /// ```swift
+    /// let playable = try await Catalogue.playableURL(for: url, loader: loader)
+    /// ```
     ///
     /// - Parameters:
     ///   - url: The address of the stream.
     ///   - service: The address of the token service.
     ///   - loader: The loader for the token request.
-    /// - Returns: The address with the token appended to its query.
-    /// - Throws: `LoadingError.Kind.decoding` with ``Fault`` for a response without a token; otherwise the loader's error.
-    public static func url(
+    /// - Returns: The address with the token of ``tokenizeURL(_:service:)``.
+    /// - Throws: `LoadingError.Kind.decoding` with ``CatalogueError/noStreamToken(host:)`` for a response without a
+    ///   token; otherwise the loader's error.
+    public static func playableURL(
         for url: URL,
-        service: String = serviceURL,
+        service: String = tokenServiceURL,
         loader: Loader
     ) async throws(LoadingError) -> URL {
-        guard needsToken(url) else { return url }
-        return try await loader.load(endpoint(for: url, service: service))
+        needsToken(url) ? try await loader.load(tokenizeURL(url, service: service)) : url
     }
 
     /// Whether the host of a stream requires a token.
@@ -54,22 +35,35 @@ public enum StreamToken {
         url.host(percentEncoded: false)?.lowercased().contains("akamai") == true
     }
 
-    /// The endpoint for the token of a stream, whose value is the playable address.
+    /// The endpoint whose value is the playable address of a stream, with the token appended to its query.
     ///
+    /// A stream whose ``Resource/tokenType`` is ``TokenType/akamai`` needs a token in its address. A token is valid for
+    /// about 30 seconds, so request it immediately before playback.
+    ///
+    /// ```swift
+    /// RequestHandle(loader, try Catalogue.tokenizeURL(mediaURL)) { outcome in play(outcome.value) }.resume()
+    /// ```
+    ///
+    /// A response without a token is a `LoadingError.Kind.decoding` with ``CatalogueError/noStreamToken(host:)``.
+    ///
+    /// - Parameters:
+    ///   - url: The address of the stream.
+    ///   - service: The address of the token service.
+    /// - Returns: The endpoint.
     /// - Throws: `LoadingError.Kind.invalidRequest` for an invalid address of the token service.
-    public static func endpoint(
-        for url: URL,
-        service: String = serviceURL
+    public static func tokenizeURL(
+        _ url: URL,
+        service: String = tokenServiceURL
     ) throws(LoadingError) -> Endpoint<URL> {
         var request = try Request(service)
         request.secretQueryNames.insert("hdnts")
-        let answer = Endpoint(request).query("acl", accessList(for: url)).decoding(
-            Answer.self,
+        let response = Endpoint(request).query("acl", accessList(for: url)).decoding(
+            TokenResponse.self,
             decoder: CatalogueDecoder()
         )
-        return answer.map { answer in
-            guard let parameters = answer.parameters, let playable = url.appendingQuery(parameters) else {
-                throw Fault.streamCannotBeSecured(url: url.host(percentEncoded: true) ?? "")
+        return response.map { response in
+            guard let parameters = response.parameters, let playable = url.appendingQuery(parameters) else {
+                throw CatalogueError.noStreamToken(host: url.host(percentEncoded: true) ?? "")
             }
             return playable
         }
@@ -82,7 +76,7 @@ public enum StreamToken {
         return folder + "/*"
     }
 
-    private struct Answer: Decodable, Sendable {
+    private struct TokenResponse: Decodable, Sendable {
         /// The parameters to append; from `token.authparams`.
         var parameters: String?
 
@@ -93,27 +87,6 @@ public enum StreamToken {
             let text = try? token?.decodeIfPresent(String.self, forKey: MemberName("authparams"))
             parameters = text.flatMap { $0.isEmpty ? nil : $0 }
         }
-    }
-}
-
-extension Catalogue {
-    /// The endpoint whose value is the playable address of a stream, with a token; the same as
-    /// ``StreamToken/endpoint(for:service:)``, under the name that data providers give it.
-    ///
-    /// ```swift
-    /// RequestHandle(loader, try Catalogue.tokenizeURL(mediaURL)) { outcome in play(outcome.value) }.resume()
-    /// ```
-    ///
-    /// - Parameters:
-    ///   - url: The address of the stream.
-    ///   - service: The address of the token service.
-    /// - Returns: The endpoint.
-    /// - Throws: `LoadingError.Kind.invalidRequest` for an invalid address of the token service.
-    public static func tokenizeURL(
-        _ url: URL,
-        service: String = StreamToken.serviceURL
-    ) throws(LoadingError) -> Endpoint<URL> {
-        try StreamToken.endpoint(for: url, service: service)
     }
 }
 
@@ -135,9 +108,4 @@ extension URL {
 
 extension Substring {
     fileprivate var tokenEncoded: String { utf8.percentEncoded(keeping: "!$'()*+,;:@/?=%") }
-}
-
-extension StreamToken.Fault: LocalizedError {
-    /// The text for display, in one of the user's languages.
-    public var errorDescription: String? { description.asSentence }
 }

@@ -6,26 +6,8 @@
 import Lade
 import LadeCallbacks
 import LadeTesting
+import SharedDoubles
 import Testing
-
-/// Records reports, in order, and lets a test wait for them.
-final class Journal<Entry: Sendable>: Sendable {
-    private let entries = Locked<[Entry]>([])
-    private let signal = Signal()
-
-    func add(_ entry: Entry) {
-        entries.withLock { $0.append(entry) }
-        signal.step()
-    }
-
-    var all: [Entry] { entries.withLock { $0 } }
-
-    /// Waits until this many more entries than in earlier waits are present, and returns all.
-    func next(_ count: Int = 1) async throws -> [Entry] {
-        for _ in 0..<count { try await signal.wait() }
-        return all
-    }
-}
 
 /// The reports to a delegate.
 enum Report: Equatable, Sendable {
@@ -158,29 +140,6 @@ struct Repeating: Interceptor {
             }
         }
         return try await next(request)
-    }
-}
-
-extension VirtualTime {
-    /// Runs `body` and everything that it started to the end, on one thread.
-    ///
-    /// Time advances only when nothing is left to do, so after a day every report has arrived: what was reported once
-    /// by then is reported once.
-    func runToTheEnd<Result: Sendable>(_ body: @Sendable () async throws -> Result) async throws -> Result {
-        try await runAutomatically {
-            let result = try await body()
-            try await self.sleep(for: .seconds(86_400))
-            return result
-        }
-    }
-}
-
-extension Request {
-    /// The request, with streamed delivery.
-    var streamed: Request {
-        var copy = self
-        copy.delivery = .streamed
-        return copy
     }
 }
 

@@ -7,7 +7,7 @@ import Lade
 
 /// Why an image could not be decoded.
 @nonexhaustive
-public enum ImageFault: Error, Sendable, Hashable {
+public enum ImageError: Error, Sendable, Hashable {
     /// The first bytes match no supported format.
     case unknownFormat
     /// The file is larger than ``ImageDecoder/Limits/bytes``; nothing was read.
@@ -24,7 +24,7 @@ public enum ImageFault: Error, Sendable, Hashable {
     case outOfMemory(ImageFormat)
 }
 
-extension ImageFault: CustomStringConvertible {
+extension ImageError: CustomStringConvertible {
     /// One plain clause.
     public var description: String {
         switch self {
@@ -40,7 +40,7 @@ extension ImageFault: CustomStringConvertible {
     }
 }
 
-extension ImageFault: LocalizedError {
+extension ImageError: LocalizedError {
     /// The text for display, in one of the user's languages.
     public var errorDescription: String? { description.asSentence }
 }

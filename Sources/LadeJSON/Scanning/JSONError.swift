@@ -4,8 +4,8 @@
     public import Foundation
 #endif
 
-/// The reason and position of an error in a JSON text, or of a value beyond a limit.
-public struct JSONFault: Error, Sendable, Hashable {
+/// An error in a JSON text or pointer, or a value beyond a limit: its reason and position.
+public struct JSONError: Error, Sendable, Hashable {
     /// The rule that was broken.
     @nonexhaustive
     public enum Reason: Sendable, Hashable {
@@ -33,6 +33,8 @@ public struct JSONFault: Error, Sendable, Hashable {
         case itemTooLarge(limit: Int)
         /// A requested value, or a name on the path to it, exceeds the limit.
         case valueTooLarge(limit: Int)
+        /// A JSON Pointer is not empty and does not begin with `/`, or has a `~` without `0` or `1` (RFC 6901 §3).
+        case invalidPointer
         /// The list occurs twice, so the order of its items is ambiguous.
         case repeatedList
     }
@@ -45,10 +47,10 @@ public struct JSONFault: Error, Sendable, Hashable {
     public let line: Int
     /// The position in the line in bytes, from 1.
     public let column: Int
-    /// The path to the value with the fault, as far as it is known.
+    /// The path to the value with the error, as far as it is known.
     public let path: JSONPointer
 
-    /// Makes a fault.
+    /// Makes an error.
     public init(_ reason: Reason, offset: Int64, line: Int = 1, column: Int? = nil, path: JSONPointer = []) {
         self.reason = reason
         self.offset = offset
@@ -57,17 +59,17 @@ public struct JSONFault: Error, Sendable, Hashable {
         self.path = path
     }
 
-    /// Makes a fault for a document in memory, and computes the line and column.
+    /// Makes an error for a document in memory, and computes the line and column.
     init(_ reason: Reason, offset: Int, in bytes: UnsafeBufferPointer<UInt8>, path: JSONPointer = []) {
         var place = JSONPiece.Place()
         if let base = bytes.baseAddress { place.pass(base, min(offset, bytes.count)) }
         self = place.fault(reason, path: path)
     }
 
-    /// The fault moved by the length of a byte order mark.
-    func moved(_ markLength: Int) -> JSONFault {
+    /// The error moved by the length of a byte order mark.
+    func moved(_ markLength: Int) -> JSONError {
         guard markLength > 0 else { return self }
-        return JSONFault(
+        return JSONError(
             reason,
             offset: offset + Int64(markLength),
             line: line,
@@ -76,20 +78,20 @@ public struct JSONFault: Error, Sendable, Hashable {
         )
     }
 
-    /// The fault with the path to its value.
-    func located(at path: JSONPointer) -> JSONFault {
-        JSONFault(reason, offset: offset, line: line, column: column, path: path)
+    /// The error with the path to its value.
+    func located(at path: JSONPointer) -> JSONError {
+        JSONError(reason, offset: offset, line: line, column: column, path: path)
     }
 }
 
-extension JSONFault: CustomStringConvertible {
+extension JSONError: CustomStringConvertible {
     /// A clause with the rule, line, column and path.
     public var description: String {
         "\(reason) at line \(line), column \(column)" + (path.tokens.isEmpty ? "" : ", in \(path)")
     }
 }
 
-extension JSONFault.Reason: CustomStringConvertible {
+extension JSONError.Reason: CustomStringConvertible {
     /// The rule in a few words.
     public var description: String {
         switch self {
@@ -108,12 +110,13 @@ extension JSONFault.Reason: CustomStringConvertible {
         case .nestingTooDeep(let limit): "the nesting is deeper than \(limit)"
         case .itemTooLarge(let limit): "an item is larger than \(limit) bytes"
         case .valueTooLarge(let limit): "a value is larger than \(limit) bytes"
+        case .invalidPointer: "a JSON Pointer is empty or begins with “/”, and “~” is followed by 0 or 1"
         case .repeatedList: "the list occurs a second time"
         }
     }
 }
 
-extension JSONFault: LocalizedError {
+extension JSONError: LocalizedError {
     /// The description.
     public var errorDescription: String? { description }
 }
