@@ -4,6 +4,7 @@
     import Foundation
 #endif
 public import LadeCore
+import LadeExchange
 import Synchronization
 
 /// A transport that uses libcurl.

@@ -5,6 +5,7 @@
 #endif
 import CCurl
 import LadeCore
+import LadeExchange
 
 extension EasyHandle {
     /// The description of one exchange for libcurl, except for its callbacks.

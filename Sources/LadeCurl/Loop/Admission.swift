@@ -1,4 +1,5 @@
 import LadeCore
+import LadeExchange
 
 /// Decides which calls may use the network, with queues for each host and priority and with connection limits.
 ///

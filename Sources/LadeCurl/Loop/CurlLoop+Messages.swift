@@ -1,5 +1,6 @@
 import CCurl
 import LadeCore
+import LadeExchange
 
 // Messages from other threads: start an exchange, end one, continue one that libcurl has paused.
 extension CurlLoop {

@@ -1,5 +1,6 @@
 import CCurl
 import LadeCore
+import LadeExchange
 
 // An HTTP/2 body is complete after END_STREAM (RFC 9113 §8.1). When a connection violates HTTP/2, libcurl 7.88 ends its
 // streams one after the other as if they were complete, and closes it. A body without a length is therefore complete

@@ -1,5 +1,6 @@
 import CCurl
 import LadeCore
+import LadeExchange
 
 // The loop implements all time-outs. `nextExpiry` is never later than the first of them. A check that finds no expired
 // time-out sets it again.

@@ -1,5 +1,6 @@
 import CCurl
 import LadeCore
+import LadeExchange
 
 // An exchange in the loop: its start, its ending, its time-outs.
 extension CurlLoop {

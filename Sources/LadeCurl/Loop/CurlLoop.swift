@@ -5,6 +5,7 @@
 #endif
 import CCurl
 import LadeCore
+import LadeExchange
 import Synchronization
 
 #if canImport(Glibc)

@@ -1,4 +1,5 @@
 import LadeCore
+import LadeExchange
 import Synchronization
 
 #if canImport(Glibc)

@@ -5,6 +5,7 @@
 #endif
 import CCurl
 import LadeCore
+import LadeExchange
 
 // MARK: - What libcurl reports
 

@@ -1,5 +1,6 @@
 import CCurl
 import LadeCore
+import LadeExchange
 
 // MARK: - Bodies in chunks
 

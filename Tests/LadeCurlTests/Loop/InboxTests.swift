@@ -1,5 +1,7 @@
 import LadeCore
+import LadeExchange
 import Testing
+import TransportDoubles
 
 @testable import LadeCurl
 

@@ -1,16 +1,16 @@
 #if canImport(FoundationEssentials)
-    import FoundationEssentials
+    package import FoundationEssentials
 #else
-    import Foundation
+    package import Foundation
 #endif
-import LadeCore
+package import LadeCore
 
 /// The bridge between the task that produces a request body and the loop thread that sends it.
 ///
 /// The writer waits above the high-water mark; the loop pauses the transfer when no bytes are available.
-final class UploadPipe: Sendable {
+package final class UploadPipe: Sendable {
     /// The result when the loop reads bytes.
-    enum Portion: Equatable {
+    package enum Portion: Equatable {
         case bytes(Int)
         case nothingYet
         case end
@@ -59,7 +59,7 @@ final class UploadPipe: Sendable {
     private let context: ErrorContext
     private let resumeTransfer: @Sendable () -> Void
 
-    init(declaredLength: Int64?, context: ErrorContext, resume: @escaping @Sendable () -> Void) {
+    package init(declaredLength: Int64?, context: ErrorContext, resume: @escaping @Sendable () -> Void) {
         self.declaredLength = declaredLength
         self.context = context
         resumeTransfer = resume
@@ -68,7 +68,7 @@ final class UploadPipe: Sendable {
     // MARK: - The writer's side
 
     /// Appends a chunk, and returns when there is room for the next.
-    func write(_ chunk: Data) async throws(LoadingError) {
+    package func write(_ chunk: Data) async throws(LoadingError) {
         guard !chunk.isEmpty else { return }
         let (error, isAwaited, isFull) = state.withLock { state -> (LoadingError?, Bool, Bool) in
             guard !state.isClosed, !Task.isCancelled else { return (LoadingError(.cancelled, context), false, false) }
@@ -104,7 +104,7 @@ final class UploadPipe: Sendable {
     }
 
     /// Ends the body after the last chunk, or with an error.
-    func end(_ error: (any Error)?) {
+    package func end(_ error: (any Error)?) {
         let isAwaited = state.withLock { state -> Bool in
             state.isEnded = true
             if let error = error as? LoadingError {
@@ -124,7 +124,7 @@ final class UploadPipe: Sendable {
     // MARK: - The loop's side
 
     /// Fills a buffer with the available bytes.
-    func read(into buffer: UnsafeMutableRawBufferPointer) -> Portion {
+    package func read(into buffer: UnsafeMutableRawBufferPointer) -> Portion {
         let (portion, writer) = state.withLock { state -> (Portion, CheckedContinuation<Void, Never>?) in
             guard state.failure == nil else { return (.failed, nil) }
             let count = state.copy(into: buffer)
@@ -139,10 +139,10 @@ final class UploadPipe: Sendable {
     }
 
     /// The error that ended the body.
-    var failure: LoadingError? { state.withLock { $0.failure } }
+    package var failure: LoadingError? { state.withLock { $0.failure } }
 
     /// Ends the pipe with the exchange; the next write throws.
-    func close() {
+    package func close() {
         state.withLock { state in
             state.isClosed = true
             state.chunks.removeAll()
@@ -152,9 +152,9 @@ final class UploadPipe: Sendable {
 }
 
 /// The error of a body that is longer or shorter than its request declared.
-struct BodyLengthMismatch: Error, CustomStringConvertible {
-    var declared: Int64
-    var written: Int64
+package struct BodyLengthMismatch: Error, CustomStringConvertible {
+    package var declared: Int64
+    package var written: Int64
 
-    var description: String { "\(written) bytes were written, \(declared) were declared" }
+    package var description: String { "\(written) bytes were written, \(declared) were declared" }
 }

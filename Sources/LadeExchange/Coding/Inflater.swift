@@ -1,7 +1,7 @@
 import CZlib
 
 /// Decodes gzip (RFC 1952) and deflate (RFC 9110 §8.4.1.2) with zlib.
-final class Inflater: CodingStage {
+package final class Inflater: CodingStage {
     private enum State {
         /// Before the first byte of `deflate`, which determines its format.
         case undecided
@@ -23,7 +23,7 @@ final class Inflater: CodingStage {
     private var coding = ContentCoding.gzip
     private var state = State.ended
 
-    init() {
+    package init() {
         stream = .allocate(capacity: 1)
         stream.initialize(to: z_stream())
         isReady = inflateInit2_(stream, 15, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK
@@ -35,19 +35,19 @@ final class Inflater: CodingStage {
     }
 
     /// Begins a stream of gzip or deflate.
-    func begin(_ coding: ContentCoding) {
+    package func begin(_ coding: ContentCoding) {
         self.coding = coding
         state = .undecided
     }
 
-    var isAtEnd: Bool {
+    package var isAtEnd: Bool {
         switch state {
         case .undecided, .inside: false
         case .afterMember, .padding, .ended: true
         }
     }
 
-    func decode(
+    package func decode(
         _ input: inout UnsafeRawBufferPointer,
         into output: UnsafeMutableRawBufferPointer
     ) throws(CodingFault) -> Int {

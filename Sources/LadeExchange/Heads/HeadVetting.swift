@@ -1,13 +1,13 @@
-import LadeCore
+package import LadeCore
 
 /// Checks the header sections of one HTTP/1.1 or HTTP/2 exchange line by line as they arrive.
 ///
 /// libcurl 7.88 accepts `Http/1.1`, bare LF, folding, contradictory lengths, and `Content-Length` with chunked. Its
 /// header callback receives the raw lines, so they are checked here, and the connection is closed when one is
 /// malformed. A value: lines go in, findings come out.
-struct HeadVetting: Sendable {
+package struct HeadVetting: Sendable {
     /// The part of a head that a line completed.
-    enum Finding: Sendable {
+    package enum Finding: Sendable {
         /// Nothing yet.
         case more
         /// A complete interim head (RFC 9110 §15.2).
@@ -17,20 +17,20 @@ struct HeadVetting: Sendable {
     }
 
     /// A final head and its description of the body.
-    struct Head: Sendable {
-        var status: HTTPStatus
-        var version: HTTPVersion
-        var headers: Headers
+    package struct Head: Sendable {
+        package var status: HTTPStatus
+        package var version: HTTPVersion
+        package var headers: Headers
         /// The value of `Content-Length`, when it frames the body.
-        var contentLength: Int64?
+        package var contentLength: Int64?
         /// The value of `Content-Encoding`; nil without the field.
-        var contentEncoding: String?
+        package var contentEncoding: String?
         /// Whether the body is framed in chunks.
-        var isChunked: Bool
+        package var isChunked: Bool
     }
 
     /// Why the exchange must end.
-    enum Fault: Error, Sendable, Hashable {
+    package enum Fault: Error, Sendable, Hashable {
         case malformed(LoadingError.MalformedResponse)
         case tooLarge(LoadingError.HeadLimit)
     }
@@ -51,31 +51,31 @@ struct HeadVetting: Sendable {
     private var lastIsFraming = false
     private var contentEncoding: String?
     /// The number of bytes in all heads and trailers so far.
-    private(set) var bytes = 0
+    package private(set) var bytes = 0
     /// The number of lines of the present section so far.
-    private(set) var lines = 0
+    package private(set) var lines = 0
     /// The malformations that were tolerated.
-    private(set) var tolerated: [LoadingError.MalformedResponse] = []
+    package private(set) var tolerated: [LoadingError.MalformedResponse] = []
 
-    init(limits: TransportSettings.ResponseLimits, tolerances: TransportSettings.Tolerances) {
+    package init(limits: TransportSettings.ResponseLimits, tolerances: TransportSettings.Tolerances) {
         self.limits = limits
         self.tolerances = tolerances
     }
 
     /// Whether the next line is the first after a status line.
-    var awaitsFirstField: Bool {
+    package var awaitsFirstField: Bool {
         if case .fields = section { fields.count == 0 } else { false }
     }
 
     /// Removes and returns the trailer fields after the end of the body.
-    mutating func takeTrailers() -> Headers {
+    package mutating func takeTrailers() -> Headers {
         guard case .trailers = section, fields.count > 0 else { return Headers() }
         defer { fields = HeaderBlock.Builder() }
         return Headers(checked: fields.block)
     }
 
     /// Checks one line with its line end, as libcurl delivers it.
-    mutating func take(_ line: UnsafeBufferPointer<UInt8>) throws(Fault) -> Finding {
+    package mutating func take(_ line: UnsafeBufferPointer<UInt8>) throws(Fault) -> Finding {
         bytes += line.count
         guard bytes <= limits.headBytes else { throw .tooLarge(.bytes(limits.headBytes)) }
         let content = try contentOfLine(line)

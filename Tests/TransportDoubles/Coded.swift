@@ -1,10 +1,10 @@
 import CZlib
-import Foundation
+package import Foundation
 
 /// Bytes coded by zlib, for tests.
-enum Coded {
+package enum Coded {
     /// Text that shrinks to about a third and repeats itself nowhere, so that a byte out of place is noticed.
-    static func text(_ count: Int) -> Data {
+    package static func text(_ count: Int) -> Data {
         var bytes: [UInt8] = []
         var number: UInt64 = 1
         while bytes.count < count {
@@ -15,7 +15,7 @@ enum Coded {
     }
 
     /// The bytes as gzip (31), with the wrapper of zlib (15) or without one (-15).
-    static func deflated(_ bytes: Data, windowBits: Int32 = 31) -> Data {
+    package static func deflated(_ bytes: Data, windowBits: Int32 = 31) -> Data {
         var stream = z_stream()
         let size = Int32(MemoryLayout<z_stream>.size)
         deflateInit2_(&stream, 6, Z_DEFLATED, windowBits, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION, size)

@@ -1,7 +1,7 @@
 import LadeCore
 import Testing
 
-@testable import LadeCurl
+@testable import LadeExchange
 
 @Suite("Lines and queues of the loop", .timeLimit(.minutes(5)))
 struct WaitingLineTests {

@@ -2,21 +2,23 @@
 ///
 /// The array is compacted only when more than half of it lies before the head. Each operation therefore takes constant
 /// time on average, and the memory stays bounded even when the queue is never empty.
-struct WaitingLine<Element: Sendable>: Sendable {
+package struct WaitingLine<Element: Sendable>: Sendable {
     private var elements: [Element?] = []
     private var head = 0
     /// The number of the element at index 0.
     private var firstNumber = 0
     /// The number of waiting elements.
-    private(set) var count = 0
+    package private(set) var count = 0
 
-    var isEmpty: Bool { count == 0 }
+    package init() {}
+
+    package var isEmpty: Bool { count == 0 }
 
     /// The number of stored positions, holes included.
-    var places: Int { elements.count }
+    package var places: Int { elements.count }
 
     /// The next element.
-    var first: Element? {
+    package var first: Element? {
         mutating get {
             skipHoles()
             return head < elements.count ? elements[head] : nil
@@ -25,14 +27,14 @@ struct WaitingLine<Element: Sendable>: Sendable {
 
     /// Adds an element at the end, and returns the number that removes it.
     @discardableResult
-    mutating func append(_ element: Element) -> Int {
+    package mutating func append(_ element: Element) -> Int {
         elements.append(element)
         count += 1
         return firstNumber + elements.count - 1
     }
 
     /// Adds an element before all others, and returns the number that removes it.
-    mutating func prepend(_ element: Element) -> Int {
+    package mutating func prepend(_ element: Element) -> Int {
         if head == 0 {
             elements.insert(element, at: 0)
             firstNumber -= 1
@@ -44,7 +46,7 @@ struct WaitingLine<Element: Sendable>: Sendable {
         return firstNumber + head
     }
 
-    mutating func popFirst() -> Element? {
+    package mutating func popFirst() -> Element? {
         skipHoles()
         guard head < elements.count, let element = elements[head] else { return nil }
         elements[head] = nil
@@ -55,7 +57,7 @@ struct WaitingLine<Element: Sendable>: Sendable {
     }
 
     /// Removes an element; has no effect when it was removed already.
-    mutating func remove(_ number: Int) {
+    package mutating func remove(_ number: Int) {
         let index = number - firstNumber
         guard index >= head, index < elements.count, elements[index] != nil else { return }
         elements[index] = nil
@@ -63,7 +65,7 @@ struct WaitingLine<Element: Sendable>: Sendable {
         compact()
     }
 
-    mutating func removeAll() {
+    package mutating func removeAll() {
         elements = []
         firstNumber += head
         head = 0

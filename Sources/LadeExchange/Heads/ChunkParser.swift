@@ -1,13 +1,13 @@
-import LadeCore
+package import LadeCore
 
 /// The chunks of an HTTP/1.1 body (RFC 9112 §7.1), parsed strictly.
 ///
 /// libcurl 7.88 accepts sizes followed by other characters, bare LF, and data that does not end with its chunk. With
 /// its decoding off, it delivers the raw bytes and finds the end of the body itself. libcurl parses everything that
 /// this parser accepts in the same way. A value: raw bytes go in, pieces of them come out.
-struct ChunkParser: Sendable {
+package struct ChunkParser: Sendable {
     /// The next piece of the raw bytes.
-    enum Piece: Equatable {
+    package enum Piece: Equatable {
         /// A number of content bytes at the front; ``ChunkParser/take(_:)`` removes them.
         case content(Int)
         /// A line of the trailer section with its line end, including the empty line that ends the section.
@@ -19,7 +19,7 @@ struct ChunkParser: Sendable {
     }
 
     /// The largest number of bytes in a line with a chunk's size and extensions.
-    static let longestLine = 4096
+    package static let longestLine = 4096
 
     private enum State {
         case size
@@ -35,18 +35,18 @@ struct ChunkParser: Sendable {
     private let acceptsBareLineFeed: Bool
     private let longestTrailer: Int
     /// Whether a bare LF was accepted.
-    private(set) var hasTolerated = false
+    package private(set) var hasTolerated = false
 
-    init(tolerances: TransportSettings.Tolerances, limits: TransportSettings.ResponseLimits) {
+    package init(tolerances: TransportSettings.Tolerances, limits: TransportSettings.ResponseLimits) {
         acceptsBareLineFeed = tolerances.contains(.bareLineFeed)
         longestTrailer = limits.headBytes
     }
 
     /// Whether the body has ended.
-    var isComplete: Bool { if case .ended = state { true } else { false } }
+    package var isComplete: Bool { if case .ended = state { true } else { false } }
 
     /// Parses the front of the raw bytes, and removes bytes that are not content.
-    mutating func next(_ bytes: inout UnsafeRawBufferPointer) throws(HeadVetting.Fault) -> Piece {
+    package mutating func next(_ bytes: inout UnsafeRawBufferPointer) throws(HeadVetting.Fault) -> Piece {
         while true {
             switch state {
             case .ended: return .end(surplus: bytes.count)
@@ -74,7 +74,7 @@ struct ChunkParser: Sendable {
     }
 
     /// Records that content bytes were taken from the raw bytes.
-    mutating func take(_ count: Int) {
+    package mutating func take(_ count: Int) {
         guard case .content(let left) = state else { preconditionFailure("content was taken outside of a chunk") }
         state = left == UInt64(count) ? .contentEnd : .content(left - UInt64(count))
     }

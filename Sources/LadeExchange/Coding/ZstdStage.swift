@@ -3,15 +3,15 @@ import CZstd
 /// Decodes Zstandard (RFC 8878): a sequence of frames, which may be skippable ones.
 ///
 /// A window above 8 MiB is refused, as RFC 9659 requires for this content coding.
-final class ZstdStage: CodingStage {
+package final class ZstdStage: CodingStage {
     private static let windowLog: Int32 = 23
 
     private let context: OpaquePointer?
     /// After a complete frame, before the next.
-    private(set) var isAtEnd = false
+    package private(set) var isAtEnd = false
     private var mayHoldOutput = false
 
-    init() {
+    package init() {
         context = ZSTD_createDCtx()
         if let context { ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, Self.windowLog) }
     }
@@ -21,16 +21,16 @@ final class ZstdStage: CodingStage {
     }
 
     /// Begins a stream.
-    func begin() {
+    package func begin() {
         if let context { ZSTD_DCtx_reset(context, ZSTD_reset_session_only) }
         isAtEnd = false
         mayHoldOutput = false
     }
 
     /// Whether the stage holds little memory: it keeps the window of its largest stream.
-    var isSmall: Bool { ZSTD_sizeof_DCtx(context) <= 1 << 20 }
+    package var isSmall: Bool { ZSTD_sizeof_DCtx(context) <= 1 << 20 }
 
-    func decode(
+    package func decode(
         _ input: inout UnsafeRawBufferPointer,
         into output: UnsafeMutableRawBufferPointer
     ) throws(CodingFault) -> Int {

@@ -1,7 +1,8 @@
 import Foundation
 import Testing
+import TransportDoubles
 
-@testable import LadeCurl
+@testable import LadeExchange
 @testable import LadeConformance
 
 @Suite("The decoder of content codings", .timeLimit(.minutes(5)))

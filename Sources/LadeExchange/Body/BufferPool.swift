@@ -1,7 +1,7 @@
 #if canImport(FoundationEssentials)
-    import FoundationEssentials
+    package import FoundationEssentials
 #else
-    import Foundation
+    package import Foundation
 #endif
 import LadeCore
 
@@ -9,9 +9,9 @@ import LadeCore
 ///
 /// With a new 100 KB buffer per response, the allocator trims and re-faults its pages, which costs more than the whole
 /// exchange. The pool keeps buffers up to a limit. The thread that releases the last `Data` of a buffer returns it.
-final class BufferPool: Sendable {
+package final class BufferPool: Sendable {
     /// The size of the smallest class; smaller bodies are copied.
-    static let smallest = 4 << 10
+    package static let smallest = 4 << 10
     private static let largestKept = 4 << 20
     private static let cap = 32 << 20
 
@@ -23,6 +23,8 @@ final class BufferPool: Sendable {
 
     private let state = Locked(State())
 
+    package init() {}
+
     deinit {
         state.withLock { state in
             for pointer in state.free.joined() { pointer.deallocate() }
@@ -31,10 +33,10 @@ final class BufferPool: Sendable {
     }
 
     /// The number of bytes in free buffers.
-    var keptBytes: Int { state.withLock { $0.freeBytes } }
+    package var keptBytes: Int { state.withLock { $0.freeBytes } }
 
     /// Returns an uninitialised buffer of at least `capacity` bytes.
-    func take(_ capacity: Int) -> UnsafeMutableRawBufferPointer {
+    package func take(_ capacity: Int) -> UnsafeMutableRawBufferPointer {
         let size = Self.size(for: capacity)
         if size <= Self.largestKept {
             let kept = state.withLock { state -> UnsafeMutableRawPointer? in
@@ -48,7 +50,7 @@ final class BufferPool: Sendable {
     }
 
     /// Returns a buffer to the pool.
-    func give(_ buffer: UnsafeMutableRawBufferPointer) {
+    package func give(_ buffer: UnsafeMutableRawBufferPointer) {
         guard let start = buffer.baseAddress else { return }
         let isKept = state.withLock { state -> Bool in
             guard buffer.count <= Self.largestKept, state.freeBytes + buffer.count <= Self.cap else { return false }
@@ -60,7 +62,7 @@ final class BufferPool: Sendable {
     }
 
     /// The first `count` bytes of a buffer as `Data` that returns the buffer to the pool when it is released.
-    func data(_ buffer: UnsafeMutableRawBufferPointer, count: Int) -> Data {
+    package func data(_ buffer: UnsafeMutableRawBufferPointer, count: Int) -> Data {
         guard let start = buffer.baseAddress, count > 0 else {
             give(buffer)
             return Data()
@@ -103,19 +105,19 @@ final class BufferPool: Sendable {
 /// A growing sequence of bytes in a pooled buffer.
 ///
 /// Owned by the loop until it is converted to `Data`.
-struct PooledBytes {
+package struct PooledBytes {
     private let pool: BufferPool
     private var buffer: UnsafeMutableRawBufferPointer
-    private(set) var count = 0
+    package private(set) var count = 0
 
-    init(pool: BufferPool, capacity: Int) {
+    package init(pool: BufferPool, capacity: Int) {
         self.pool = pool
         buffer = pool.take(capacity)
     }
 
-    var capacity: Int { buffer.count }
+    package var capacity: Int { buffer.count }
 
-    mutating func append(_ bytes: UnsafeRawBufferPointer) {
+    package mutating func append(_ bytes: UnsafeRawBufferPointer) {
         let needed = count + bytes.count
         if needed > buffer.count { grow(to: needed) }
         UnsafeMutableRawBufferPointer(rebasing: buffer[count...]).copyMemory(from: bytes)
@@ -125,7 +127,7 @@ struct PooledBytes {
     /// Calls a closure that writes at most `most` bytes to the end of the buffer, which grows when it is full.
     ///
     /// - Returns: The number of bytes that `write` returned.
-    mutating func append<Failure>(
+    package mutating func append<Failure>(
         atMost most: Int,
         _ write: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
     ) throws(Failure) -> Int {
@@ -144,8 +146,8 @@ struct PooledBytes {
     }
 
     /// Returns the bytes; the value must not be used afterwards.
-    func finish() -> Data { pool.data(buffer, count: count) }
+    package func finish() -> Data { pool.data(buffer, count: count) }
 
     /// Discards the bytes; the value must not be used afterwards.
-    func discard() { pool.give(buffer) }
+    package func discard() { pool.give(buffer) }
 }

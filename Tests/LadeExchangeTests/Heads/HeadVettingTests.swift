@@ -1,7 +1,7 @@
 import LadeCore
 import Testing
 
-@testable import LadeCurl
+@testable import LadeExchange
 
 @Suite("Head vetting", .timeLimit(.minutes(5)))
 struct HeadVettingTests {

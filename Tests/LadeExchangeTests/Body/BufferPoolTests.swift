@@ -5,7 +5,7 @@
 #endif
 import Testing
 
-@testable import LadeCurl
+@testable import LadeExchange
 
 @Suite("The pool of buffers", .timeLimit(.minutes(5)))
 struct BufferPoolTests {

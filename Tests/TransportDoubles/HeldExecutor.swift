@@ -1,31 +1,33 @@
-import LadeCore
+package import LadeCore
 
 /// Runs tasks only in a call of `run()`, on the calling thread.
 ///
 /// After ``run()`` every task of it has ended or is suspended, so that a test need not wait.
-final class HeldExecutor: TaskExecutor {
+package final class HeldExecutor: TaskExecutor {
     private let jobs = Locked<[UnownedJob]>([])
 
-    func enqueue(_ job: consuming ExecutorJob) {
+    package init() {}
+
+    package func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         jobs.withLock { $0.append(job) }
     }
 
     /// Runs its tasks until none of them can continue.
-    func run() {
+    package func run() {
         while let job = jobs.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) {
             job.runSynchronously(on: asUnownedTaskExecutor())
         }
     }
 
     /// Starts a task and runs it up to its first wait.
-    func start<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) -> HeldTask<Value> {
+    package func start<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) -> HeldTask<Value> {
         defer { run() }
         return prepare(body)
     }
 
     /// Makes a task, for the next ``run()`` to begin with.
-    func prepare<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) -> HeldTask<Value> {
+    package func prepare<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) -> HeldTask<Value> {
         let outcome = Locked<Result<Value, any Error>?>(nil)
         let task = Task(executorPreference: self) {
             let result: Result<Value, any Error>
@@ -37,30 +39,32 @@ final class HeldExecutor: TaskExecutor {
 }
 
 /// A task of a ``HeldExecutor``.
-struct HeldTask<Value: Sendable> {
+package struct HeldTask<Value: Sendable> {
     fileprivate let task: Task<Void, Never>
     fileprivate let outcome: Locked<Result<Value, any Error>?>
 
     /// What it ended with; nil while it waits.
-    var result: Result<Value, any Error>? { outcome.withLock { $0 } }
+    package var result: Result<Value, any Error>? { outcome.withLock { $0 } }
 
     /// What it returned; nil while it waits and when it threw.
-    var value: Value? { try? result?.get() }
+    package var value: Value? { try? result?.get() }
 
     /// What it threw.
-    var error: LoadingError? {
+    package var error: LoadingError? {
         guard case .failure(let error) = result else { return nil }
         return error as? LoadingError
     }
 
-    func cancel() { task.cancel() }
+    package func cancel() { task.cancel() }
 }
 
 /// Counts how often something was asked for.
-final class Tally: Sendable {
+package final class Tally: Sendable {
     private let calls = Locked(0)
 
-    var count: Int { calls.withLock { $0 } }
+    package init() {}
 
-    func add() { calls.withLock { $0 += 1 } }
+    package var count: Int { calls.withLock { $0 } }
+
+    package func add() { calls.withLock { $0 += 1 } }
 }

@@ -3,16 +3,16 @@ import CBrotli
 /// Decodes Brotli (RFC 7932).
 ///
 /// The window is at most 16 MiB: the large-window extension is off.
-final class BrotliStage: CodingStage {
+package final class BrotliStage: CodingStage {
     private let decoder = BrotliDecoderCreateInstance(nil, nil, nil)
-    private(set) var isAtEnd = false
+    package private(set) var isAtEnd = false
     private var mayHoldOutput = false
 
     deinit {
         BrotliDecoderDestroyInstance(decoder)
     }
 
-    func decode(
+    package func decode(
         _ input: inout UnsafeRawBufferPointer,
         into output: UnsafeMutableRawBufferPointer
     ) throws(CodingFault) -> Int {

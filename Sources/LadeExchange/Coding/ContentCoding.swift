@@ -1,17 +1,17 @@
 import LadeCore
 
 /// A content coding that can be decoded (RFC 9110 §8.4.1, RFC 7932, RFC 8878).
-enum ContentCoding: String, CaseIterable {
+package enum ContentCoding: String, CaseIterable {
     case gzip
     case deflate
     case brotli = "br"
     case zstd
 
     /// The largest number of codings in one field, the same as libcurl's.
-    static let most = 5
+    package static let most = 5
 
     /// The coding with this name, in any case; nil for one that cannot be decoded.
-    init?(name: some StringProtocol) {
+    package init?(name: some StringProtocol) {
         let name = name.asciiLowercased
         if name == "x-gzip" {
             self = .gzip
@@ -27,7 +27,7 @@ enum ContentCoding: String, CaseIterable {
     /// - Returns: The codings in the order in which they were applied, without `identity`, which changes nothing, and
     ///   without names that are no codings.
     /// - Throws: `CodingFault.unknown` for a coding that is not in the list, `CodingFault.tooMany` above ``most``.
-    static func list(_ field: String) throws(CodingFault) -> [ContentCoding] {
+    package static func list(_ field: String) throws(CodingFault) -> [ContentCoding] {
         var codings: [ContentCoding] = []
         for name in names(in: field) where name.asciiLowercased != "identity" && !isNoCoding(name) {
             guard codings.count < most else { throw .tooMany(limit: most) }
@@ -39,7 +39,7 @@ enum ContentCoding: String, CaseIterable {
 
     /// The names in the value of a `Content-Encoding` field that are no codings, and that servers send with bodies as
     /// they are.
-    static func namesOfNoCoding(in field: String) -> [String] {
+    package static func namesOfNoCoding(in field: String) -> [String] {
         names(in: field).filter(isNoCoding).map(String.init)
     }
 
@@ -63,7 +63,7 @@ enum ContentCoding: String, CaseIterable {
 }
 
 /// Why the decoder refuses the coded bytes of a body.
-enum CodingFault: Error, Hashable {
+package enum CodingFault: Error, Hashable {
     /// The coding is not one that can be decoded.
     case unknown(String)
     /// One field lists more codings than ``ContentCoding/most``.
@@ -75,7 +75,7 @@ enum CodingFault: Error, Hashable {
 }
 
 extension CodingFault: CustomStringConvertible {
-    var description: String {
+    package var description: String {
         switch self {
         case .unknown(let name): "the content coding “\(name.escapedForDisplay(limit: 40))” is unknown"
         case .tooMany(let limit): "there are more than \(limit) content codings"

@@ -1,5 +1,5 @@
 /// Decodes one content coding.
-protocol CodingStage: AnyObject {
+package protocol CodingStage: AnyObject {
     /// Decodes into `output` until it is full or no input is left.
     ///
     /// Decoded input is removed from the front of `input`. When `output` comes back full, the stage may hold more
@@ -20,7 +20,7 @@ protocol CodingStage: AnyObject {
 ///
 /// A state machine without I/O: the caller passes input and room for output, and keeps the input that was not decoded.
 /// Owned by the loop.
-final class ContentDecoder {
+package final class ContentDecoder {
     private static let roomBetween = 16 << 10
 
     /// The codings in the order of decoding: the one that was applied last comes first.
@@ -32,12 +32,12 @@ final class ContentDecoder {
     private let refusal: CodingFault?
     private let pool: DecoderPool
     /// The number of input bytes that were decoded.
-    private(set) var consumedBytes: Int64 = 0
+    package private(set) var consumedBytes: Int64 = 0
     /// The number of bytes that the most productive stage has written.
     private var producedBytes: [Int64]
     /// The number of bytes at the start of the next piece of the body that are decoded already: libcurl delivers a
     /// refused piece again from its beginning.
-    var skippedBytes = 0
+    package var skippedBytes = 0
 
     private struct Between {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: ContentDecoder.roomBetween, alignment: 16)
@@ -50,7 +50,7 @@ final class ContentDecoder {
     ///
     /// Codings that cannot be decoded throw at the first byte of the body, because a response without a body has no
     /// coding.
-    init?(field: String, pool: DecoderPool) {
+    package init?(field: String, pool: DecoderPool) {
         do {
             codings = try ContentCoding.list(field).reversed()
             refusal = nil
@@ -71,21 +71,21 @@ final class ContentDecoder {
     }
 
     /// Whether the codings of the body can be decoded.
-    var isDecoding: Bool { refusal == nil }
+    package var isDecoding: Bool { refusal == nil }
 
     /// The largest number of bytes that any coding has produced.
     ///
     /// The output of the last coding does not limit the work: the first of two codings can grow a thousandfold while
     /// the second produces nothing.
-    var mostBytes: Int64 { producedBytes.max() ?? 0 }
+    package var mostBytes: Int64 { producedBytes.max() ?? 0 }
 
     /// Whether the body may end here: every coding is at its end, and the buffers between them are empty.
-    var isComplete: Bool {
+    package var isComplete: Bool {
         refusal == nil && stages.allSatisfy { $0.isAtEnd } && between.allSatisfy { $0.range.isEmpty }
     }
 
     /// Decodes into `output`, with the contract of ``CodingStage/decode(_:into:)``.
-    func decode(
+    package func decode(
         _ input: inout UnsafeRawBufferPointer,
         into output: UnsafeMutableRawBufferPointer
     ) throws(CodingFault) -> Int {
@@ -128,14 +128,16 @@ final class ContentDecoder {
 /// A pool of decoders, because making one costs as much as decoding a small body.
 ///
 /// Owned by the loop.
-final class DecoderPool {
+package final class DecoderPool {
     private static let most = 8
 
     private var inflaters: [Inflater] = []
     private var zstd: [ZstdStage] = []
 
+    package init() {}
+
     /// Returns a stage at the beginning of a stream.
-    func take(_ coding: ContentCoding) -> any CodingStage {
+    package func take(_ coding: ContentCoding) -> any CodingStage {
         switch coding {
         case .gzip, .deflate:
             let inflater = inflaters.popLast() ?? Inflater()
@@ -149,7 +151,7 @@ final class DecoderPool {
         }
     }
 
-    func give(_ stage: any CodingStage, _ coding: ContentCoding) {
+    package func give(_ stage: any CodingStage, _ coding: ContentCoding) {
         switch stage {
         case let inflater as Inflater where inflaters.count < Self.most: inflaters.append(inflater)
         case let stage as ZstdStage where zstd.count < Self.most && stage.isSmall: zstd.append(stage)

@@ -1,15 +1,17 @@
 /// Elements by their expiry time, earliest first: a binary heap.
-struct ExpiryQueue<Element: Sendable>: Sendable {
+package struct ExpiryQueue<Element: Sendable>: Sendable {
     private var heap: [(moment: Int64, element: Element)] = []
     private var departed = 0
 
+    package init() {}
+
     /// The earliest expiry time.
-    var first: Int64? { heap.first?.moment }
+    package var first: Int64? { heap.first?.moment }
 
     /// The number of elements, including those that have departed.
-    var count: Int { heap.count }
+    package var count: Int { heap.count }
 
-    mutating func insert(_ element: Element, at moment: Int64) {
+    package mutating func insert(_ element: Element, at moment: Int64) {
         heap.append((moment, element))
         var child = heap.count - 1
         while child > 0, heap[child].moment < heap[(child - 1) / 2].moment {
@@ -19,7 +21,7 @@ struct ExpiryQueue<Element: Sendable>: Sendable {
     }
 
     /// Removes and returns the earliest element, if its time is not after `now`.
-    mutating func popFirst(until now: Int64) -> Element? {
+    package mutating func popFirst(until now: Int64) -> Element? {
         guard let first = heap.first, first.moment <= now else { return nil }
         heap.swapAt(0, heap.count - 1)
         heap.removeLast()
@@ -29,7 +31,7 @@ struct ExpiryQueue<Element: Sendable>: Sendable {
 
     /// Records that an element is no longer of interest; from time to time, elements for which `isOfInterest` is false
     /// are removed.
-    mutating func noteDeparture(_ isOfInterest: (Element) -> Bool) {
+    package mutating func noteDeparture(_ isOfInterest: (Element) -> Bool) {
         departed += 1
         guard departed > 64, departed > heap.count / 2 else { return }
         departed = 0

@@ -1,7 +1,7 @@
-import LadeCore
+package import LadeCore
 
 /// A task that waits for the loop.
-typealias Waiter = Resumption<Void>
+package typealias Waiter = Resumption<Void>
 
 /// Resumes tasks of the default executor, many at a time, from a task of that executor.
 ///
@@ -13,9 +13,9 @@ typealias Waiter = Resumption<Void>
 /// The loop itself resumes tasks with another executor (an actor, the main thread, the loop), so that they do not wait
 /// for a pool that they do not use. A custom task executor is the exception: detecting it costs as much as the delivery
 /// saves for a single call in flight.
-final class Delivery: Sendable {
+package final class Delivery: Sendable {
     /// How a waiting task is resumed.
-    enum Lane: Int {
+    package enum Lane: Int {
         case high
         case medium
         case low
@@ -23,10 +23,10 @@ final class Delivery: Sendable {
         /// By the loop thread itself.
         case direct
 
-        static let priorities: [TaskPriority] = [.high, .medium, .low, .background]
+        package static let priorities: [TaskPriority] = [.high, .medium, .low, .background]
 
         /// The lane of the current task, given the actor it runs on and whether it runs on the loop thread.
-        static func current(isolation: (any Actor)?, isOnLoop: Bool) -> Lane {
+        package static func current(isolation: (any Actor)?, isOnLoop: Bool) -> Lane {
             guard isolation == nil, !isOnLoop else { return .direct }
             let priority = Task.currentPriority
             return priority >= .high ? .high : priority >= .medium ? .medium : priority >= .low ? .low : .background
@@ -43,7 +43,7 @@ final class Delivery: Sendable {
     private let priority: TaskPriority
     private let state = Locked(State())
 
-    init(priority: TaskPriority) {
+    package init(priority: TaskPriority) {
         self.priority = priority
     }
 
@@ -77,7 +77,7 @@ final class Delivery: Sendable {
     // MARK: - The loop's side
 
     /// Takes the tasks to resume; the list is empty afterwards.
-    func take(_ continuations: inout [Waiter]) {
+    package func take(_ continuations: inout [Waiter]) {
         // A single task is resumed directly.
         if continuations.count == 1 {
             continuations[0].resume()
@@ -102,7 +102,7 @@ final class Delivery: Sendable {
     }
 
     /// Ends the delivery's task after all tasks it has taken are resumed.
-    func end() {
+    package func end() {
         let waiter = state.withLock { state in
             state.isOver = true
             defer { state.waiter = nil }

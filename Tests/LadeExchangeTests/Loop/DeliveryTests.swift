@@ -1,7 +1,8 @@
 import LadeCore
 import Testing
+import TransportDoubles
 
-@testable import LadeCurl
+@testable import LadeExchange
 
 @Suite("Delivery of the loop's answers", .timeLimit(.minutes(5)))
 struct DeliveryTests {

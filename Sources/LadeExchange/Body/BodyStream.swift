@@ -1,15 +1,15 @@
 #if canImport(FoundationEssentials)
-    import FoundationEssentials
+    package import FoundationEssentials
 #else
-    import Foundation
+    package import Foundation
 #endif
-import LadeCore
+package import LadeCore
 
 /// The bridge between the loop, which receives a streamed body, and the task that reads it.
 ///
 /// The loop appends to its own slab and publishes it once per turn; the reader takes the published bytes. Above the
 /// high-water mark the loop pauses the transfer, and below half of it the reader requests more.
-final class BodyStream: ResponseBody.Source {
+package final class BodyStream: ResponseBody.Source {
     private static let slab = 64 << 10
 
     private enum End {
@@ -60,7 +60,7 @@ final class BodyStream: ResponseBody.Source {
     @exclusivity(unchecked) private nonisolated(unsafe) var slab: PooledBytes?
     @exclusivity(unchecked) private nonisolated(unsafe) var unpublished: [Data] = []
 
-    init(
+    package init(
         highWater: Int,
         pool: BufferPool,
         cancellation: LoadingError,
@@ -80,7 +80,7 @@ final class BodyStream: ResponseBody.Source {
 
     // MARK: - The reader's side
 
-    func next() async throws(LoadingError) -> Data? {
+    package func next() async throws(LoadingError) -> Data? {
         // A wait notices the cancellation itself, but a reader that is slower than the server never waits.
         if Task.isCancelled { cancel() }
         while true {
@@ -125,7 +125,7 @@ final class BodyStream: ResponseBody.Source {
         }
     }
 
-    func cancel() {
+    package func cancel() {
         let (wasOpen, dropped, waiter) = state.withLock { state -> (Bool, WaitingLine<Data>, Waiter?) in
             let wasOpen = if case .open = state.end { true } else { false }
             // A body that was received and not read to its end has not ended for its reader.
@@ -140,16 +140,16 @@ final class BodyStream: ResponseBody.Source {
         if wasOpen { cancelTransfer() }
     }
 
-    var trailers: Headers { state.withLock { $0.trailers } }
+    package var trailers: Headers { state.withLock { $0.trailers } }
 
-    var metrics: Response.Metrics { state.withLock { $0.metrics } }
+    package var metrics: Response.Metrics { state.withLock { $0.metrics } }
 
     // MARK: - The loop's side
 
     /// Appends received bytes.
     ///
     /// Returns false when the reader is too far behind and the transfer must pause.
-    func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    package func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard accepts(bytes.count) else { return false }
         if let full = slab, full.count + bytes.count > full.capacity {
             unpublished.append(full.finish())
@@ -164,7 +164,7 @@ final class BodyStream: ResponseBody.Source {
     ///
     /// - Returns: The number of bytes that `write` returned; nil when the reader is too far behind and the transfer
     ///   must pause.
-    func append<Failure>(
+    package func append<Failure>(
         _ write: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
     ) throws(Failure) -> Int? {
         guard accepts(0) else { return nil }
@@ -192,12 +192,12 @@ final class BodyStream: ResponseBody.Source {
     }
 
     /// Whether the transfer waits for the reader.
-    var isPaused: Bool { state.withLock { $0.isPaused } }
+    package var isPaused: Bool { state.withLock { $0.isPaused } }
 
     /// Publishes the bytes of this turn to the reader.
     ///
     /// Returns the waiter to resume.
-    func publish() -> Waiter? {
+    package func publish() -> Waiter? {
         if let last = slab {
             unpublished.append(last.finish())
             slab = nil
@@ -214,7 +214,7 @@ final class BodyStream: ResponseBody.Source {
     /// Ends the body.
     ///
     /// Returns the waiter to resume.
-    func finish(_ error: LoadingError?, trailers: Headers, metrics: Response.Metrics) -> Waiter? {
+    package func finish(_ error: LoadingError?, trailers: Headers, metrics: Response.Metrics) -> Waiter? {
         let published = publish()
         let ended = state.withLock { state -> Waiter? in
             state.metrics = metrics
