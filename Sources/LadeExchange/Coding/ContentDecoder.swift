@@ -35,9 +35,6 @@ package final class ContentDecoder {
     package private(set) var consumedBytes: Int64 = 0
     /// The number of bytes that the most productive stage has written.
     private var producedBytes: [Int64]
-    /// The number of bytes at the start of the next piece of the body that are decoded already: libcurl delivers a
-    /// refused piece again from its beginning.
-    package var skippedBytes = 0
 
     private struct Between {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: ContentDecoder.roomBetween, alignment: 16)

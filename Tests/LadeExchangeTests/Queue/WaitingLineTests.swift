@@ -46,14 +46,14 @@ struct WaitingLineTests {
     @Test("a queue of moments gives the earliest first, those that have come only", arguments: 1...10)
     func expires(seed: Int) {
         let random = SeededRandom(seed: UInt64(seed))
-        var queue = ExpiryQueue<Int>()
+        var queue = ExpiryQueue()
         let moments = (0..<500).map { _ in Int64(random.next() % 1_000) }
-        for (number, moment) in moments.enumerated() { queue.insert(number, at: moment) }
+        for (number, moment) in moments.enumerated() { queue.insert(.numbered(number), at: moment) }
         let gone = Set((0..<400).filter { $0 % 2 == 0 })
-        for _ in gone { queue.noteDeparture { !gone.contains($0) } }
+        for _ in gone { queue.noteDeparture { !gone.contains($0.number) } }
 
         var taken: [Int] = []
-        while let number = queue.popFirst(until: 499) { taken.append(number) }
+        while let exchange = queue.popFirst(until: 499) { taken.append(exchange.number) }
 
         #expect(taken.map { moments[$0] } == taken.map { moments[$0] }.sorted())
         #expect(Set(taken).subtracting(gone) == Set(moments.indices.filter { moments[$0] < 500 }).subtracting(gone))
@@ -62,10 +62,11 @@ struct WaitingLineTests {
 
     @Test("a queue of moments forgets what departs long before its moment")
     func forgets() {
-        var queue = ExpiryQueue<Int>()
-        for number in 0..<100_000 {
-            queue.insert(number, at: .max)
-            queue.noteDeparture { $0 > number }
+        var queue = ExpiryQueue()
+        let exchange = Exchange.numbered(0)
+        for _ in 0..<100_000 {
+            queue.insert(exchange, at: .max)
+            queue.noteDeparture { _ in false }
         }
         #expect(queue.count < 200)
     }

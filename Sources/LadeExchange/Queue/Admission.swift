@@ -1,15 +1,14 @@
-import LadeCore
-import LadeExchange
+package import LadeCore
 
 /// Decides which calls may use the network, with queues for each host and priority and with connection limits.
 ///
-/// libcurl's own queue costs 50 µs per request, does not keep the order, and has neither events nor time-outs. libcurl
-/// therefore receives only calls that may run, and calls that it queues nevertheless are returned to this queue
+/// libcurl's own queue costs 50 µs per request, does not keep the order, and has neither events nor time-outs. A transport
+/// therefore starts only the calls that may run, and calls that libcurl queues nevertheless are returned to this queue
 /// (``takeBack(_:host:kind:priority:)``). A free connection goes to the highest waiting priority, then to the hosts in
 /// turn, then to the earliest arrival. A value: requests and endings go in, and the calls that may start come out.
-struct Admission<Ticket: Sendable>: Sendable {
+package struct Admission: Sendable {
     /// How many calls a connection to the host carries.
-    enum Multiplexing: Sendable {
+    package enum Multiplexing: Sendable {
         /// One call at a time (HTTP/1.1), or not known yet.
         case none
         /// Many calls at a time (HTTP/2).
@@ -17,7 +16,7 @@ struct Admission<Ticket: Sendable>: Sendable {
     }
 
     /// How a call uses a connection.
-    enum Kind: Int, Sendable {
+    package enum Kind: Int, Sendable {
         /// Until the response is complete, and together with other calls where the host multiplexes.
         case shared
         /// Alone, until the reader has finished: a streamed response.
@@ -28,7 +27,7 @@ struct Admission<Ticket: Sendable>: Sendable {
     }
 
     /// The result for a call that requests a connection.
-    enum Answer: Sendable, Equatable {
+    package enum Answer: Sendable, Equatable {
         /// Start immediately.
         case start
         /// Wait; the position is needed to withdraw.
@@ -36,13 +35,13 @@ struct Admission<Ticket: Sendable>: Sendable {
     }
 
     /// A position in a queue.
-    struct Place: Sendable, Equatable {
+    package struct Place: Sendable, Equatable {
         fileprivate let line: Int
         fileprivate let number: Int
     }
 
     private struct Waiter: Sendable {
-        let ticket: Ticket
+        let exchange: Exchange
         /// The position in the order of all arrivals.
         let arrival: Int
     }
@@ -96,10 +95,10 @@ struct Admission<Ticket: Sendable>: Sendable {
             return lines[line].prepend(waiter)
         }
 
-        mutating func popFirst(line: Int) -> Ticket? {
+        mutating func popFirst(line: Int) -> Exchange? {
             guard let waiter = lines[line].popFirst() else { return nil }
             waiting -= 1
-            return waiter.ticket
+            return waiter.exchange
         }
 
         mutating func remove(_ place: Place) {
@@ -126,12 +125,12 @@ struct Admission<Ticket: Sendable>: Sendable {
     /// Hosts whose call libcurl queued although it carried no other call to them.
     private var blocked: [Int] = []
 
-    init(limits: TransportSettings.ConnectionLimits) {
+    package init(limits: TransportSettings.ConnectionLimits) {
         self.limits = limits
     }
 
     /// The number of a host, valid while any call uses the host or waits for it.
-    mutating func host(_ key: String) -> Int { numbers[key] ?? newHost(key) }
+    package mutating func host(_ key: String) -> Int { numbers[key] ?? newHost(key) }
 
     /// The number of an address's host.
     ///
@@ -140,7 +139,7 @@ struct Admission<Ticket: Sendable>: Sendable {
     ///   - end: The UTF-8 offset at which its path begins; the part before it identifies the host.
     ///   - key: Makes the host's key.
     /// - Returns: The number, as from ``host(_:)``.
-    mutating func host(of address: String, upTo end: Int, key: () -> String) -> Int {
+    package mutating func host(of address: String, upTo end: Int, key: () -> String) -> Int {
         if let latest, latest.beginning.utf8.count == end, address.begins(with: latest.beginning) {
             return latest.number
         }
@@ -150,7 +149,7 @@ struct Admission<Ticket: Sendable>: Sendable {
     }
 
     /// A number that no other host has during the life of the transport.
-    func identity(host: Int) -> Int { hosts[host].identity }
+    package func identity(host: Int) -> Int { hosts[host].identity }
 
     private mutating func newHost(_ key: String) -> Int {
         // Hosts without calls are removed once there are many, so that the table of a crawler stays bounded.
@@ -172,7 +171,9 @@ struct Admission<Ticket: Sendable>: Sendable {
     }
 
     /// Requests a connection for a call.
-    mutating func request(_ ticket: Ticket, host: Int, kind: Kind = .shared, priority: Request.Priority) -> Answer {
+    package mutating func request(_ exchange: Exchange, host: Int, kind: Kind = .shared, priority: Request.Priority)
+        -> Answer
+    {
         // While the total has room, every waiter lacks room at its host, so this call overtakes none of them.
         if active < limits.total, hosts[host].hasRoom(kind, limits) {
             begin(host, kind)
@@ -180,20 +181,20 @@ struct Admission<Ticket: Sendable>: Sendable {
         }
         arrivals += 1
         let line = Host.line(Self.urgency(priority), kind)
-        let number = hosts[host].append(Waiter(ticket: ticket, arrival: arrivals), line: line)
+        let number = hosts[host].append(Waiter(exchange: exchange, arrival: arrivals), line: line)
         markReady(host)
         return .wait(Place(line: line, number: number))
     }
 
     /// Removes a waiting call from its queue.
-    mutating func withdraw(from place: Place, host: Int) {
+    package mutating func withdraw(from place: Place, host: Int) {
         hosts[host].remove(place)
     }
 
     /// Ends a running call.
     ///
     /// Returns the calls that may start now.
-    mutating func end(host: Int, kind: Kind = .shared) -> [Ticket] {
+    package mutating func end(host: Int, kind: Kind = .shared) -> [Exchange] {
         leave(host, kind)
         if hosts[host].active == 0 { hosts[host].capacity = nil }
         markReady(host)
@@ -210,21 +211,23 @@ struct Admission<Ticket: Sendable>: Sendable {
     /// Returns a started call that libcurl queued to the front of its queue.
     ///
     /// It waits there until a call to its host ends or a connection to its host is made.
-    mutating func takeBack(_ ticket: Ticket, host: Int, kind: Kind = .shared, priority: Request.Priority) -> Place {
+    package mutating func takeBack(_ exchange: Exchange, host: Int, kind: Kind = .shared, priority: Request.Priority)
+        -> Place
+    {
         leave(host, kind)
         hosts[host].capacity = hosts[host].active
         if hosts[host].active == 0 { blocked.append(host) }
         let line = Host.line(Self.urgency(priority), kind)
         // Lower than every other arrival.
         latestReturn -= 1
-        let number = hosts[host].prepend(Waiter(ticket: ticket, arrival: latestReturn), line: line)
+        let number = hosts[host].prepend(Waiter(exchange: exchange, arrival: latestReturn), line: line)
         return Place(line: line, number: number)
     }
 
     /// Records that a connection to the host was made, or could not be made.
     ///
     /// Returns the calls that may start now.
-    mutating func noteConnection(isMade: Bool, host: Int) -> [Ticket] {
+    package mutating func noteConnection(isMade: Bool, host: Int) -> [Exchange] {
         hosts[host].isDoubtful = !isMade
         guard isMade, hosts[host].capacity != nil else { return [] }
         hosts[host].capacity = nil
@@ -235,12 +238,12 @@ struct Admission<Ticket: Sendable>: Sendable {
     /// Whether calls wait for a pending connection that they may be able to share.
     ///
     /// They do not while connecting fails, because they would fail one after the other.
-    func awaitsSharing(host: Int) -> Bool { !hosts[host].isDoubtful }
+    package func awaitsSharing(host: Int) -> Bool { !hosts[host].isDoubtful }
 
     /// Records whether the host's connections multiplex.
     ///
     /// Returns the calls that may start now.
-    mutating func learn(_ multiplexing: Multiplexing, host: Int) -> [Ticket] {
+    package mutating func learn(_ multiplexing: Multiplexing, host: Int) -> [Exchange] {
         guard hosts[host].multiplexing != multiplexing else { return [] }
         hosts[host].multiplexing = multiplexing
         markReady(host)
@@ -248,14 +251,14 @@ struct Admission<Ticket: Sendable>: Sendable {
     }
 
     /// Returns the calls that may start because others were taken back.
-    mutating func startable() -> [Ticket] { fill() }
+    package mutating func startable() -> [Exchange] { fill() }
 
     /// Removes and returns all waiting calls.
-    mutating func removeAllWaiting() -> [Ticket] {
-        var all: [Ticket] = []
+    package mutating func removeAllWaiting() -> [Exchange] {
+        var all: [Exchange] = []
         for host in hosts.indices {
             for line in hosts[host].lines.indices {
-                while let ticket = hosts[host].popFirst(line: line) { all.append(ticket) }
+                while let exchange = hosts[host].popFirst(line: line) { all.append(exchange) }
             }
         }
         return all
@@ -285,25 +288,25 @@ struct Admission<Ticket: Sendable>: Sendable {
         }
     }
 
-    private mutating func fill() -> [Ticket] {
-        var tickets: [Ticket] = []
-        while active < limits.total, let ticket = next() { tickets.append(ticket) }
-        return tickets
+    private mutating func fill() -> [Exchange] {
+        var exchanges: [Exchange] = []
+        while active < limits.total, let exchange = next() { exchanges.append(exchange) }
+        return exchanges
     }
 
     /// Starts the next waiting call.
-    private mutating func next() -> Ticket? {
+    private mutating func next() -> Exchange? {
         for urgency in ready.indices {
             while let host = ready[urgency].popFirst() {
                 hosts[host].isReady[urgency] = false
                 // The host may no longer be able to start a call.
                 guard let line = hosts[host].startableLine(urgency, limits),
-                    let ticket = hosts[host].popFirst(line: line)
+                    let exchange = hosts[host].popFirst(line: line)
                 else { continue }
                 begin(host, line % 2 == Kind.exclusive.rawValue ? .exclusive : .shared)
                 // The host goes behind the other hosts that can start a call.
                 markReady(host)
-                return ticket
+                return exchange
             }
         }
         return nil

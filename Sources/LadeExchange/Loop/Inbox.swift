@@ -1,5 +1,4 @@
 import LadeCore
-import LadeExchange
 import Synchronization
 
 #if canImport(Glibc)
@@ -11,24 +10,24 @@ import Synchronization
 #endif
 
 /// A message from another thread to the loop thread.
-enum LoopMessage: Sendable {
+package enum LoopMessage: Sendable {
     /// Start an exchange.
-    case submit(Transfer)
+    case submit(Exchange)
     /// End an exchange.
-    case cancel(Transfer)
+    case cancel(Exchange)
     /// Continue a paused direction.
-    case resume(Transfer, Direction)
+    case resume(Exchange, Direction)
     /// Run a job of a task whose executor is the loop.
     case run(UnownedJob)
 
-    enum Direction: Sendable {
+    package enum Direction: Sendable {
         case upload
         case download
     }
 }
 
 /// The messages to the loop thread: a locked list, with one wake-up per batch.
-final class Inbox: Sendable {
+package final class Inbox: Sendable {
     private struct State {
         var messages: [LoopMessage] = []
         var isAsleep = false
@@ -42,7 +41,7 @@ final class Inbox: Sendable {
     /// The number of threads that are about to write to the descriptor; it is closed only when there are none.
     private let writers = Atomic(0)
 
-    init(wakeUpDescriptor: Int32) {
+    package init(wakeUpDescriptor: Int32) {
         state = Locked(State(wakeUpDescriptor: wakeUpDescriptor))
     }
 
@@ -50,7 +49,7 @@ final class Inbox: Sendable {
     ///
     /// Returns false when the loop accepts no more messages.
     @discardableResult
-    func post(_ message: LoopMessage) -> Bool {
+    package func post(_ message: LoopMessage) -> Bool {
         let (isTaken, descriptor) = state.withLock { state -> (Bool, Int32?) in
             guard !state.isStopped else { return (false, nil) }
             state.messages.append(message)
@@ -61,7 +60,7 @@ final class Inbox: Sendable {
     }
 
     /// Makes the loop end everything; messages that are posted later are refused.
-    func stop() {
+    package func stop() {
         let descriptor = state.withLock { state in
             state.isStopped = true
             return sleeper(&state)
@@ -70,7 +69,7 @@ final class Inbox: Sendable {
     }
 
     /// Waits until the loop thread has ended.
-    func ended() async {
+    package func ended() async {
         await withCheckedContinuation { continuation in
             let hasEnded = state.withLock { state -> Bool in
                 if !state.hasEnded { state.endWaiters.append(continuation) }
@@ -100,7 +99,7 @@ final class Inbox: Sendable {
     /// Moves all posted messages into `messages`.
     ///
     /// Returns whether the loop must stop.
-    func drain(into messages: inout [LoopMessage]) -> Bool {
+    package func drain(into messages: inout [LoopMessage]) -> Bool {
         state.withLock { state in
             state.isAsleep = false
             swap(&state.messages, &messages)
@@ -111,7 +110,7 @@ final class Inbox: Sendable {
     /// Records that the loop is about to sleep.
     ///
     /// Returns false when there are messages to handle first.
-    func fallAsleep() -> Bool {
+    package func fallAsleep() -> Bool {
         state.withLock { state in
             guard state.messages.isEmpty, !state.isStopped else { return false }
             state.isAsleep = true
@@ -120,14 +119,14 @@ final class Inbox: Sendable {
     }
 
     /// Records that the loop is awake, so that a post need not wake it.
-    func wakeUp() {
+    package func wakeUp() {
         state.withLock { $0.isAsleep = false }
     }
 
     /// Records that the loop thread is about to end, and closes the inbox.
     ///
     /// Returns the messages that were posted too late to be handled.
-    func close() -> [LoopMessage] {
+    package func close() -> [LoopMessage] {
         let late = state.withLock { state in
             state.isStopped = true
             state.wakeUpDescriptor = -1
@@ -140,7 +139,7 @@ final class Inbox: Sendable {
     }
 
     /// Resumes the tasks that wait for the end; the last action of the loop thread.
-    func announceEnd() {
+    package func announceEnd() {
         let waiters = state.withLock { state in
             state.hasEnded = true
             defer { state.endWaiters = [] }

@@ -1,7 +1,7 @@
 import LadeCore
 import Testing
 
-@testable import LadeCurl
+@testable import LadeExchange
 
 @Suite("Admission to the network", .timeLimit(.minutes(5)))
 struct AdmissionTests {
@@ -13,13 +13,13 @@ struct AdmissionTests {
         return limits
     }
 
-    private func fill(_ admission: inout Admission<Int>, _ tickets: Range<Int>, host: String = "a") -> [Int] {
+    private func fill(_ admission: inout NumberedAdmission, _ tickets: Range<Int>, host: String = "a") -> [Int] {
         tickets.filter { admission.request($0, host: admission.host(host), priority: .normal) == .start }
     }
 
     @Test("lets as many start as a host may have connections, and the rest in order of arrival")
     func servesInOrder() {
-        var admission = Admission<Int>(limits: limits())
+        var admission = NumberedAdmission(limits: limits())
 
         #expect(fill(&admission, 0..<6) == [0, 1])
         #expect(admission.end(host: admission.host("a")) == [2])
@@ -29,7 +29,7 @@ struct AdmissionTests {
 
     @Test("serves the more urgent first, whenever they came")
     func servesByPriority() {
-        var admission = Admission<Int>(limits: limits(perHost: 1))
+        var admission = NumberedAdmission(limits: limits(perHost: 1))
         _ = admission.request(0, host: admission.host("a"), priority: .normal)
         for (ticket, priority) in [(1, Request.Priority.low), (2, .normal), (3, .high), (4, .high)] {
             _ = admission.request(ticket, host: admission.host("a"), priority: priority)
@@ -40,8 +40,8 @@ struct AdmissionTests {
 
     @Test("removes a cancelled waiter, wherever it is in the queue")
     func forgetsTheWithdrawn() {
-        var admission = Admission<Int>(limits: limits(perHost: 1))
-        var places: [Int: Admission<Int>.Place] = [:]
+        var admission = NumberedAdmission(limits: limits(perHost: 1))
+        var places: [Int: Admission.Place] = [:]
         for ticket in 0..<300 {
             if case .wait(let place) = admission.request(ticket, host: admission.host("a"), priority: .normal) {
                 places[ticket] = place
@@ -61,7 +61,7 @@ struct AdmissionTests {
 
     @Test("lets more start when a host turns out to multiplex, and fewer when it does not any more")
     func learnsMultiplexing() {
-        var admission = Admission<Int>(limits: limits())
+        var admission = NumberedAdmission(limits: limits())
         _ = fill(&admission, 0..<10)
 
         #expect(admission.learn(.streams, host: admission.host("a")) == [2, 3, 4])
@@ -74,7 +74,7 @@ struct AdmissionTests {
 
     @Test("finding FT-7 a connection that becomes free goes to each host in turn that the total keeps waiting")
     func sharesTheTotal() {
-        var admission = Admission<Int>(limits: limits(total: 3))
+        var admission = NumberedAdmission(limits: limits(total: 3))
         #expect(fill(&admission, 0..<4, host: "a") == [0, 1])
         #expect(fill(&admission, 10..<14, host: "b") == [10])
         #expect(fill(&admission, 20..<22, host: "c") == [])
@@ -87,7 +87,7 @@ struct AdmissionTests {
 
     @Test("finding FT-7 one urgent call goes before 2,000 others of another host, wherever they wait")
     func servesByPriorityAcrossHosts() {
-        var admission = Admission<Int>(limits: limits(total: 6, perHost: 6))
+        var admission = NumberedAdmission(limits: limits(total: 6, perHost: 6))
         for ticket in 0..<2_006 { _ = admission.request(ticket, host: admission.host("a"), priority: .low) }
         _ = admission.request(9_000, host: admission.host("b"), priority: .high)
         _ = admission.request(9_001, host: admission.host("c"), priority: .normal)
@@ -97,7 +97,7 @@ struct AdmissionTests {
 
     @Test("finding FT-7 2,000 waiting calls of one host leave another its share")
     func sharesAmongHosts() {
-        var admission = Admission<Int>(limits: limits(total: 2, perHost: 2))
+        var admission = NumberedAdmission(limits: limits(total: 2, perHost: 2))
         for ticket in 0..<2_002 { _ = admission.request(ticket, host: admission.host("a"), priority: .normal) }
         for ticket in 5_000..<5_003 { _ = admission.request(ticket, host: admission.host("b"), priority: .normal) }
         var served: [Int] = []
@@ -115,9 +115,9 @@ struct AdmissionTests {
 
     @Test("finding FT-5 streamed answers leave one connection of a host to others, and none overtakes its like")
     func leavesAConnection() {
-        var admission = Admission<Int>(limits: limits(perHost: 3))
+        var admission = NumberedAdmission(limits: limits(perHost: 3))
         let host = admission.host("a")
-        let kinds: [Admission<Int>.Kind] = [.exclusive, .exclusive, .exclusive, .exclusive, .shared, .shared]
+        let kinds: [Admission.Kind] = [.exclusive, .exclusive, .exclusive, .exclusive, .shared, .shared]
         let started = kinds.indices.filter { number in
             admission.request(number, host: host, kind: kinds[number], priority: .normal) == .start
         }
@@ -131,13 +131,13 @@ struct AdmissionTests {
 
     @Test("finding FT-5 where there is one connection only, a streamed answer may have it")
     func streamsOverOne() {
-        var admission = Admission<Int>(limits: limits(perHost: 1))
+        var admission = NumberedAdmission(limits: limits(perHost: 1))
         #expect(admission.request(0, host: admission.host("a"), kind: .exclusive, priority: .normal) == .start)
     }
 
     @Test("finding FT-5 calls that libcurl queued wait in their order, and libcurl gets no more calls than it can send")
     func takesBack() {
-        var admission = Admission<Int>(limits: limits(perHost: 2, streams: 100))
+        var admission = NumberedAdmission(limits: limits(perHost: 2, streams: 100))
         let host = admission.host("a")
         _ = admission.learn(.streams, host: host)
         _ = fill(&admission, 0..<5)
@@ -152,7 +152,7 @@ struct AdmissionTests {
 
     @Test("finding FT-5 a host of which libcurl carries no call is tried again when a call to any host ends")
     func triesBlockedHosts() {
-        var admission = Admission<Int>(limits: limits())
+        var admission = NumberedAdmission(limits: limits())
         let (other, blocked) = (admission.host("a"), admission.host("b"))
         _ = fill(&admission, 0..<1, host: "a")
         _ = fill(&admission, 1..<3, host: "b")
@@ -164,7 +164,7 @@ struct AdmissionTests {
 
     @Test("a host to which no connection can be made does not have its calls wait for one to share")
     func doubtfulHosts() {
-        var admission = Admission<Int>(limits: limits())
+        var admission = NumberedAdmission(limits: limits())
         let host = admission.host("a")
 
         #expect(admission.awaitsSharing(host: host))
@@ -176,7 +176,7 @@ struct AdmissionTests {
 
     @Test("hands over everything that waits, once")
     func handsOverTheWaiting() {
-        var admission = Admission<Int>(limits: limits(perHost: 1))
+        var admission = NumberedAdmission(limits: limits(perHost: 1))
         _ = fill(&admission, 0..<4, host: "a")
         _ = fill(&admission, 4..<6, host: "b")
 
@@ -187,7 +187,7 @@ struct AdmissionTests {
 
     @Test("passes over a host whose calls are all cancelled, when a slot gets free")
     func passesOverTheWithdrawn() {
-        var admission = Admission<Int>(limits: limits(total: 1))
+        var admission = NumberedAdmission(limits: limits(total: 1))
         #expect(fill(&admission, 0..<1, host: "a") == [0])
         guard case .wait(let place) = admission.request(1, host: admission.host("b"), priority: .normal) else {
             return #expect(Bool(false), "the total was exceeded")
@@ -202,7 +202,7 @@ struct AdmissionTests {
 
     @Test("no two hosts have the same identity, though they may have the same number one after the other")
     func tellsHostsApart() {
-        var admission = Admission<Int>(limits: limits())
+        var admission = NumberedAdmission(limits: limits())
         var identities: [String: Int] = [:]
 
         for round in 0..<2 {
@@ -218,7 +218,7 @@ struct AdmissionTests {
 
     @Test("a host that was forgotten does not share the number of the host that has it now")
     func forgottenHosts() {
-        var admission = Admission<Int>(limits: limits())
+        var admission = NumberedAdmission(limits: limits())
         for number in 0..<1_024 { _ = admission.host("host \(number)") }
 
         // Forgets them all, and uses one of their numbers.
@@ -231,7 +231,7 @@ struct AdmissionTests {
 
     @Test("recognises the host of an address by its beginning alone, until it has forgotten that host")
     func knowsBeginnings() {
-        var admission = Admission<Int>(limits: limits())
+        var admission = NumberedAdmission(limits: limits())
         var keys = 0
         func host(_ address: String, _ end: Int) -> Int {
             admission.host(of: address, upTo: end) {
@@ -256,7 +256,7 @@ struct AdmissionTests {
 
     @Test("forgets unused hosts once there are 1,024, with what they spoke, and none that are in use")
     func forgetsIdleHosts() {
-        var admission = Admission<Int>(limits: limits(total: 10_000, perHost: 1))
+        var admission = NumberedAdmission(limits: limits(total: 10_000, perHost: 1))
         let busy = admission.host("busy")
         #expect(fill(&admission, 0..<2, host: "busy") == [0])
         for number in 1..<1_024 { _ = admission.learn(.streams, host: admission.host("idle \(number)")) }
@@ -275,7 +275,7 @@ struct AdmissionTests {
 
     @Test("forgets no host whose calls all wait for other hosts")
     func keepsWaitingHosts() {
-        var admission = Admission<Int>(limits: limits(total: 1))
+        var admission = NumberedAdmission(limits: limits(total: 1))
         #expect(fill(&admission, 0..<1, host: "running") == [0])
         #expect(fill(&admission, 1..<2, host: "waiting") == [])
         let (running, waiting) = (admission.host("running"), admission.host("waiting"))
@@ -289,9 +289,9 @@ struct AdmissionTests {
 
     @Test("finding FT-5 calls that libcurl queued keep their order, streamed or not")
     func keepsOrderOfQueued() {
-        var admission = Admission<Int>(limits: limits(perHost: 3))
+        var admission = NumberedAdmission(limits: limits(perHost: 3))
         let host = admission.host("a")
-        let kinds: [Admission<Int>.Kind] = [.shared, .shared, .exclusive]
+        let kinds: [Admission.Kind] = [.shared, .shared, .exclusive]
         for (ticket, kind) in kinds.enumerated() {
             #expect(admission.request(ticket, host: host, kind: kind, priority: .normal) == .start)
         }
@@ -307,9 +307,9 @@ struct AdmissionTests {
     private struct Model {
         struct Entry {
             var host: String
-            var kind: Admission<Int>.Kind
+            var kind: Admission.Kind
             var priority: Request.Priority
-            var place: Admission<Int>.Place?
+            var place: Admission.Place?
         }
 
         let limits: TransportSettings.ConnectionLimits
@@ -340,7 +340,7 @@ struct AdmissionTests {
         let random = SeededRandom(seed: UInt64(seed))
         func pick(_ count: Int) -> Int { Int(random.next() % UInt64(count)) }
         let limits = limits(total: 7, perHost: 1 + pick(4), streams: 1 + pick(6))
-        var admission = Admission<Int>(limits: limits)
+        var admission = NumberedAdmission(limits: limits)
         var model = Model(limits: limits)
         func started(_ tickets: [Int]) {
             for ticket in tickets {

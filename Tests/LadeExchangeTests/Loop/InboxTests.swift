@@ -1,9 +1,8 @@
 import LadeCore
-import LadeExchange
 import Testing
 import TransportDoubles
 
-@testable import LadeCurl
+@testable import LadeExchange
 
 #if canImport(Glibc)
     import Glibc
@@ -39,7 +38,7 @@ struct InboxTests {
             return max(count, 0) / 8
         }
 
-        /// The addresses of the transfers that were posted since, and whether to stop.
+        /// The addresses of the exchanges that were posted since, and whether to stop.
         func drain() -> (submitted: [String], stops: Bool) {
             var messages: [LoopMessage] = []
             let stops = inbox.drain(into: &messages)
@@ -50,23 +49,16 @@ struct InboxTests {
     private let rig = Rig()
 
     private static func addresses(_ messages: [LoopMessage]) -> [String] {
-        messages.compactMap { if case .submit(let transfer) = $0 { transfer.address } else { nil } }
+        messages.compactMap { if case .submit(let exchange) = $0 { exchange.address } else { nil } }
     }
 
-    private func submission(_ number: Int) throws -> LoopMessage {
-        .submit(
-            try Transfer(
-                try Request("http://127.0.0.1/\(number)"),
-                call: Call(),
-                rules: Transfer.Rules(TransportSettings()),
-                lane: .direct
-            )
-        )
+    private func submission(_ number: Int) -> LoopMessage {
+        .submit(.numbered(number))
     }
 
     @Test("hands over what was posted, in order and once")
     func handsOverInOrder() throws {
-        for number in 0..<3 { #expect(rig.inbox.post(try submission(number))) }
+        for number in 0..<3 { #expect(rig.inbox.post(submission(number))) }
 
         let (submitted, stops) = rig.drain()
         #expect(submitted == ["http://127.0.0.1/0", "http://127.0.0.1/1", "http://127.0.0.1/2"])
@@ -76,16 +68,16 @@ struct InboxTests {
 
     @Test("wakes a sleeping loop once for a batch, and one that is awake never")
     func wakesOnce() throws {
-        rig.inbox.post(try submission(0))
+        rig.inbox.post(submission(0))
         #expect(rig.takeWakeUps() == 0)
         _ = rig.drain()
 
         #expect(rig.inbox.fallAsleep())
-        for number in 0..<3 { rig.inbox.post(try submission(number)) }
+        for number in 0..<3 { rig.inbox.post(submission(number)) }
 
         #expect(rig.takeWakeUps() == 1)
         _ = rig.drain()
-        rig.inbox.post(try submission(3))
+        rig.inbox.post(submission(3))
         #expect(rig.takeWakeUps() == 0)
     }
 
@@ -93,13 +85,13 @@ struct InboxTests {
     func knowsWhoIsAwake() throws {
         #expect(rig.inbox.fallAsleep())
         rig.inbox.wakeUp()
-        rig.inbox.post(try submission(0))
+        rig.inbox.post(submission(0))
         #expect(rig.takeWakeUps() == 0)
     }
 
     @Test("does not let the loop sleep over a message or the end")
     func keepsTheLoopAwake() throws {
-        rig.inbox.post(try submission(0))
+        rig.inbox.post(submission(0))
         #expect(!rig.inbox.fallAsleep())
         _ = rig.drain()
         #expect(rig.inbox.fallAsleep())
@@ -112,10 +104,10 @@ struct InboxTests {
 
     @Test("refuses messages after the stop, but hands over those from before")
     func stops() throws {
-        rig.inbox.post(try submission(0))
+        rig.inbox.post(submission(0))
         rig.inbox.stop()
 
-        #expect(!rig.inbox.post(try submission(1)))
+        #expect(!rig.inbox.post(submission(1)))
         let (submitted, stops) = rig.drain()
         #expect(submitted == ["http://127.0.0.1/0"])
         #expect(stops)
@@ -124,12 +116,12 @@ struct InboxTests {
     @Test("gives the closing loop what came too late, and touches the descriptor no more")
     func closes() throws {
         #expect(rig.inbox.fallAsleep())
-        rig.inbox.post(try submission(0))
+        rig.inbox.post(submission(0))
         #expect(rig.takeWakeUps() == 1)
 
         #expect(Self.addresses(rig.inbox.close()) == ["http://127.0.0.1/0"])
 
-        #expect(!rig.inbox.post(try submission(1)))
+        #expect(!rig.inbox.post(submission(1)))
         rig.inbox.stop()
         #expect(rig.takeWakeUps() == 0)
         #expect(rig.inbox.close().isEmpty)
