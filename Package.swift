@@ -54,14 +54,14 @@ let package = Package(
         // Floor 1.
         .target(name: "LadeJSON"),
         .target(name: "LadeCore", dependencies: [.target(name: "CIDN2", condition: .when(platforms: [.linux]))]),
-        // Floor 2: transports, LadeCurl among them; siblings never import each other.
+        // Floor 3: transports, LadeCurl among them; siblings never import each other.
         .target(name: "LadeURLSession", dependencies: ["LadeCore"]),
         // One folder per interceptor.
         .target(
             name: "LadePolicies",
             dependencies: ["LadeCore", .target(name: "CPSL", condition: .when(platforms: [.linux]))]
         ),
-        // Floor 3.
+        // Floor 4.
         .target(
             name: "Lade",
             dependencies: [
@@ -78,7 +78,7 @@ let package = Package(
         ),
         // Errors in the form of Foundation; separate because it needs the whole of Foundation.
         .target(name: "LadeFoundation", dependencies: ["Lade"]),
-        // Floor 4.
+        // Floor 5.
         // Delegates, closures, handles and queues, which new code does without.
         .target(name: "LadeCallbacks", dependencies: ["Lade", "LadeCore"]),
         .target(name: "LadeContent", dependencies: ["Lade", "LadeCore"]),
@@ -92,6 +92,7 @@ let package = Package(
         ),
         // A separate product: virtual time, scripted transport and client, loopback server.
         .target(name: "LadeTesting", dependencies: ["Lade", "LadeCore"]),
+        // Floor 6.
         // The conformance suite for transports; programs that only need doubles do without it.
         .target(name: "LadeConformance", dependencies: ["LadeCore", "LadeTesting"]),
         // The local catalogue, for `lade serve`, tests and examples.
@@ -192,7 +193,7 @@ if hasCurl {
             pkgConfig: "libcurl",
             providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]
         ),
-        // The content codings that LadeCurl decodes.
+        // The content codings that the transports below decode.
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .systemLibrary(
             name: "CBrotli",
@@ -200,11 +201,22 @@ if hasCurl {
             providers: [.apt(["libbrotli-dev"]), .brew(["brotli"])]
         ),
         .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"]), .brew(["zstd"])]),
-        // Floor 2.
-        .target(name: "LadeCurl", dependencies: ["CBrotli", "CCurl", "CZlib", "CZstd", "LadeCore"]),
+        // Floor 2: what transports share that own their sockets.
+        .target(name: "LadeExchange", dependencies: ["CBrotli", "CZlib", "CZstd", "LadeCore"]),
+        // Floor 3.
+        .target(name: "LadeCurl", dependencies: ["CCurl", "LadeCore", "LadeExchange"]),
+        // Doubles of the tests of transports.
+        .target(name: "TransportDoubles", dependencies: ["CZlib", "LadeCore"], path: "Tests/TransportDoubles"),
+        .testTarget(
+            name: "LadeExchangeTests",
+            dependencies: ["LadeConformance", "LadeExchange", "LadeTesting", "TransportDoubles"]
+        ),
         .testTarget(
             name: "LadeCurlTests",
-            dependencies: ["CCurl", "CHangingResolver", "CZlib", "LadeConformance", "LadeCurl", "LadeTesting"]
+            dependencies: [
+                "CCurl", "CHangingResolver", "LadeConformance", "LadeCurl", "LadeExchange", "LadeTesting",
+                "TransportDoubles",
+            ]
         ),
         // The policies on libcurl, and harvests, against real servers.
         .testTarget(

@@ -4,6 +4,7 @@
     import Foundation
 #endif
 public import LadeCore
+import LadeExchange
 import Synchronization
 
 /// A transport that uses libcurl.
@@ -14,7 +15,7 @@ import Synchronization
 /// the work of an exchange; no thread of the caller's executor waits for the network.
 public final class CurlTransport: Transport {
     let loop: CurlLoop
-    private let rules: Transfer.Rules
+    private let rules: Exchange.Rules
     // Whether the exceptions of the environment that are not understood were reported.
     private let hasNotedExceptions = Atomic(false)
 
@@ -28,7 +29,7 @@ public final class CurlTransport: Transport {
 
     /// Makes a transport that uses another clock.
     init(settings: TransportSettings, clock: LoopClock) throws(LoadingError) {
-        rules = Transfer.Rules(settings)
+        rules = Exchange.Rules(settings)
         loop = try CurlLoop(HandleSettings(settings), clock: clock)
         try loop.start()
     }
@@ -54,7 +55,7 @@ public final class CurlTransport: Transport {
             return try await LocalTransport().send(request, call: call)
         }
         if request.hasBody { try await checkEmptyBody(of: request, call) }
-        let transfer = try Transfer(
+        let exchange = try Exchange(
             request,
             call: call,
             rules: rules,
@@ -63,21 +64,21 @@ public final class CurlTransport: Transport {
         noteIgnoredExceptions(call)
         let inbox = loop.inbox
         // Handled like the cancellation of the task, which can also come before the submission or after the end.
-        let registration = call.scope?.add { inbox.post(.cancel(transfer)) }
-        if registration == nil, call.scope != nil { inbox.post(.cancel(transfer)) }
+        let registration = call.scope?.add { inbox.post(.cancel(exchange)) }
+        if registration == nil, call.scope != nil { inbox.post(.cancel(exchange)) }
         await withTaskCancellationHandler {
             await withResumption { continuation in
-                transfer.continuation = continuation
-                if !inbox.post(.submit(transfer)) {
-                    transfer.refuse(LoadingError(.cancelled, ErrorContext(request)))
+                exchange.continuation = continuation
+                if !inbox.post(.submit(exchange)) {
+                    exchange.refuse(LoadingError(.cancelled, ErrorContext(request)))
                     continuation.resume()
                 }
             }
         } onCancel: {
-            inbox.post(.cancel(transfer))
+            inbox.post(.cancel(exchange))
         }
         if let registration { call.scope?.remove(registration) }
-        return try transfer.takeOutcome()
+        return try exchange.takeOutcome()
     }
 
     /// Reports once what `no_proxy` has that is not understood.

@@ -1,4 +1,5 @@
 import CCurl
+import LadeExchange
 
 /// The versions and features of libcurl, and the content codings that can be decoded.
 public struct LibraryDescription: Sendable, Hashable {

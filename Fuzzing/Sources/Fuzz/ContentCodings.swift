@@ -1,4 +1,4 @@
-@testable import LadeCurl
+@testable import LadeExchange
 
 extension Target {
     /// The body of a response in the codings that its first byte chooses: the same whole and in pieces of any size, into

@@ -1,6 +1,6 @@
 import LadeCore
 
-@testable import LadeCurl
+@testable import LadeExchange
 
 extension Target {
     /// The heads of an exchange, cut into lines as the wire library does: each with its line feed, but maybe the last.

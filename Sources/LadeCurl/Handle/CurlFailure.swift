@@ -1,5 +1,6 @@
 import CCurl
 import LadeCore
+import LadeExchange
 
 #if canImport(Glibc)
     import Glibc

@@ -1,5 +1,6 @@
 import CCurl
 import LadeCore
+import LadeExchange
 
 #if canImport(Glibc)
     import Glibc
@@ -10,27 +11,28 @@ import LadeCore
 #endif
 
 extension EasyHandle {
-    /// Sets the transfer and the loop that the callbacks use; called before each sending.
-    func carry(_ transfer: Transfer, on loop: CurlLoop) {
-        carried = Unmanaged.passUnretained(transfer)
+    /// Sets the exchange and the loop that the callbacks use; called before each sending.
+    func carry(_ exchange: Exchange, on loop: CurlLoop) {
+        exchange.carrier = self
+        carried = Unmanaged.passUnretained(exchange)
         self.loop = Unmanaged.passUnretained(loop)
     }
 
-    /// Runs `body` with the handle and the transfer that this callback is about.
+    /// Runs `body` with the handle and the exchange that this callback is about.
     ///
-    /// The loop keeps the handle, the transfer and itself alive until the handle is removed from the multi handle. No
+    /// The loop keeps the handle, the exchange and itself alive until the handle is removed from the multi handle. No
     /// callback comes after that.
     static func with<Result>(
         _ context: UnsafeMutableRawPointer?,
-        _ body: (EasyHandle, Transfer, CurlLoop) -> Result
+        _ body: (EasyHandle, Exchange, CurlLoop) -> Result
     ) -> Result {
-        guard let context else { preconditionFailure("libcurl lost the context of a transfer") }
+        guard let context else { preconditionFailure("libcurl lost the context of an exchange") }
         return Unmanaged<EasyHandle>.fromOpaque(context)._withUnsafeGuaranteedRef { handle in
-            guard let transfer = handle.carried, let loop = handle.loop else {
+            guard let exchange = handle.carried, let loop = handle.loop else {
                 preconditionFailure("a callback came for a handle that carries nothing")
             }
-            return transfer._withUnsafeGuaranteedRef { transfer in
-                loop._withUnsafeGuaranteedRef { body(handle, transfer, $0) }
+            return exchange._withUnsafeGuaranteedRef { exchange in
+                loop._withUnsafeGuaranteedRef { body(handle, exchange, $0) }
             }
         }
     }
@@ -45,48 +47,49 @@ extension EasyHandle {
         set(pointer: CURLOPT_OPENSOCKETDATA, context)
         set(pointer: CURLOPT_RESOLVER_START_DATA, context)
         setLogReader()
-        // Connections outlive transfers and handles, so the loop receives the close callback.
+        // Connections outlive exchanges and handles, so the loop receives the close callback.
         if let loop { set(pointer: CURLOPT_CLOSESOCKETDATA, UnsafeRawPointer(loop.toOpaque())) }
         lade_easy_set_bytes_callback(raw, CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
-            EasyHandle.with(context) { _, transfer, loop in
+            EasyHandle.with(context) { handle, exchange, loop in
                 let line = UnsafeRawBufferPointer(start: bytes, count: size * count).bindMemory(to: UInt8.self)
-                return transfer.received(line: line, on: loop) ? size * count : 0
+                return exchange.received(line: line, handle, on: loop) ? size * count : 0
             }
         }
         lade_easy_set_bytes_callback(raw, CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
-            EasyHandle.with(context) { _, transfer, loop in
-                transfer.received(raw: UnsafeRawBufferPointer(start: bytes, count: size * count), on: loop)
+            EasyHandle.with(context) { handle, exchange, loop in
+                exchange.received(raw: UnsafeRawBufferPointer(start: bytes, count: size * count), handle, on: loop)
             }
         }
         lade_easy_set_prereq(raw) { context, remote, local, remotePort, localPort in
-            EasyHandle.with(context) { _, transfer, loop in
-                loop.noteMoving(transfer)
-                transfer.endTunnelWatch()
-                guard transfer.mayBeSent(), let remote, let local,
+            EasyHandle.with(context) { handle, exchange, loop in
+                loop.noteMoving(exchange, handle)
+                handle.endTunnelWatch()
+                guard exchange.mayBeSent(handle), let remote, let local,
                     loop.maySend(
-                        transfer,
+                        exchange,
+                        handle,
                         on: ConnectionEnds(remote: remote, local: local, remotePort: remotePort, localPort: localPort)
                     )
                 else { return CURL_PREREQFUNC_ABORT }
-                loop.noteConnected(transfer)
+                loop.noteConnected(exchange, handle)
                 return CURL_PREREQFUNC_OK
             }
         }
         set(pointer: CURLOPT_XFERINFODATA, context)
         lade_easy_set_progress(raw) { context, _, _, _, _ in
-            EasyHandle.with(context) { handle, transfer, loop in handle.progressed(transfer, loop) ? 0 : 1 }
+            EasyHandle.with(context) { handle, exchange, loop in handle.progressed(exchange, loop) ? 0 : 1 }
         }
         if let loop { TLSReadLimit.set(self, loop) }
         lade_easy_set_open(raw) { context, _, address in
-            EasyHandle.with(context) { _, transfer, loop in loop.openSocket(address, for: transfer) }
+            EasyHandle.with(context) { handle, exchange, loop in loop.openSocket(address, for: exchange, handle) }
         }
         lade_easy_set_close(raw) { context, socket in
             CurlLoop.from(context).closeSocket(socket)
         }
         lade_easy_set_resolver_start(raw) { _, _, context in
-            EasyHandle.with(context) { _, transfer, loop in
-                loop.noteMoving(transfer)
-                transfer.connectStarted = transfer.connectStarted ?? loop.now
+            EasyHandle.with(context) { handle, exchange, loop in
+                loop.noteMoving(exchange, handle)
+                handle.sending.connectStarted = handle.sending.connectStarted ?? loop.now
                 return 0
             }
         }
@@ -100,6 +103,18 @@ extension EasyHandle {
 
     /// The largest number of bytes of a proxy's response to CONNECT.
     private static let tunnelAnswerLimit = 64 << 10
+
+    /// Records that the connection is made, and that no further response of a proxy follows.
+    func endTunnelWatch() {
+        if sending.tunnelBytes > 0 { set(CURLOPT_NOPROGRESS, true) }
+    }
+
+    /// Whether libcurl may open a socket for the request; it may not when it would send the request again.
+    func mayConnect() -> Bool {
+        guard sending.sendings > 0 else { return true }
+        sending.sendings += 1
+        return false
+    }
 
     /// Makes libcurl report each byte of a proxy's response to CONNECT.
     ///
@@ -119,19 +134,19 @@ extension EasyHandle {
     /// Handles a progress report of libcurl.
     ///
     /// Returns whether the exchange continues.
-    private func progressed(_ transfer: Transfer, _ loop: CurlLoop) -> Bool {
-        guard transfer.isRunning else { return true }
-        guard transfer.sendings > 0 else {
-            transfer.tunnelBytes += 1
-            guard transfer.tunnelBytes > Self.tunnelAnswerLimit else { return true }
-            transfer.failure = loop.tunnelFailure(transfer, self, limit: Self.tunnelAnswerLimit)
+    private func progressed(_ exchange: Exchange, _ loop: CurlLoop) -> Bool {
+        guard exchange.carrier != nil else { return true }
+        guard sending.sendings > 0 else {
+            sending.tunnelBytes += 1
+            guard sending.tunnelBytes > Self.tunnelAnswerLimit else { return true }
+            exchange.failure = loop.tunnelFailure(exchange, self, limit: Self.tunnelAnswerLimit)
             return false
         }
         if awaitsSending {
             endAwaitingSending()
             watch(for: .goAway)
         }
-        if transfer.ending == .unannounced, TLSSession(self)?.hasEnded == true { transfer.ending = .announced }
+        if sending.ending == .unannounced, TLSSession(self)?.hasEnded == true { sending.ending = .announced }
         return true
     }
 
@@ -140,8 +155,8 @@ extension EasyHandle {
         let context = UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
         set(pointer: CURLOPT_READDATA, context)
         lade_easy_set_bytes_callback(raw, CURLOPT_READFUNCTION) { bytes, size, count, context in
-            EasyHandle.with(context) { _, transfer, loop in
-                transfer.fill(UnsafeMutableRawBufferPointer(start: bytes, count: size * count), on: loop)
+            EasyHandle.with(context) { handle, exchange, loop in
+                exchange.fill(UnsafeMutableRawBufferPointer(start: bytes, count: size * count), handle, on: loop)
             }
         }
         // When libcurl 7.88 wants to send a body again, it keeps a note to rewind it, through a reset too. The loop refuses
@@ -150,8 +165,8 @@ extension EasyHandle {
         guard body.trailers != nil else { return }
         set(pointer: CURLOPT_TRAILERDATA, context)
         lade_easy_set_trailer(raw) { list, context in
-            EasyHandle.with(context) { _, transfer, _ in
-                for field in transfer.request.body?.trailers?() ?? Headers() {
+            EasyHandle.with(context) { _, exchange, _ in
+                for field in exchange.request.body?.trailers?() ?? Headers() {
                     guard let longer = curl_slist_append(list?.pointee, field.name + ": " + field.value) else { break }
                     list?.pointee = longer
                 }
@@ -164,11 +179,12 @@ extension EasyHandle {
 extension CurlLoop {
     fileprivate func openSocket(
         _ address: UnsafeMutablePointer<curl_sockaddr>?,
-        for transfer: Transfer
+        for exchange: Exchange,
+        _ handle: EasyHandle
     ) -> curl_socket_t {
-        noteMoving(transfer)
-        guard transfer.mayConnect() else { return CURL_SOCKET_BAD }
-        transfer.connectStarted = transfer.connectStarted ?? now
+        noteMoving(exchange, handle)
+        guard handle.mayConnect() else { return CURL_SOCKET_BAD }
+        handle.sending.connectStarted = handle.sending.connectStarted ?? now
         guard let address = address?.pointee else { return CURL_SOCKET_BAD }
         #if canImport(Glibc)
             let type = address.socktype | Int32(SOCK_CLOEXEC.rawValue)
@@ -178,10 +194,10 @@ extension CurlLoop {
             let type = address.socktype
         #endif
         let descriptor = socket(address.family, type, address.`protocol`)
-        transfer.socketError = descriptor < 0 ? errno : 0
+        handle.sending.socketError = descriptor < 0 ? errno : 0
         if descriptor >= 0 {
             poller.opened(descriptor)
-            transfer.opened.append(descriptor)
+            handle.sending.opened.append(descriptor)
         }
         return descriptor
     }

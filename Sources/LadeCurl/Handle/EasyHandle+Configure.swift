@@ -5,11 +5,12 @@
 #endif
 import CCurl
 import LadeCore
+import LadeExchange
 
 extension EasyHandle {
     /// The description of one exchange for libcurl, except for its callbacks.
     struct Plan {
-        var transfer: Transfer
+        var exchange: Exchange
         /// The number of body bytes; nil for chunked, 0 for an empty body or none.
         var bodyLength: Int64?
         var hasBody: Bool
@@ -18,28 +19,28 @@ extension EasyHandle {
         /// Whether the exchange waits for a pending connection that it may be able to share.
         var awaitsSharing: Bool
 
-        var request: Request { transfer.request }
+        var request: Request { exchange.request }
 
         /// Whether the exchange may ask a proxy for a tunnel.
         func mayTunnel(_ proxy: ProxySettings) -> Bool {
             switch proxy {
             case .direct: false
-            case .environment: transfer.isSecure
-            case .proxy(let proxy): transfer.isSecure || proxy.tunnels
+            case .environment: exchange.isSecure
+            case .proxy(let proxy): exchange.isSecure || proxy.tunnels
             }
         }
 
         /// The setup of the exchange; nil when it cannot serve another exchange.
         var setup: Setup? {
-            let request = transfer.request
-            guard request.method == .get, !hasBody, bodyLength == nil, !isFresh, transfer.heads == nil else {
+            let request = exchange.request
+            guard request.method == .get, !hasBody, bodyLength == nil, !isFresh, exchange.heads == nil else {
                 return nil
             }
             return Setup(
-                host: transfer.hostIdentity,
+                host: exchange.hostIdentity,
                 version: request.version,
-                isStreamed: transfer.isStreamed,
-                connectsPatiently: transfer.limits.connectsPatiently,
+                isStreamed: exchange.isStreamed,
+                connectsPatiently: exchange.connectsPatiently,
                 awaitsSharing: awaitsSharing
             )
         }
@@ -66,35 +67,35 @@ extension EasyHandle {
         let setup = plan.setup
         if let setup, setup == self.setup {
             stopWatching(for: watches)
-            set(address: plan.transfer.address)
+            set(address: plan.exchange.address)
             if !plan.request.headers.areSpelled(like: headers) { setHeaders(plan) }
             return
         }
         reset()
         configure(plan, handleSettings)
         setCallbacks()
-        if plan.transfer.hasBody, let body = plan.request.body { setBodyCallbacks(body) }
+        if plan.exchange.hasBody, let body = plan.request.body { setBodyCallbacks(body) }
         self.setup = setup
     }
 
     /// Sets all options of an exchange after a reset, except for the callbacks.
     private func configure(_ plan: Plan, _ handleSettings: HandleSettings) {
         let settings = handleSettings.settings
-        set(address: plan.transfer.address)
+        set(address: plan.exchange.address)
         set(CURLOPT_PROTOCOLS_STR, "http,https")
         set(CURLOPT_NOSIGNAL, true)
         set(CURLOPT_PATH_AS_IS, true)
-        let highWater = plan.transfer.isStreamed ? settings.limits.streamHighWater : nil
+        let highWater = plan.exchange.isStreamed ? settings.limits.streamHighWater : nil
         set(CURLOPT_BUFFERSIZE, Self.readSize(highWater: highWater))
         // A cancelled name look-up must not block the loop until the resolver's thread ends.
         set(CURLOPT_QUICK_EXIT, true)
-        set(CURLOPT_SUPPRESS_CONNECT_HEADERS, plan.transfer.heads == nil)
+        set(CURLOPT_SUPPRESS_CONNECT_HEADERS, plan.exchange.heads == nil)
         // ``ChunkParser`` parses the chunks; libcurl still finds their end.
         set(CURLOPT_HTTP_TRANSFER_DECODING, false)
         set(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
         // The loop implements all time-outs. libcurl's connect time-out (300 s) is raised only where it could expire
         // first, because setting it costs a timer for each exchange.
-        if plan.transfer.limits.connectsPatiently { set(CURLOPT_CONNECTTIMEOUT, 86_400) }
+        if plan.exchange.connectsPatiently { set(CURLOPT_CONNECTTIMEOUT, 86_400) }
         set(CURLOPT_MAXAGE_CONN, max(1, Int(settings.connections.idleLife.wholeNanoseconds / 1_000_000_000)))
         set(CURLOPT_TCP_KEEPALIVE, true)
         switch settings.addressFamily {
@@ -104,7 +105,7 @@ extension EasyHandle {
         }
         if plan.isFresh { set(CURLOPT_FRESH_CONNECT, true) }
         // libcurl would use the connection for requests that may use HTTP/2.
-        if plan.transfer.isDowngraded { set(CURLOPT_FORBID_REUSE, true) }
+        if plan.exchange.isDowngraded { set(CURLOPT_FORBID_REUSE, true) }
         // ``ContentDecoder`` decodes content codings: libcurl does not detect a coded stream without an end.
         set(CURLOPT_HTTP_CONTENT_DECODING, false)
         setVersion(plan)
@@ -112,21 +113,21 @@ extension EasyHandle {
         setHeaders(plan)
         setDestination(plan)
         setProxy(plan, handleSettings)
-        if plan.transfer.isSecure { setTLS(plan, handleSettings) }
+        if plan.exchange.isSecure { setTLS(plan, handleSettings) }
     }
 
     /// The size of libcurl's read buffer in bytes, given the high-water mark of a stream; nil for a buffered response.
     ///
     /// libcurl keeps the rest of a read while a stream is paused, so a read is no larger than the high-water mark. Up to
     /// the largest size that libcurl accepts, larger reads mean fewer reads, and fewer window updates to the peer. The
-    /// buffer of other transfers stays below the size at which the C library trims its heap on each release.
+    /// buffer of other exchanges stays below the size at which the C library trims its heap on each release.
     static func readSize(highWater: Int?) -> Int {
         guard let highWater else { return 60 << 10 }
         return max(16 << 10, min(highWater, 512 << 10))
     }
 
     private func setVersion(_ plan: Plan) {
-        switch plan.transfer.isDowngraded ? .http1_1 : plan.request.version {
+        switch plan.exchange.isDowngraded ? .http1_1 : plan.request.version {
         case .automatic: set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
         case .http1_1: set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
         case .http2PriorKnowledge: set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE))
@@ -165,11 +166,11 @@ extension EasyHandle {
         } else if plan.bodyLength == 0 {
             lines.append("Content-Length: 0")
         }
-        if plan.transfer.hasBody, let contentType = request.body?.contentType, !request.headers.contains("Content-Type")
+        if plan.exchange.hasBody, let contentType = request.body?.contentType, !request.headers.contains("Content-Type")
         {
             lines.append("Content-Type: " + contentType)
         }
-        if plan.transfer.isDecoding { lines.append(Self.acceptEncoding) }
+        if plan.exchange.isDecoding { lines.append(Self.acceptEncoding) }
         if request.omitsAccept, !request.headers.contains("Accept") { lines.append("Accept:") }
         headers = request.headers
         set(list: CURLOPT_HTTPHEADER, lines, octets: octetLines)
@@ -190,7 +191,7 @@ extension EasyHandle {
 
     /// Which hosts are excepted is decided here, and libcurl's own reading of exceptions, which knows other forms, is off.
     private func setProxy(_ plan: Plan, _ handleSettings: HandleSettings) {
-        if let proxy = plan.transfer.proxy(of: handleSettings) {
+        if let proxy = plan.exchange.proxy(of: handleSettings) {
             let scheme = proxy.kind == .http ? "http" : "socks5h"
             let host = proxy.host.contains(":") && !proxy.host.hasPrefix("[") ? "[\(proxy.host)]" : proxy.host
             set(CURLOPT_PROXY, "\(scheme)://\(host):\(proxy.port)")
@@ -200,7 +201,7 @@ extension EasyHandle {
                 set(CURLOPT_PROXYUSERNAME, credentials.user)
                 set(CURLOPT_PROXYPASSWORD, credentials.password.reveal())
             }
-        } else if let found = plan.transfer.environmentProxy(of: handleSettings) {
+        } else if let found = plan.exchange.environmentProxy(of: handleSettings) {
             set(CURLOPT_PROXY, found.address.reveal())
             set(CURLOPT_NOPROXY, "")
         } else {
@@ -220,7 +221,7 @@ extension EasyHandle {
         set(CURLOPT_CAPATH, nil as String?)
         set(CURLOPT_CAINFO, handleSettings.authorityFile)
         // Only this setting distinguishes a stream's connection from the others, so that libcurl never mixes the two.
-        let most = plan.transfer.isStreamed ? Int(CURL_SSLVERSION_MAX_TLSv1_3) : Int(CURL_SSLVERSION_MAX_DEFAULT)
+        let most = plan.exchange.isStreamed ? Int(CURL_SSLVERSION_MAX_TLSv1_3) : Int(CURL_SSLVERSION_MAX_DEFAULT)
         let least = tls.minimumVersion == .tls1_3 ? Int(CURL_SSLVERSION_TLSv1_3) : Int(CURL_SSLVERSION_TLSv1_2)
         set(CURLOPT_SSLVERSION, least | most)
         if let file = handleSettings.revocationFile { set(CURLOPT_CRLFILE, file) }
@@ -233,7 +234,7 @@ extension EasyHandle {
             // Accepting every certificate includes every key, so pins are ignored too.
             set(CURLOPT_SSL_VERIFYPEER, false)
             set(CURLOPT_SSL_VERIFYHOST, 0)
-        } else if let pins = tls.pins.pins(for: plan.transfer.host) {
+        } else if let pins = tls.pins.pins(for: plan.exchange.host) {
             set(CURLOPT_PINNEDPUBLICKEY, pins.map { "sha256//" + $0 }.joined(separator: ";"))
         }
     }

@@ -1,5 +1,6 @@
 import CCurl
 import LadeCore
+import LadeExchange
 
 // Facts that only libcurl's log contains. Writing the log costs time, so it is enabled only while a fact is needed.
 extension EasyHandle {
@@ -57,12 +58,12 @@ extension EasyHandle {
         lade_easy_set_debug(raw) { _, kind, text, count, context in
             guard kind == CURLINFO_TEXT || kind == CURLINFO_HEADER_IN, let text else { return 0 }
             let line = UnsafeRawBufferPointer(start: text, count: count)
-            EasyHandle.with(context) { handle, transfer, loop in
-                guard transfer.isRunning else { return }
+            EasyHandle.with(context) { handle, exchange, loop in
+                guard exchange.carrier != nil else { return }
                 if kind == CURLINFO_HEADER_IN {
-                    handle.read(headerLine: line, of: transfer, on: loop)
+                    handle.read(headerLine: line, of: exchange, on: loop)
                 } else {
-                    handle.read(remark: line, of: transfer, on: loop)
+                    handle.read(remark: line, of: exchange, on: loop)
                 }
             }
             return 0
@@ -70,23 +71,24 @@ extension EasyHandle {
     }
 
     /// Checks a header line that libcurl has not handled yet.
-    private func read(headerLine line: UnsafeRawBufferPointer, of transfer: Transfer, on loop: CurlLoop) {
+    private func read(headerLine line: UnsafeRawBufferPointer, of exchange: Exchange, on loop: CurlLoop) {
         guard watches.contains(.firstField), line.first == 0x20 || line.first == 0x09 else { return }
         // Reading is paused and never continued: libcurl stores further bytes without parsing them.
-        transfer.refuse(foldedLine: line)
-        curl_easy_pause(raw, transfer.pauses)
-        loop.broken.append(transfer)
+        exchange.refuse(foldedLine: line)
+        sending.pauses |= CURLPAUSE_RECV
+        curl_easy_pause(raw, sending.pauses)
+        loop.broken.append(exchange)
     }
 
-    private func read(remark line: UnsafeRawBufferPointer, of transfer: Transfer, on loop: CurlLoop) {
+    private func read(remark line: UnsafeRawBufferPointer, of exchange: Exchange, on loop: CurlLoop) {
         if watches.contains(.surplus), line.starts(with: "Excess found".utf8) { forbidReuse() }
         guard watches.contains(.goAway) else { return }
         // libcurl's line about a stream that the server has reset ends with the name of the error and its number.
         if line.starts(with: "HTTP/2 stream ".utf8), String(decoding: line, as: UTF8.self).contains("HTTP_1_1_REQUIRED")
         {
-            transfer.mustUseHTTP1 = true
+            sending.mustUseHTTP1 = true
         }
-        guard let socket = transfer.sentOn else { return }
+        guard let socket = sending.sentOn else { return }
         // libcurl 7.88 misspells this word.
         let isGoAway =
             line.starts(with: "recveived GOAWAY, error=0,".utf8) || line.starts(with: "received GOAWAY, error=0,".utf8)

@@ -1,5 +1,6 @@
 import CCurl
 import LadeCore
+import LadeExchange
 
 /// An easy handle of libcurl with the memory that it needs: error text and lists.
 ///
@@ -9,8 +10,8 @@ import LadeCore
 /// when a plain GET follows a plain GET to the same host: the two differ only in address and headers.
 final class EasyHandle {
     let curl: OpaquePointer
-    /// The transfer of the callbacks and the loop that they run on; both outlive these references.
-    var carried: Unmanaged<Transfer>?
+    /// The exchange of the callbacks and the loop that they run on; both outlive these references.
+    var carried: Unmanaged<Exchange>?
     var loop: Unmanaged<CurlLoop>?
     /// The setup of the current options; nil when they cannot be reused.
     var setup: Setup?
@@ -18,6 +19,10 @@ final class EasyHandle {
     @exclusivity(unchecked) var watches: Watches = []
     /// Whether libcurl reports progress, which shows when an HTTP/2 request has been written.
     @exclusivity(unchecked) var awaitsSending = false
+    /// The state of the present sending.
+    @exclusivity(unchecked) var sending = Sending()
+    /// The socket that carries the exchange; nil until libcurl has chosen one.
+    @exclusivity(unchecked) var socket: Poller.Use?
     private let errorText: UnsafeMutablePointer<CChar>
     /// The parsed address for libcurl, and the text that it was made from.
     private let parsed: OpaquePointer
@@ -130,7 +135,7 @@ final class EasyHandle {
         errorText.pointee = 0
     }
 
-    /// Releases the transfer after the exchange.
+    /// Releases the exchange after the exchange.
     func putDown() {
         carried = nil
         stopWatching(for: watches)

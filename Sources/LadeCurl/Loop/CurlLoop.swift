@@ -5,6 +5,7 @@
 #endif
 import CCurl
 import LadeCore
+import LadeExchange
 import Synchronization
 
 #if canImport(Glibc)
@@ -38,13 +39,13 @@ final class CurlLoop: @unchecked Sendable {
     let poller: Poller
     @exclusivity(unchecked) var connections = ConnectionTable()
     /// Exchanges that libcurl reports as complete and that are not checked yet; see ``proveStreams()``.
-    @exclusivity(unchecked) var unproven: [Transfer] = []
+    @exclusivity(unchecked) var unproven: [Exchange] = []
     /// Sockets of HTTP/2 connections on which a stream was lost; see ``proveStreams()``.
     @exclusivity(unchecked) var brokenSockets: [Int32] = []
     /// The number of bytes that OpenSSL may read before the call into libcurl must end; see ``TLSReadLimit``.
     @exclusivity(unchecked) var readableBytes = 0
     /// Exchanges that a callback stopped; they end when the turn settles.
-    @exclusivity(unchecked) var broken: [Transfer] = []
+    @exclusivity(unchecked) var broken: [Exchange] = []
     /// The number of header lines and body pieces that libcurl has delivered.
     @exclusivity(unchecked) var receivedPieces = 0
     /// The number of exchanges that libcurl has reported as ended, whatever follows.
@@ -53,18 +54,18 @@ final class CurlLoop: @unchecked Sendable {
     let idleLife: Int64
     private let multi: OpaquePointer
     let share: OpaquePointer?
-    @exclusivity(unchecked) var admission: Admission<Transfer>
-    @exclusivity(unchecked) var running: [Transfer] = []
-    @exclusivity(unchecked) private var unpublished: [Transfer] = []
+    @exclusivity(unchecked) var admission: Admission
+    @exclusivity(unchecked) var running: [Exchange] = []
+    @exclusivity(unchecked) private var unpublished: [Exchange] = []
     @exclusivity(unchecked) private var messages: [LoopMessage] = []
     /// The calls that may use a connection; they start when the turn settles.
-    @exclusivity(unchecked) var admitted: [Transfer] = []
+    @exclusivity(unchecked) var admitted: [Exchange] = []
     @exclusivity(unchecked) var idleHandles: [EasyHandle] = []
     @exclusivity(unchecked) var streamsByHost: [Int: Int] = [:]
-    /// The transfers that libcurl has received since it was last called.
-    @exclusivity(unchecked) var handedOver: [Transfer] = []
-    /// The transfers that wait for a connection, by the deadline of their call.
-    @exclusivity(unchecked) var deadlines = ExpiryQueue<Transfer>()
+    /// The exchanges that libcurl has received since it was last called.
+    @exclusivity(unchecked) var handedOver: [Exchange] = []
+    /// The exchanges that wait for a connection, by the deadline of their call.
+    @exclusivity(unchecked) var deadlines = ExpiryQueue()
     /// When libcurl must be called; nil for never, the least value for immediately.
     @exclusivity(unchecked) private var timer: Int64?
     /// No time-out of the loop can expire before this time.
@@ -184,7 +185,7 @@ final class CurlLoop: @unchecked Sendable {
             for message in messages { handle(message) }
             messages.removeAll(keepingCapacity: true)
         }
-        // New and continued transfers have an immediate timer: firing it here saves an empty wait.
+        // New and continued exchanges have an immediate timer: firing it here saves an empty wait.
         fireTimer()
         settle()
 
@@ -205,12 +206,12 @@ final class CurlLoop: @unchecked Sendable {
     private func settle() {
         collectEnded()
         proveStreams()
-        // libcurl sets an immediate timer for new transfers; while it is pending, libcurl has not been called for them.
+        // libcurl sets an immediate timer for new exchanges; while it is pending, libcurl has not been called for them.
         if timer != .min { takeBackQueued() }
         while !admitted.isEmpty {
-            let transfers = admitted
+            let exchanges = admitted
             admitted = []
-            for transfer in transfers { start(transfer) }
+            for exchange in exchanges { start(exchange) }
         }
         flush()
     }
@@ -247,15 +248,15 @@ final class CurlLoop: @unchecked Sendable {
             reportedEnds += 1
             var context: UnsafeMutableRawPointer?
             lade_easy_get_pointer(easy, CURLINFO_PRIVATE, &context)
-            EasyHandle.with(context) { _, transfer, loop in loop.ended(transfer, code) }
+            EasyHandle.with(context) { _, exchange, loop in loop.ended(exchange, code) }
         }
         endBroken()
     }
 
     /// Publishes received bytes to readers and resumes all waiting tasks, now that no callback runs.
     private func flush() {
-        for transfer in unpublished {
-            if let waiter = transfer.stream?.publish() { resume(waiter, .direct) }
+        for exchange in unpublished {
+            if let waiter = exchange.stream?.publish() { resume(waiter, .direct) }
         }
         unpublished.removeAll(keepingCapacity: true)
         for continuation in resumptions { continuation.resume() }
@@ -274,17 +275,17 @@ final class CurlLoop: @unchecked Sendable {
         }
     }
 
-    func markUnpublished(_ transfer: Transfer) {
-        if unpublished.last !== transfer { unpublished.append(transfer) }
+    func markUnpublished(_ exchange: Exchange) {
+        if unpublished.last !== exchange { unpublished.append(exchange) }
     }
 
     // MARK: - Messages
 
     private func handle(_ message: LoopMessage) {
         switch message {
-        case .submit(let transfer): submit(transfer)
-        case .cancel(let transfer): cancel(transfer)
-        case .resume(let transfer, let direction): resume(transfer, direction)
+        case .submit(let exchange): submit(exchange)
+        case .cancel(let exchange): cancel(exchange)
+        case .resume(let exchange, let direction): resume(exchange, direction)
         case .run(let job): job.runSynchronously(on: executor.asUnownedTaskExecutor())
         }
     }
@@ -293,19 +294,19 @@ final class CurlLoop: @unchecked Sendable {
 
     private func shutDown() {
         let late = inbox.close()
-        for transfer in admission.removeAllWaiting() + admitted {
-            transfer.finish(LoadingError(.cancelled, transfer.context), metrics: Response.Metrics(), on: self)
+        for exchange in admission.removeAllWaiting() + admitted {
+            finish(exchange, LoadingError(.cancelled, exchange.context), Response.Metrics())
         }
-        while let transfer = running.last {
-            guard case .running(let handle) = transfer.phase else {
-                preconditionFailure("a running transfer has no handle")
+        while let exchange = running.last {
+            guard let handle = exchange.handle else {
+                preconditionFailure("a running exchange has no handle")
             }
-            end(transfer, handle, LoadingError(.cancelled, transfer.context))
+            end(exchange, handle, LoadingError(.cancelled, exchange.context))
         }
         for message in late {
             switch message {
-            case .submit(let transfer):
-                transfer.finish(LoadingError(.cancelled, transfer.context), metrics: Response.Metrics(), on: self)
+            case .submit(let exchange):
+                finish(exchange, LoadingError(.cancelled, exchange.context), Response.Metrics())
             case .run(let job): job.runSynchronously(on: executor.asUnownedTaskExecutor())
             case .cancel, .resume: break
             }

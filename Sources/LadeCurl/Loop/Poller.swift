@@ -9,7 +9,7 @@
 
     /// Waits for the sockets of a multi handle with epoll, and updates the kernel lazily.
     ///
-    /// libcurl reports REMOVE after each transfer, and IN again when the pooled connection is reused. For connections
+    /// libcurl reports REMOVE after each exchange, and IN again when the pooled connection is reused. For connections
     /// that have carried a request, the kernel's registration is kept while they are idle, and `epoll_ctl` is called for
     /// net changes only. This saves two system calls per request. Used only by the loop thread.
     ///
@@ -17,9 +17,9 @@
     /// resolver's, and, with libcurl 7.88 to 8.2, the sockets that are not connected yet. Their registration is updated
     /// immediately, and nothing is done with their numbers later.
     ///
-    /// **A socket is idle while its connection is in libcurl's pool and no transfer uses it.** REMOVE does not imply
-    /// that: libcurl reports it for a paused transfer too. A transfer uses the socket for which libcurl last requested
-    /// events on its behalf (``use(_:)``), until the transfer ends (``release(_:now:isMultiplexed:)``). Only idle
+    /// **A socket is idle while its connection is in libcurl's pool and no exchange uses it.** REMOVE does not imply
+    /// that: libcurl reports it for a paused exchange too. An exchange uses the socket for which libcurl last requested
+    /// events on its behalf (``use(_:)``), until the exchange ends (``release(_:now:isMultiplexed:)``). Only idle
     /// sockets are shut down: when they become readable, unless HTTP/2 is in use, and at the end of their idle life.
     final class Poller {
         /// What happened to a socket, in libcurl's bits.
@@ -28,7 +28,7 @@
             var bits: Int32
         }
 
-        /// The use of a socket by a transfer.
+        /// The use of a socket by an exchange.
         ///
         /// The number of a closed socket can be reused, the generation cannot.
         struct Use: Equatable {
@@ -45,9 +45,9 @@
             var wanted: UInt32 = 0
             /// Whether the socket is that of a connection that has carried a request.
             var isConnection = false
-            /// The number of transfers that use the socket.
+            /// The number of exchanges that use the socket.
             var users = 0
-            /// When the socket became idle; nil while a transfer uses it, before its first use, and after it was shut
+            /// When the socket became idle; nil while an exchange uses it, before its first use, and after it was shut
             /// down.
             var idleSince: Int64?
             /// Whether the peer may send without a request that is known, as in HTTP/2.
@@ -142,7 +142,7 @@
             dirty.append(Int32(index))
         }
 
-        /// Begins the use of a socket by a transfer; nil when it is not that of a connection.
+        /// Begins the use of a socket by an exchange; nil when it is not that of a connection.
         func use(_ socket: Int32) -> Use? {
             grow(to: socket)
             let index = Int(socket)
@@ -155,12 +155,12 @@
         /// Whether a use refers to the current socket with its number.
         func isCurrent(_ use: Use) -> Bool { interests[Int(use.socket)].generation == use.generation }
 
-        /// Ends the use of a socket by a transfer; has no effect when the socket was closed meanwhile.
+        /// Ends the use of a socket by an exchange; has no effect when the socket was closed meanwhile.
         ///
         /// - Parameters:
         ///   - use: The use.
-        ///   - now: The time, from which on the socket is idle when no other transfer uses it.
-        ///   - isMultiplexed: Whether the transfer found an HTTP/2 connection on the socket.
+        ///   - now: The time, from which on the socket is idle when no other exchange uses it.
+        ///   - isMultiplexed: Whether the exchange found an HTTP/2 connection on the socket.
         func release(_ use: Use, now: Int64, isMultiplexed: Bool) {
             let index = Int(use.socket)
             guard isCurrent(use) else { return }
@@ -217,9 +217,9 @@
             }
         }
 
-        /// Handles events of a socket for which libcurl requests none: it is idle, or its transfer is paused.
+        /// Handles events of a socket for which libcurl requests none: it is idle, or its exchange is paused.
         ///
-        /// libcurl requests events again when a paused transfer continues. On an idle HTTP/1 connection no byte may
+        /// libcurl requests events again when a paused exchange continues. On an idle HTTP/1 connection no byte may
         /// arrive, so the connection ends now.
         private func noteUnrequested(_ bits: UInt32, _ socket: Int32) {
             let index = Int(socket)

@@ -1,7 +1,9 @@
 import Foundation
 import LadeCore
+import LadeExchange
 import LadeTesting
 import Testing
+import TransportDoubles
 
 @testable import LadeCurl
 
@@ -33,41 +35,6 @@ struct CodedStreamTests {
         #expect(response.metrics.responseBodyBytes == Int64(gzip.count))
         #expect(response.metrics.decodedBodyBytes == Int64(text.count))
         await transport.shutDown()
-    }
-
-    @Test("finding FT-10 takes into a stream no more than the high-water mark and one slab")
-    func slab() {
-        let stream = BodyStream(
-            highWater: 512 << 10,
-            pool: BufferPool(),
-            cancellation: LoadingError(.cancelled),
-            cancel: {},
-            resume: {}
-        )
-        var taken = 0
-        while let count = stream.append({ $0.count }) { taken += count }
-        #expect(stream.isPaused)
-        #expect(taken == 512 << 10)
-        #expect(stream.append { _ in 0 } == nil)
-    }
-
-    @Test("finding FT-10 writes behind what is in the slab already, and no further than its end")
-    func slabRoom() throws {
-        let stream = BodyStream(
-            highWater: 1 << 20,
-            pool: BufferPool(),
-            cancellation: LoadingError(.cancelled),
-            cancel: {},
-            resume: {}
-        )
-        var rooms: [Int] = []
-        for count in [10, 65_526, 1] {
-            _ = stream.append { room in
-                rooms.append(room.count)
-                return count
-            }
-        }
-        #expect(rooms == [65_536, 65_526, 65_536])
     }
 
     @Test("finding FH-13 what is no chunk ends a body in the middle of the piece at which its reader was too slow")

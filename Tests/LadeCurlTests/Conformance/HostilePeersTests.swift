@@ -2,6 +2,7 @@ import Foundation
 import LadeCore
 import LadeCurl
 import LadeConformance
+import LadeExchange
 import LadeTesting
 import Testing
 

@@ -1,6 +1,7 @@
 import Foundation
 import LadeConformance
 import LadeCore
+import LadeExchange
 import LadeTesting
 import Testing
 

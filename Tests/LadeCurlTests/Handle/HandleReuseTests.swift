@@ -2,6 +2,7 @@ import Foundation
 import LadeConformance
 import LadeCore
 import LadeCurl
+import LadeExchange
 import LadeTesting
 import Testing
 

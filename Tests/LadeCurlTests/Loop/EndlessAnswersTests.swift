@@ -1,6 +1,7 @@
 import Foundation
 import LadeConformance
 import LadeCore
+import LadeExchange
 import LadeTesting
 import Testing
 
@@ -155,7 +156,7 @@ struct EndlessAnswersTests {
             LoopClock(lead: { [state] in
                 state.withLock { state in
                     // Of a running transfer alone: the number of a closed socket may be that of another test's.
-                    guard let socket = state.loop?.running.lazy.compactMap(\.opened.last).first,
+                    guard let socket = state.loop?.running.lazy.compactMap({ $0.handle?.sending.opened.last }).first,
                         let read = Self.bytesRead(socket)
                     else { return }
                     if socket != state.socket { (state.socket, state.read) = (socket, 0) }

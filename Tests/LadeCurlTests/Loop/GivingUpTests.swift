@@ -1,4 +1,5 @@
 import LadeCore
+import LadeExchange
 import LadeTesting
 import Testing
 

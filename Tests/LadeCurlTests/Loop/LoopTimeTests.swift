@@ -4,6 +4,7 @@
     import Foundation
 #endif
 import LadeCore
+import LadeExchange
 import LadeTesting
 import Testing
 

@@ -75,7 +75,9 @@ struct LostConnectionTests {
     private func sent(_ count: Int, by transport: CurlTransport) async {
         let loop = transport.loop
         func areSent() async -> Bool {
-            await Task(executorPreference: transport.executor) { loop.running.count { $0.sendings > 0 } == count }.value
+            await Task(executorPreference: transport.executor) {
+                loop.running.count { ($0.handle?.sending.sendings ?? 0) > 0 } == count
+            }.value
         }
         while await !areSent() {}
     }

@@ -1,5 +1,6 @@
 import Foundation
 import LadeCore
+import LadeExchange
 import LadeTesting
 import Testing
 

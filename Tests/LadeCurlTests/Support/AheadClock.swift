@@ -1,4 +1,5 @@
 import LadeCore
+import LadeExchange
 
 @testable import LadeCurl
 

@@ -187,4 +187,26 @@ struct FaultyHeadsTests {
         }
         await transport.shutDown()
     }
+
+    @Test(
+        "finding FH-13 a bare LF that is tolerated between chunks is reported once",
+        arguments: [("2\nab\r\n2\ncd\n0\r\n\r\n", 1), ("2\r\nab\r\n0\r\n\r\n", 0)]
+    )
+    func reportsToleratedLineFeeds(body: String, count: Int) async throws {
+        let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+        let server = try LoopbackServer(script: [.readRequest, .send(head), .send(body), .stall])
+        var settings = TransportSettings()
+        settings.proxy = .direct
+        settings.tolerances = .bareLineFeed
+        let transport = try CurlTransport(settings: settings)
+        let events = EventRecorder()
+
+        _ = try await transport.send(server.request(), call: Call(events: [events]))
+
+        let rules = events.events.compactMap { event -> LoadingError.MalformedResponse.Rule? in
+            if case .malformationTolerated(let fault) = event { fault.rule } else { nil }
+        }
+        #expect(rules == Array(repeating: .chunk, count: count))
+        await transport.shutDown()
+    }
 }

@@ -1,0 +1,228 @@
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+package import LadeCore
+
+/// The bridge between the loop, which receives a streamed body, and the task that reads it.
+///
+/// The loop appends to its own slab and publishes it once per turn; the reader takes the published bytes. Above the
+/// high-water mark the loop pauses the transfer, and below half of it the reader requests more.
+package final class BodyStream: ResponseBody.Source {
+    private static let slab = 64 << 10
+
+    private enum End {
+        case open
+        case finished
+        case failed(LoadingError)
+        /// What was received and not read is dropped.
+        case cancelled
+    }
+
+    // Guarded by the lock. Sendable: chunks are values, and the waiter is resumed once.
+    private struct State {
+        var ready = WaitingLine<Data>()
+        /// The number of published bytes and of bytes in the loop's slab.
+        var bytes = 0
+        var end = End.open
+        var isPaused = false
+        var waiter: Waiter?
+        var trailers = Headers()
+        var metrics = Response.Metrics()
+
+        mutating func takeWaiter() -> Waiter? {
+            defer { waiter = nil }
+            return waiter
+        }
+
+        mutating func popFirst() -> Data? {
+            guard let chunk = ready.popFirst() else { return nil }
+            bytes -= chunk.count
+            return chunk
+        }
+    }
+
+    private enum Step {
+        case chunk(Data, resumes: Bool)
+        case wait
+        case end
+        case fail(LoadingError)
+    }
+
+    private let state = Locked(State())
+    private let highWater: Int
+    private let pool: BufferPool
+    private let cancelTransfer: @Sendable () -> Void
+    private let resumeTransfer: @Sendable () -> Void
+    private let cancellation: LoadingError
+    // Owned by the loop, and accessed by one function at a time.
+    @exclusivity(unchecked) private nonisolated(unsafe) var slab: PooledBytes?
+    @exclusivity(unchecked) private nonisolated(unsafe) var unpublished: [Data] = []
+
+    package init(
+        highWater: Int,
+        pool: BufferPool,
+        cancellation: LoadingError,
+        cancel: @escaping @Sendable () -> Void,
+        resume: @escaping @Sendable () -> Void
+    ) {
+        self.highWater = highWater
+        self.pool = pool
+        self.cancellation = cancellation
+        cancelTransfer = cancel
+        resumeTransfer = resume
+    }
+
+    deinit {
+        slab?.discard()
+    }
+
+    // MARK: - The reader's side
+
+    package func next() async throws(LoadingError) -> Data? {
+        // A wait notices the cancellation itself, but a reader that is slower than the server never waits.
+        if Task.isCancelled { cancel() }
+        while true {
+            switch state.withLock({ step(&$0) }) {
+            case .chunk(let data, let resumes):
+                if resumes { resumeTransfer() }
+                return data
+            case .end: return nil
+            case .fail(let error): throw error
+            case .wait: await waitForMore()
+            }
+        }
+    }
+
+    private func step(_ state: inout State) -> Step {
+        if let chunk = state.popFirst() {
+            let resumes = state.isPaused && state.bytes <= highWater / 2
+            if resumes { state.isPaused = false }
+            return .chunk(chunk, resumes: resumes)
+        }
+        switch state.end {
+        case .finished: return .end
+        case .failed(let error): return .fail(error)
+        case .cancelled: return .fail(cancellation)
+        case .open: return .wait
+        }
+    }
+
+    private func waitForMore() async {
+        await withTaskCancellationHandler {
+            await withResumption { continuation in
+                let isReady = state.withLock { state -> Bool in
+                    if !state.ready.isEmpty { return true }
+                    guard case .open = state.end else { return true }
+                    state.waiter = continuation
+                    return false
+                }
+                if isReady { continuation.resume() }
+            }
+        } onCancel: {
+            cancel()
+        }
+    }
+
+    package func cancel() {
+        let (wasOpen, dropped, waiter) = state.withLock { state -> (Bool, WaitingLine<Data>, Waiter?) in
+            let wasOpen = if case .open = state.end { true } else { false }
+            // A body that was received and not read to its end has not ended for its reader.
+            guard wasOpen || !state.ready.isEmpty else { return (false, WaitingLine(), nil) }
+            state.end = .cancelled
+            defer { state.ready = WaitingLine() }
+            return (wasOpen, state.ready, state.takeWaiter())
+        }
+        // Released outside the lock.
+        withExtendedLifetime(dropped) {}
+        waiter?.resume()
+        if wasOpen { cancelTransfer() }
+    }
+
+    package var trailers: Headers { state.withLock { $0.trailers } }
+
+    package var metrics: Response.Metrics { state.withLock { $0.metrics } }
+
+    // MARK: - The loop's side
+
+    /// Appends received bytes.
+    ///
+    /// Returns false when the reader is too far behind and the transfer must pause.
+    package func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard accepts(bytes.count) else { return false }
+        if let full = slab, full.count + bytes.count > full.capacity {
+            unpublished.append(full.finish())
+            slab = nil
+        }
+        if slab == nil { slab = PooledBytes(pool: pool, capacity: max(Self.slab, bytes.count)) }
+        slab?.append(bytes)
+        return true
+    }
+
+    /// Calls a closure that writes bytes directly into the slab, up to the room in it.
+    ///
+    /// - Returns: The number of bytes that `write` returned; nil when the reader is too far behind and the transfer
+    ///   must pause.
+    package func append<Failure>(
+        _ write: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
+    ) throws(Failure) -> Int? {
+        guard accepts(0) else { return nil }
+        if let full = slab, full.count == full.capacity {
+            unpublished.append(full.finish())
+            slab = nil
+        }
+        if slab == nil { slab = PooledBytes(pool: pool, capacity: Self.slab) }
+        let count = try slab?.append(atMost: Self.slab, write) ?? 0
+        state.withLock { $0.bytes += count }
+        return count
+    }
+
+    /// Counts bytes before they are appended; fails when the reader is too far behind.
+    private func accepts(_ count: Int) -> Bool {
+        state.withLock { state in
+            guard state.bytes < highWater else {
+                // A released reader reads no more; its cancellation will arrive in the inbox.
+                state.isPaused = true
+                return false
+            }
+            state.bytes += count
+            return true
+        }
+    }
+
+    /// Whether the transfer waits for the reader.
+    package var isPaused: Bool { state.withLock { $0.isPaused } }
+
+    /// Publishes the bytes of this turn to the reader.
+    ///
+    /// Returns the waiter to resume.
+    package func publish() -> Waiter? {
+        if let last = slab {
+            unpublished.append(last.finish())
+            slab = nil
+        }
+        guard !unpublished.isEmpty else { return nil }
+        defer { unpublished.removeAll(keepingCapacity: true) }
+        return state.withLock { state in
+            if case .cancelled = state.end { return nil }
+            for chunk in unpublished { state.ready.append(chunk) }
+            return state.takeWaiter()
+        }
+    }
+
+    /// Ends the body.
+    ///
+    /// Returns the waiter to resume.
+    package func finish(_ error: LoadingError?, trailers: Headers, metrics: Response.Metrics) -> Waiter? {
+        let published = publish()
+        let ended = state.withLock { state -> Waiter? in
+            state.metrics = metrics
+            guard case .open = state.end else { return nil }
+            state.trailers = trailers
+            state.end = error.map(End.failed) ?? .finished
+            return state.takeWaiter()
+        }
+        return published ?? ended
+    }
+}

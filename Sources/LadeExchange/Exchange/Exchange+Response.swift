@@ -1,0 +1,245 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+package import LadeCore
+
+// MARK: - The response as it arrives
+
+extension Exchange {
+    /// What became of a piece of the body.
+    package enum Intake: Sendable {
+        /// All of it was taken.
+        case taken
+        /// The reader is too far behind: the rest must be offered again, once the reader has asked for more.
+        case paused
+        /// The exchange must end with its ``Exchange/failure``.
+        case failed
+    }
+
+    /// The largest number of bytes that are decoded before the limits are checked again.
+    private static let step = 256 << 10
+
+    /// The error for a fault in a head, a trailer section or the chunks.
+    package func headError(_ fault: HeadVetting.Fault) -> LoadingError {
+        switch fault {
+        case .malformed(let fault): LoadingError(.malformedResponse(fault), context)
+        case .tooLarge(let limit): LoadingError(.headTooLarge(limit), context)
+        }
+    }
+
+    /// Stores the final head and notifies the sinks of it.
+    package func noteHead(_ head: HeadVetting.Head) {
+        self.head = head
+        for fault in vetting.tolerated { call.record(.malformationTolerated(fault)) }
+        call.record(.headReceived(status: head.status, headers: head.headers, version: head.version))
+    }
+
+    /// Whether a final head is followed by a body (RFC 9112 §6.3).
+    package func expectsBody(_ head: HeadVetting.Head) -> Bool {
+        request.method != .head && head.status != 204 && head.status != 304
+    }
+
+    /// Prepares for the body of a final head: its decoder, its limit, its stream.
+    ///
+    /// - Returns: Whether the exchange continues; if not, it has a ``failure``. With it the caller of a streamed
+    ///   response, which is resumed now.
+    package func beginBody(
+        _ head: HeadVetting.Head,
+        pool: BufferPool,
+        decoders: DecoderPool,
+        inbox: Inbox
+    ) -> (continues: Bool, caller: Waiter?) {
+        let hasBody = expectsBody(head)
+        if isDecoding, hasBody, let field = head.contentEncoding {
+            decoder = ContentDecoder(field: field, pool: decoders)
+            for name in ContentCoding.namesOfNoCoding(in: field) {
+                call.record(.malformationTolerated(.contentCoding(name)))
+            }
+        }
+        switch request.delivery {
+        case .buffered(let limit):
+            // The coded length does not determine the decoded one.
+            let announced = decoder == nil ? head.contentLength : nil
+            if hasBody, let announced, announced > Int64(limit) {
+                failure = LoadingError(.bodyTooLarge(limit: limit, announced: announced), context)
+                return (false, nil)
+            }
+            return (true, nil)
+        case .streamed: return (true, startStream(head, pool, inbox))
+        }
+    }
+
+    private func startStream(_ head: HeadVetting.Head, _ pool: BufferPool, _ inbox: Inbox) -> Waiter? {
+        guard continuation != nil else { return nil }
+        let stream = BodyStream(
+            highWater: rules.limits.streamHighWater,
+            pool: pool,
+            cancellation: LoadingError(.cancelled, context),
+            cancel: { [inbox] in inbox.post(.cancel(self)) },
+            resume: { [inbox] in inbox.post(.resume(self, .download)) }
+        )
+        self.stream = stream
+        return settle(response(head, ResponseBody(streaming: stream)))
+    }
+
+    /// Takes a piece of the body, without its framing, from the front of `rest`.
+    package func take(_ rest: inout UnsafeRawBufferPointer, pool: BufferPool) -> Intake {
+        if let decoder { return take(coded: &rest, by: decoder, pool: pool) }
+        bodyBytes += Int64(rest.count)
+        let intake: Intake
+        switch request.delivery {
+        case .buffered(let limit): intake = collect(rest, limit: limit, pool: pool)
+        case .streamed:
+            guard let stream else { return .failed }
+            guard stream.append(rest) else {
+                bodyBytes -= Int64(rest.count)
+                return .paused
+            }
+            intake = .taken
+        }
+        rest = UnsafeRawBufferPointer(rebasing: rest[rest.endIndex...])
+        return intake
+    }
+
+    private func collect(_ bytes: UnsafeRawBufferPointer, limit: Int, pool: BufferPool) -> Intake {
+        guard bodyBytes <= Int64(limit) else {
+            failure = LoadingError(.bodyTooLarge(limit: limit, announced: nil), context)
+            return .failed
+        }
+        if body == nil, isWholeBody(bytes) {
+            wholeBody = Data(bytes)
+            return .taken
+        }
+        if body == nil {
+            if let whole = wholeBody {
+                // The body is longer than its announced length.
+                body = PooledBytes(pool: pool, capacity: whole.count + bytes.count)
+                whole.withUnsafeBytes { body?.append($0) }
+                wholeBody = nil
+                body?.append(bytes)
+                return .taken
+            }
+            // The announced length is used up to 1 MiB; beyond that, the buffer grows with the received bytes.
+            let announced = Int(min(head?.contentLength ?? 0, 1 << 20))
+            body = PooledBytes(pool: pool, capacity: max(announced, bytes.count))
+        }
+        body?.append(bytes)
+        return .taken
+    }
+
+    private func isWholeBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        bytes.count <= BufferPool.smallest && bodyBytes == Int64(bytes.count) && head?.contentLength == bodyBytes
+    }
+
+    // MARK: - Content codings
+
+    /// Decodes a piece of the body directly into the memory of the response.
+    private func take(
+        coded rest: inout UnsafeRawBufferPointer,
+        by decoder: ContentDecoder,
+        pool: BufferPool
+    ) -> Intake {
+        do {
+            switch request.delivery {
+            case .buffered(let limit): return try collect(&rest, by: decoder, limit: limit, pool: pool)
+            case .streamed: return try stream(&rest, by: decoder)
+            }
+        } catch {
+            failure = codingError(error)
+            return .failed
+        }
+    }
+
+    private func collect(
+        _ rest: inout UnsafeRawBufferPointer,
+        by decoder: ContentDecoder,
+        limit: Int,
+        pool: BufferPool
+    ) throws(CodingFault) -> Intake {
+        if body == nil {
+            // Coded text is about a quarter of its decoded size. The announced length is used up to 256 KiB, which is 1
+            // MiB decoded.
+            let announced = Int(min(head?.contentLength ?? 0, 256 << 10))
+            body = PooledBytes(pool: pool, capacity: max(4 * announced, 4 * rest.count))
+        }
+        while true {
+            // One byte above the limit is enough to detect that the body is too large.
+            let left = limit - Int(bodyBytes)
+            let most = left < Self.step ? left + 1 : Self.step
+            var room = 0
+            let count = try body?.append(atMost: most) { space throws(CodingFault) in
+                room = space.count
+                return try decoder.decode(&rest, into: space)
+            }
+            bodyBytes += Int64(count ?? 0)
+            guard bodyBytes <= Int64(limit) else {
+                failure = LoadingError(.bodyTooLarge(limit: limit, announced: nil), context)
+                return .failed
+            }
+            if isBomb(decoder, rest.count) { return .failed }
+            if (count ?? 0) < room { return .taken }
+        }
+    }
+
+    private func stream(
+        _ rest: inout UnsafeRawBufferPointer,
+        by decoder: ContentDecoder
+    ) throws(CodingFault) -> Intake {
+        guard let stream else { return .failed }
+        while true {
+            var room = 0
+            let count = try stream.append { space throws(CodingFault) in
+                room = space.count
+                return try decoder.decode(&rest, into: space)
+            }
+            guard let count else { return .paused }
+            bodyBytes += Int64(count)
+            if isBomb(decoder, rest.count) { return .failed }
+            if count < room { return .taken }
+        }
+    }
+
+    /// Whether the decoded body is too large for the bytes received; the announced length does not count.
+    private func isBomb(_ decoder: ContentDecoder, _ waiting: Int) -> Bool {
+        let limits = rules.limits
+        let most = decoder.mostBytes
+        guard most > Int64(limits.decompressionFloor),
+            most / max(decoder.consumedBytes + Int64(waiting), 1) >= Int64(limits.decompressionRatio)
+        else { return false }
+        failure = LoadingError(.decompressionRatioExceeded(limit: limits.decompressionRatio), context)
+        return true
+    }
+
+    private func codingError(_ fault: CodingFault) -> LoadingError {
+        var context = context
+        context.detail = fault.description
+        guard case .unknown(let name) = fault else {
+            return LoadingError(.malformedResponse(LoadingError.MalformedResponse(.contentCoding)), context)
+        }
+        return LoadingError(.malformedResponse(.contentCoding(name)), context)
+    }
+
+    /// The error of a body that its framing completes and its coding does not; nil when both are complete.
+    ///
+    /// An empty body is complete when its length is 0, and for a redirect, which often names a coding without having a
+    /// body.
+    var codingShortfall: LoadingError? {
+        guard let decoder, let head, !decoder.isComplete else { return nil }
+        if decoder.consumedBytes == 0, head.contentLength == 0 || head.status.statusClass == .redirection { return nil }
+        var context = context
+        context.detail = "the coded body (\(head.contentEncoding ?? "")) has no end"
+        return LoadingError(.incompleteBody(received: decoder.consumedBytes, expected: nil), context)
+    }
+
+    /// Whether the body is passed on decoded.
+    package var isDecoded: Bool { decoder?.isDecoding ?? false }
+}
+
+extension LoadingError.MalformedResponse {
+    /// The fault of a `Content-Encoding` that names what is no content coding known here.
+    fileprivate static func contentCoding(_ name: String) -> LoadingError.MalformedResponse {
+        LoadingError.MalformedResponse(.contentCoding, excerpt: "Content-Encoding: \(name)")
+    }
+}

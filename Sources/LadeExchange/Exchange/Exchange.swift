@@ -1,0 +1,390 @@
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+package import LadeCore
+import Synchronization
+
+/// One exchange, from its submission to its ending.
+///
+/// An exchange is created in the caller's task and then owned by a loop. Only the loop thread accesses its variables.
+/// This justifies `@unchecked Sendable`.
+package final class Exchange: @unchecked Sendable {
+    /// The transport's settings for an exchange: plain values, because every exchange copies them.
+    package struct Rules: Sendable {
+        package let allowsLocalAddresses: Bool
+        package let decodesContent: Bool
+        package let limits: TransportSettings.ResponseLimits
+        package let tolerances: TransportSettings.Tolerances
+
+        package init(_ settings: TransportSettings) {
+            allowsLocalAddresses = settings.allowsLocalAddresses
+            decodesContent = settings.decodesContent
+            limits = settings.limits
+            tolerances = settings.tolerances
+        }
+    }
+
+    /// The time-outs in nanoseconds; the greatest value means none.
+    package struct Limits: Sendable {
+        package let connect: Int64
+        package let idle: Int64
+        package let whole: Int64
+        /// The time that the call has left when the exchange is made, including the wait for a connection.
+        package let deadline: Int64
+
+        init(_ timeouts: Request.Timeouts, _ call: Call) {
+            deadline = call.deadline.map { max(0, call.time.now.duration(to: $0).wholeNanoseconds) } ?? .max
+            connect = timeouts.connectNanoseconds ?? .max
+            idle = timeouts.idleNanoseconds ?? .max
+            whole = timeouts.wholeNanoseconds ?? .max
+        }
+    }
+
+    /// The phase of the exchange.
+    package enum Phase: Sendable {
+        /// Not submitted yet.
+        case new
+        /// In the queue for its host.
+        case waiting(Admission.Place)
+        /// With the transport, whose part is the ``Exchange/carrier``.
+        case running
+        /// Ended; the exchange does not change any more.
+        case finished
+    }
+
+    package let request: Request
+    package let call: Call
+    package let address: String
+    /// The positions of scheme, host and port in the address.
+    package let parts: AddressParts
+    package let isSecure: Bool
+    package let isStreamed: Bool
+    package let isDecoding: Bool
+    package let hasBody: Bool
+    package let limits: Limits
+    package let rules: Rules
+    /// Receives the heads as they arrive; nil when they are not recorded.
+    package let heads: HeadRecord?
+    /// How the waiting task is to be resumed.
+    package let lane: Delivery.Lane
+
+    // One thread at a time uses these variables, and no access is open while a callback runs. Therefore the exclusivity
+    // checks, which cost 4,000 instructions per call, are left out.
+    @exclusivity(unchecked) package var phase = Phase.new
+    /// The transport's own part of a running exchange, which carries its bytes.
+    @exclusivity(unchecked) package var carrier: AnyObject?
+    /// The task that waits for the outcome, which is stored before the task is resumed.
+    @exclusivity(unchecked) package var continuation: Waiter?
+    @exclusivity(unchecked) private var outcome: Result<Response, LoadingError>?
+    /// Whether the outcome is stored: it orders the writes of the loop before the reads of the waiting task.
+    private let isSettled = Atomic(false)
+    @exclusivity(unchecked) package var isCancelled = false
+    /// The number of the host in the admission; set on submission.
+    @exclusivity(unchecked) package var hostNumber = 0
+    /// The unique identity of the host; set on submission.
+    @exclusivity(unchecked) package var hostIdentity = 0
+    /// The position in the loop's list of running exchanges.
+    @exclusivity(unchecked) package var index = 0
+
+    // Times of the loop's clock, in nanoseconds.
+    @exclusivity(unchecked) package var submitted: Int64 = 0
+    @exclusivity(unchecked) package var waitStarted: Int64 = 0
+    @exclusivity(unchecked) package var started: Int64 = 0
+    @exclusivity(unchecked) package var lastActivity: Int64 = 0
+
+    // The request.
+    @exclusivity(unchecked) package var pipe: UploadPipe?
+    @exclusivity(unchecked) private var pump: Task<Void, Never>?
+    @exclusivity(unchecked) package var sentBytes = 0
+    /// Whether the sinks were notified of the start.
+    @exclusivity(unchecked) package var isAnnounced = false
+    /// Whether the exchange needs a new connection, because the previous one was lost.
+    @exclusivity(unchecked) package var needsFreshConnection = false
+    @exclusivity(unchecked) package var wasReused = false
+    /// Whether the request was sent over HTTP/2.
+    @exclusivity(unchecked) package var isHTTP2 = false
+    /// Whether the request was sent again on a fresh connection.
+    @exclusivity(unchecked) package var wasRepeated = false
+    /// Whether the request is sent over HTTP/1.1 because the server requires it.
+    @exclusivity(unchecked) package var isDowngraded = false
+
+    // The response.
+    @exclusivity(unchecked) package var vetting: HeadVetting
+    @exclusivity(unchecked) package var head: HeadVetting.Head?
+    @exclusivity(unchecked) var body: PooledBytes?
+    /// The whole body, when it is small and came in one piece.
+    @exclusivity(unchecked) var wholeBody: Data?
+    @exclusivity(unchecked) package var bodyBytes: Int64 = 0
+    @exclusivity(unchecked) package var stream: BodyStream?
+    /// The decoder of the content codings; nil for a body without codings.
+    @exclusivity(unchecked) package var decoder: ContentDecoder?
+    /// The error that stopped the exchange on its way; takes precedence over what the transport reports.
+    @exclusivity(unchecked) package var failure: LoadingError?
+
+    /// Makes an exchange for a request.
+    ///
+    /// - Throws: `LoadingError.Kind.invalidRequest` for a request that cannot be sent.
+    package init(
+        _ request: Request,
+        call: Call,
+        rules: Rules,
+        lane: Delivery.Lane
+    ) throws(LoadingError) {
+        self.lane = lane
+        let address = request.url.absoluteString
+        let parts = request.parts
+        try request.validate()
+        guard parts.scheme == .http || parts.scheme == .https else {
+            throw LoadingError(.invalidRequest(.unsupportedScheme(request.url.scheme ?? "")), ErrorContext(request))
+        }
+        self.request = request
+        self.call = call
+        self.address = address
+        self.rules = rules
+        isSecure = parts.scheme == .https
+        self.parts = parts
+        hasBody = request.hasBody
+        heads = request.headRecord
+        limits = Limits(request.timeouts, call)
+        isStreamed = request.delivery == .streamed
+        // A range of coded bytes cannot be decoded. A caller that requests codings receives the coded bytes.
+        isDecoding =
+            rules.decodesContent && !request.headers.contains("Accept-Encoding")
+            && !request.headers.contains("Range")
+        vetting = HeadVetting(limits: rules.limits, tolerances: rules.tolerances)
+    }
+
+    /// The scheme, host, port and destination in lower case: exchanges with the same key share connections and limits.
+    package var hostKey: String {
+        let standardPort = parts.scheme == .https ? 443 : 80
+        let isStandard = parts.port == nil || parts.port == standardPort
+        let range = parts.host.lowerBound..<(isStandard ? parts.host.upperBound : parts.authorityEnd)
+        var address = address
+        var key = address.withUTF8 { bytes in
+            String(unsafeUninitializedCapacity: range.count + 1) { buffer in
+                buffer[0] = parts.scheme == .https ? UInt8(ascii: "s") : UInt8(ascii: "p")
+                for offset in 0..<range.count { buffer[offset + 1] = bytes[range.lowerBound + offset].lowercasedASCII }
+                return range.count + 1
+            }
+        }
+        switch request.destination {
+        case nil: break
+        case .host(let host, let port): key += ">\(host):\(port ?? 0)"
+        case .unixSocket(let path): key += ">\(path)"
+        }
+        return key
+    }
+
+    /// The host of the address in lower case, without the brackets of an IPv6 literal.
+    package var host: String { request.url.host(percentEncoded: true)?.lowercased() ?? "" }
+
+    /// The port of the address, or that of its scheme.
+    package var port: Int { request.parts.port ?? (isSecure ? 443 : 80) }
+
+    /// How much of the response has arrived, for errors.
+    package var progress: LoadingError.ResponseProgress {
+        if head != nil { return .body(received: bodyBytes) }
+        return vetting.bytes > 0 ? .head : .nothing
+    }
+
+    /// The error when the deadline of the call has passed.
+    package var deadlineExceeded: LoadingError {
+        LoadingError(.deadlineExceeded(call.deadlineReport(at: call.time.now)), context)
+    }
+
+    /// The context of the exchange for errors.
+    package var context: ErrorContext {
+        var context = ErrorContext(request)
+        context.attempts = call.attempt
+        if let head {
+            context.status = head.status
+            context.headers = head.headers
+        }
+        return context
+    }
+
+    /// Whether the body, if there is one, can be sent a second time.
+    package var canSendBodyAgain: Bool {
+        guard hasBody else { return true }
+        guard request.body?.trailers == nil else { return false }
+        switch request.body?.content {
+        case nil, .bytes: return true
+        case .file, .stream: return false
+        }
+    }
+
+    /// Whether the transport may send the request again when a reused connection was lost.
+    package var isRepeatable: Bool { request.method.isIdempotent && canSendBodyAgain }
+
+    /// Resets the state of one sending before the next.
+    package func prepareForSending() {
+        heads?.discardUnfinished()
+        sentBytes = 0
+        failure = nil
+        head = nil
+        decoder = nil
+        isHTTP2 = false
+        bodyBytes = 0
+    }
+
+    /// Notifies the sinks that the exchange has started, once.
+    ///
+    /// - Parameter skipsCertificates: Whether certificates are not checked.
+    package func announce(skipsCertificates: Bool) {
+        guard !isAnnounced else { return }
+        isAnnounced = true
+        call.record(
+            .exchangeStarted(
+                method: request.method,
+                url: request.url.redacted(secretQueryNames: request.secretQueryNames)
+            )
+        )
+        if isSecure, skipsCertificates { call.record(.certificateCheckSkipped(host: host)) }
+    }
+
+    // MARK: - The upload
+
+    /// Starts the task that produces the body of the request, unless the body is bytes or the task runs already.
+    package func startPump(inbox: Inbox) {
+        guard hasBody, pipe == nil, let body = request.body, !body.isEmptyStream else { return }
+        let write: @Sendable (RequestBody.ChunkWriter) async throws -> Void
+        switch body.content {
+        case .bytes: return
+        case .file(let path, let offset):
+            // Read in a task and not on the loop, so that a slow disk delays no other exchange.
+            let context = context
+            write = { write in
+                let source = try FileSource(path: path, offset: offset, context: context)
+                // If the file has grown since, no more than the announced length may be sent.
+                var remaining = body.length ?? .max
+                while remaining > 0, let chunk = try await source.next() {
+                    try await write(chunk.prefix(Int(clamping: remaining)))
+                    remaining -= Int64(chunk.count)
+                }
+            }
+        case .stream(let writer): write = writer
+        }
+        let pipe = UploadPipe(declaredLength: body.length, context: context) { [inbox] in
+            inbox.post(.resume(self, .upload))
+        }
+        self.pipe = pipe
+        // Owned by the exchange, which cancels the task when it ends.
+        pump = Task {
+            do {
+                try await write { chunk throws(LoadingError) in try await pipe.write(chunk) }
+                pipe.end(nil)
+            } catch {
+                pipe.end(error)
+            }
+        }
+    }
+
+    private func endPump() {
+        pump?.cancel()
+        pump = nil
+        pipe?.close()
+        // The pipe holds this exchange in its closure.
+        pipe = nil
+    }
+
+    // MARK: - The ending
+
+    /// The tasks that are resumed when an exchange has ended.
+    package struct Wakening {
+        /// The reader of the stream, which the loop resumes itself.
+        package var reader: Waiter?
+        /// The caller, which is resumed by its lane.
+        package var caller: Waiter?
+    }
+
+    /// Ends the exchange and stores exactly one outcome for the waiting task.
+    ///
+    /// Has no effect after the end.
+    ///
+    /// - Returns: The tasks to resume.
+    package func finish(_ error: LoadingError?, metrics: Response.Metrics) -> Wakening {
+        if case .finished = phase { return Wakening() }
+        phase = .finished
+        let error = error ?? codingShortfall
+        endPump()
+        if let error {
+            call.record(.exchangeFailed(error, metrics))
+        } else {
+            call.record(.exchangeFinished(metrics))
+        }
+        // Moved out, because they are not used again and copies are expensive.
+        let head = head.take()
+        let trailers = vetting.takeTrailers()
+        var wakening = Wakening()
+        if let stream = stream.take() {
+            wakening.reader = stream.finish(error, trailers: trailers, metrics: metrics)
+        }
+        let collected = body.take()
+        let whole = wholeBody.take()
+        guard let continuation = continuation.take() else {
+            collected?.discard()
+            decoder = nil
+            return wakening
+        }
+        if let head, error == nil {
+            let body = ResponseBody(
+                whole ?? collected?.finish() ?? Data(),
+                trailers: trailers,
+                metrics: metrics
+            )
+            outcome = .success(response(head, body))
+        } else {
+            collected?.discard()
+            outcome = .failure(
+                error ?? LoadingError(.malformedResponse(LoadingError.MalformedResponse(.notHTTP)), context)
+            )
+        }
+        decoder = nil
+        isSettled.store(true, ordering: .releasing)
+        wakening.caller = continuation
+        return wakening
+    }
+
+    /// Stores the response of a stream, whose body follows.
+    ///
+    /// - Returns: The caller to resume.
+    func settle(_ response: Response) -> Waiter? {
+        outcome = .success(response)
+        isSettled.store(true, ordering: .releasing)
+        return continuation.take()
+    }
+
+    /// Stores the error of an exchange that the loop does not accept.
+    package func refuse(_ error: LoadingError) {
+        outcome = .failure(error)
+        isSettled.store(true, ordering: .releasing)
+    }
+
+    /// Returns the outcome to the caller's task after that was resumed.
+    package func takeOutcome() throws(LoadingError) -> Response {
+        guard isSettled.load(ordering: .acquiring), let outcome else {
+            preconditionFailure("an exchange resumed its caller without an outcome")
+        }
+        self.outcome = nil
+        return try outcome.get()
+    }
+
+    /// Makes the response from a head and a body.
+    func response(_ head: HeadVetting.Head, _ body: ResponseBody) -> Response {
+        var headers = head.headers
+        if isDecoded {
+            // These fields describe the coded bytes, which are not passed on; the metrics keep their values.
+            headers.remove("Content-Encoding")
+            headers.remove("Content-Length")
+        }
+        return Response(
+            status: head.status,
+            headers: headers,
+            body: body,
+            request: request,
+            version: head.version
+        )
+    }
+}

@@ -1,0 +1,261 @@
+import LadeCore
+import Testing
+
+@testable import LadeExchange
+
+@Suite("Head vetting", .timeLimit(.minutes(5)))
+struct HeadVettingTests {
+    /// Feeds a head as the wire library would: line by line, each with its end.
+    private func vet(
+        _ head: String,
+        limits: TransportSettings.ResponseLimits = .init(),
+        tolerances: TransportSettings.Tolerances = []
+    ) throws -> (HeadVetting, [HeadVetting.Finding]) {
+        var vetting = HeadVetting(limits: limits, tolerances: tolerances)
+        var findings: [HeadVetting.Finding] = []
+        var rest = Array(head.utf8)[...]
+        while !rest.isEmpty {
+            let end = rest.firstIndex(of: 0x0A).map { $0 + 1 } ?? rest.endIndex
+            let line = Array(rest[..<end])
+            rest = rest[end...]
+            findings.append(try line.withUnsafeBufferPointer { try vetting.take($0) })
+        }
+        return (vetting, findings)
+    }
+
+    private func final(_ findings: [HeadVetting.Finding]) throws -> HeadVetting.Head {
+        guard case .final(let head) = try #require(findings.last) else { throw Missing() }
+        return head
+    }
+
+    private struct Missing: Error {}
+
+    @Test("keeps order, case, repetition and empty values of the fields")
+    func keepsFields() throws {
+        let text = "HTTP/1.1 200 OK\r\nX-b: 1\r\nx-B:\t2 \r\nEmpty:\r\nContent-Length: 3\r\n\r\n"
+
+        let head = try final(try vet(text).1)
+
+        #expect(head.status == 200)
+        #expect(head.version == .http1_1)
+        #expect(head.headers.map(\.name) == ["X-b", "x-B", "Empty", "Content-Length"])
+        #expect(head.headers.all("x-b") == ["1", "2"])
+        #expect(head.headers["empty"] == "")
+        #expect(head.contentLength == 3)
+    }
+
+    @Test(
+        "accepts status lines with and without a reason",
+        arguments: [
+            ("HTTP/1.1 200\r\n", 200), ("HTTP/1.1 200 \r\n", 200), ("HTTP/1.0 404 Not Found\r\n", 404),
+            ("HTTP/2 204 \r\n", 204), ("HTTP/1.1 999 Odd\r\n", 999), ("HTTP/1.1 302 Gefunden für dich\r\n", 302),
+        ]
+    )
+    func acceptsStatusLines(line: String, status: Int) throws {
+        let head = try final(try vet(line + "\r\n").1)
+
+        #expect(head.status.code == status)
+    }
+
+    @Test(
+        "refuses malformed heads and names the rule",
+        arguments: [
+            ("FOOBAR\r\n", LoadingError.MalformedResponse.Rule.statusLine),
+            ("Http/1.1 200 OK\r\n", .statusLine),
+            ("HTTP/1.1  200 OK\r\n", .statusLine),
+            ("HTTP/1.1 20 OK\r\n", .statusLine),
+            ("HTTP/1.1 099 OK\r\n", .statusLine),
+            ("HTTP/1.1 1000 OK\r\n", .statusLine),
+            ("HTTP/1.1 2x0 OK\r\n", .statusLine),
+            ("HTTP/1.2 200 OK\r\n", .statusLine),
+            ("HTTP/1.1 200 O\u{1}K\r\n", .statusLine),
+            ("HTTP/1.1 200 OK\n", .lineEnd),
+            ("HTTP/1.1 200 OK", .lineEnd),
+            ("HTTP/1.1 101 Switching\r\n", .unaskedUpgrade),
+            ("HTTP/1.1 200 OK\r\n folded: x\r\n", .foldedField),
+            ("HTTP/1.1 200 OK\r\nA: b\r\n c\r\n", .foldedField),
+            ("HTTP/1.1 200 OK\r\nA : b\r\n", .fieldName),
+            ("HTTP/1.1 200 OK\r\n: b\r\n", .fieldName),
+            ("HTTP/1.1 200 OK\r\nno colon\r\n", .fieldName),
+            ("HTTP/1.1 200 OK\r\nA: b\u{0}c\r\n", .fieldValue),
+            ("HTTP/1.1 200 OK\r\nA: b\rc\r\n", .fieldValue),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 10, 4\r\n", .contentLength),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 4\r\n", .contentLength),
+            ("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n", .contentLength),
+            ("HTTP/1.1 200 OK\r\nContent-Length: +1\r\n", .contentLength),
+            ("HTTP/1.1 200 OK\r\nContent-Length:\r\n", .contentLength),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n", .contentLength),
+            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n", .transferCoding),
+            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n", .transferCoding),
+            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n", .transferCoding),
+            ("HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", .transferCoding),
+            (
+                "HTTP/1.1 200 OK\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n",
+                .lengthWithTransferCoding
+            ),
+        ]
+    )
+    func refusesMalformedHeads(head: String, rule: LoadingError.MalformedResponse.Rule) {
+        #expect {
+            _ = try vet(head)
+        } throws: { error in
+            guard case .malformed(let fault) = error as? HeadVetting.Fault else { return false }
+            return fault.rule == rule
+        }
+    }
+
+    @Test(
+        "each tolerance lets through its own breach, and says so",
+        arguments: [
+            ("HTTP/1.1 200 OK\nA: b\n\n", TransportSettings.Tolerances.bareLineFeed, 3),
+            ("HTTP/1.1 200 OK\r\nA: b\r\n c\r\n\r\n", .foldedFields, 1),
+            ("Http/1.1 200 OK\r\nA: b\r\n\r\n", .protocolNameCase, 1),
+            ("HTTP/1.1 200 OK\r\nA : b\r\n\r\n", .spaceBeforeColon, 1),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n", .lengthWithChunked, 1),
+        ]
+    )
+    func tolerates(text: String, tolerance: TransportSettings.Tolerances, count: Int) throws {
+        let (vetting, findings) = try vet(text, tolerances: tolerance)
+
+        let head = try final(findings)
+        #expect(head.status == 200)
+        #expect(vetting.tolerated.count == count)
+        #expect(throws: HeadVetting.Fault.self) { try vet(text) }
+    }
+
+    @Test("a tolerated fold joins the values, but never those of a framing field")
+    func foldsValues() throws {
+        let head = try final(try vet("HTTP/1.1 200 OK\r\nA: b\r\n\tc\r\n\r\n", tolerances: .foldedFields).1)
+        #expect(head.headers["A"] == "b c")
+
+        let framing = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n 2\r\n\r\n"
+        #expect(throws: HeadVetting.Fault.self) { try vet(framing, tolerances: .foldedFields) }
+    }
+
+    @Test("reports interim heads apart and starts anew after each")
+    func reportsInterimHeads() throws {
+        let text = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\n\r\n"
+
+        let findings = try vet(text).1
+
+        let interim = findings.compactMap { finding -> Int? in
+            if case .interim(let status, _) = finding { status.code } else { nil }
+        }
+        #expect(interim == [100, 103])
+        #expect(try final(findings).headers.isEmpty)
+    }
+
+    @Test("what follows the final head are trailers")
+    func collectsTrailers() throws {
+        var (vetting, _) = try vet("HTTP/1.1 200 OK\r\nA: b\r\n\r\nSum: 1\r\nSum: 2\r\n\r\n")
+
+        #expect(vetting.takeTrailers().all("sum") == ["1", "2"])
+    }
+
+    @Test("stops at the limits of size and number, interim heads included")
+    func enforcesLimits() throws {
+        var limits = TransportSettings.ResponseLimits()
+        limits.headBytes = 100
+        limits.headFields = 3
+        let long = "HTTP/1.1 200 OK\r\nA: " + String(repeating: "x", count: 100) + "\r\n"
+        let many = "HTTP/1.1 200 OK\r\nA: 1\r\nA: 2\r\nA: 3\r\nA: 4\r\n"
+        let interim = String(repeating: "HTTP/1.1 103 Early Hints\r\n\r\n", count: 4)
+
+        #expect(throws: HeadVetting.Fault.tooLarge(.bytes(100))) { try vet(long, limits: limits) }
+        #expect(throws: HeadVetting.Fault.tooLarge(.fields(3))) { try vet(many, limits: limits) }
+        #expect(throws: HeadVetting.Fault.tooLarge(.bytes(100))) { try vet(interim, limits: limits) }
+    }
+
+    @Test("accepts a head of exactly the limits, and refuses one byte and one field more")
+    func acceptsExactLimits() throws {
+        let text = "HTTP/1.1 200 OK\r\nA: 1\r\nB: 2\r\n\r\n"
+        var limits = TransportSettings.ResponseLimits()
+        limits.headBytes = text.utf8.count
+        limits.headFields = 2
+
+        #expect(try final(try vet(text, limits: limits).1).headers.count == 2)
+        limits.headBytes -= 1
+        #expect(throws: HeadVetting.Fault.tooLarge(.bytes(limits.headBytes))) { try vet(text, limits: limits) }
+        limits.headBytes += 1
+        limits.headFields = 1
+        #expect(throws: HeadVetting.Fault.tooLarge(.fields(1))) { try vet(text, limits: limits) }
+    }
+
+    @Test(
+        "RFC 9110 §15.2: what an interim head says of a body is not said of the final answer",
+        arguments: ["Content-Length: 3", "Transfer-Encoding: chunked", "Content-Encoding: gzip"]
+    )
+    func forgetsInterimFraming(field: String) throws {
+        let head = try final(try vet("HTTP/1.1 103 Early Hints\r\n\(field)\r\n\r\nHTTP/1.1 200 OK\r\n\r\n").1)
+
+        #expect(head.contentLength == nil)
+        #expect(!head.isChunked)
+        #expect(head.contentEncoding == nil)
+        #expect(head.headers.isEmpty)
+    }
+
+    @Test("a field after a framing field may fold where folds are tolerated, with valid characters only")
+    func foldsAfterFraming() throws {
+        let text = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\nA: b\r\n c\r\n\r\n"
+        let head = try final(try vet(text, tolerances: .foldedFields).1)
+
+        #expect(head.headers["A"] == "b c")
+        #expect(head.contentLength == 4)
+        #expect(throws: HeadVetting.Fault.self) {
+            try vet("HTTP/1.1 200 OK\r\nA: b\r\n c\u{0}d\r\n\r\n", tolerances: .foldedFields)
+        }
+    }
+
+    @Test("RFC 9110 §8.4: the codings of several fields are one list, in order")
+    func joinsCodings() throws {
+        let text = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nA: b\r\nContent-Encoding: br, zstd\r\n\r\n"
+
+        #expect(try final(try vet(text).1).contentEncoding == "gzip, br, zstd")
+    }
+
+    @Test("RFC 9112 §6.3: where a length beside chunks is tolerated, the chunks alone frame the body")
+    func ignoresToleratedLength() throws {
+        let text = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n"
+        let head = try final(try vet(text, tolerances: .lengthWithChunked).1)
+
+        #expect(head.isChunked)
+        #expect(head.contentLength == nil)
+    }
+
+    @Test("RFC 9110 §6.5.1: fields of a trailer section frame nothing")
+    func trailersFrameNothing() throws {
+        var (vetting, _) = try vet("HTTP/1.1 200 OK\r\n\r\nContent-Length: many\r\nTransfer-Encoding: gzip\r\n\r\n")
+
+        #expect(vetting.takeTrailers().map(\.name) == ["Content-Length", "Transfer-Encoding"])
+    }
+
+    @Test("keeps bytes above ASCII: UTF-8 as it is, anything else as ISO-8859-1")
+    func keepsBytes() throws {
+        var vetting = HeadVetting(limits: .init(), tolerances: [])
+        let lines: [[UInt8]] = [
+            Array("HTTP/1.1 200 OK\r\n".utf8), Array("U: Zürich\r\n".utf8), Array("L: Z".utf8) + [0xFC, 0x0D, 0x0A],
+            [0x0D, 0x0A],
+        ]
+
+        var findings: [HeadVetting.Finding] = []
+        for line in lines { findings.append(try line.withUnsafeBufferPointer { try vetting.take($0) }) }
+
+        let head = try final(findings)
+        #expect(head.headers["U"] == "Zürich")
+        #expect(head.headers["L"] == "Zü")
+    }
+
+    @Test("random bytes end in a value or an error", arguments: [1, 2, 3] as [UInt64])
+    func survivesRandomBytes(seed: UInt64) {
+        let random = SeededRandom(seed: seed)
+        let alphabet = Array("HTTP/1.1 20\r\n:, \t\u{0}azContent-Length".utf8) + [0x80, 0xFF]
+        for _ in 0..<20_000 {
+            var vetting = HeadVetting(limits: .init(), tolerances: [])
+            for _ in 0..<3 {
+                let count = Int(random.next() % 40)
+                let line = (0..<count).map { _ in alphabet[Int(random.next() % UInt64(alphabet.count))] }
+                _ = line.withUnsafeBufferPointer { try? vetting.take($0) }
+            }
+        }
+    }
+}
