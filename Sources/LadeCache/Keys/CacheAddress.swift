@@ -124,3 +124,11 @@ package struct CacheAddress: Sendable, Hashable {
         }
     }
 }
+
+extension CacheAddress: CustomStringConvertible, CustomReflectable {
+    /// The address without secrets.
+    package var description: String { Redaction.standard.address(text) }
+
+    /// A mirror that shows no secrets.
+    package var customMirror: Mirror { Mirror(self, children: ["address": description]) }
+}

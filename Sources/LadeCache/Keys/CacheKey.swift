@@ -85,3 +85,8 @@ extension CacheKey: CustomStringConvertible {
     /// The address without secrets.
     public var description: String { Redaction.standard.address(place.address.text) }
 }
+
+extension CacheKey: CustomReflectable {
+    /// A mirror that shows no secrets.
+    public var customMirror: Mirror { Mirror(self, children: ["key": description]) }
+}

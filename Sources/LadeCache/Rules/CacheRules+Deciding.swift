@@ -74,18 +74,24 @@ extension CacheRules {
         var misfit = CacheRule.incomplete
         var suitable: [(StoredHead, Range<Int64>?)] = []
         for head in heads {
-            guard case .single(let range) = query.range, head.status == 200 else {
+            guard case .single = query.range, head.status == 200 else {
                 if head.isWhole { suitable.append((head, nil)) }
                 continue
             }
-            // A range of the decoded body is not the range of the body that the server has.
-            guard !head.isDecoded, let span = range.resolved(in: head.length) else {
+            guard let span = span(of: head, for: query) else {
                 misfit = .range
                 continue
             }
             if head.contains(span) { suitable.append((head, span)) }
         }
         return (suitable, misfit)
+    }
+
+    /// The bytes of a response that a request asks for; nil for all, and where its range cannot be served.
+    package func span(of head: StoredHead, for query: CacheQuery) -> Range<Int64>? {
+        // A range of the decoded body is not the range of the body that the server has.
+        guard case .single(let range) = query.range, head.status == 200, !head.isDecoded else { return nil }
+        return range.resolved(in: head.length)
     }
 
     /// Asks for the rest of a body whose beginning is stored, or for all of it.

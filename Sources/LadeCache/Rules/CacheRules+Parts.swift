@@ -3,7 +3,7 @@ import LadeCore
 /// What becomes of a response to a request for the rest of a body.
 package enum CompletionDecision: Sendable, Hashable {
     /// The bytes continue those that are stored; together they are the body of this head.
-    case join(StoredHead)
+    case join(StoredHead, isStored: Bool)
     /// The response is another whole body.
     case replace
     /// Ask once more for the whole body.
@@ -19,8 +19,7 @@ extension CacheRules {
             received.headers.octets("Content-Length").allSatisfy({
                 FieldMembers.number(FieldMembers.trimmed($0), limit: 1 << 60) == Int64(range.span.count)
             }),
-            let tag = StoredHead(status: 206, headers: received.headers, times: received.times).reading.entityTag,
-            tag.isStrong
+            let tag = ResponseReading(received.headers, received: received.times.received.date).entityTag, tag.isStrong
         else { return Explained(.refuse, .range) }
         var whole = received
         whole.status = 200
@@ -43,7 +42,10 @@ extension CacheRules {
             let first = older.reading.entityTag, let second = newer.reading.entityTag, first.isStronglyEqual(to: second)
         else { return nil }
         var head = older
-        head.renew(StoredFields.mergeHeaders(older.headers, newer.headers), newer.times)
+        head.renew(StoredFields.renewed(older.headers, by: newer.headers), newer.times)
+        let names = head.reading.vary.names
+        head.selecting = newer.selecting.filter { names.isEmpty || names.contains($0.name) }
+        head.unseen = newer.unseen.filter { names.isEmpty || names.contains($0) }
         head.mustValidate = older.mustValidate && newer.mustValidate
         let known: [Range<Int64>] =
             switch older.extent {
@@ -59,18 +61,21 @@ extension CacheRules {
     /// Decides what a response to `Range` and `If-Range` of ``CacheDecision/complete(id:from:ifRange:)`` means.
     package func completion(of head: StoredHead, from start: Int64, _ received: ReceivedHead) -> CompletionDecision {
         if received.status == 200 { return .replace }
-        let tag = StoredHead(status: 206, headers: received.headers, times: received.times).reading.entityTag
+        let reading = ResponseReading(received.headers, received: received.times.received.date)
         guard received.status == 206, let range = ContentRange(received.headers), range.span == start..<head.length,
-            range.total == head.length, let own = head.reading.entityTag, let tag, own.isStronglyEqual(to: tag)
+            range.total == head.length, let own = head.reading.entityTag, let tag = reading.entityTag,
+            own.isStronglyEqual(to: tag),
+            // The request's values of newly named fields are not those that the stored bytes were selected by.
+            !received.headers.contains("Vary") || reading.vary == head.reading.vary
         else { return .fetchAnew }
         var whole = head
         whole.renew(
-            Self.settingLength(StoredFields.mergeHeaders(head.headers, received.headers), head.length),
+            Self.settingLength(StoredFields.renewed(head.headers, by: received.headers), head.length),
             received.times
         )
         whole.extent = .whole(head.length)
-        whole.mustValidate = false
-        return .join(whole)
+        whole.mustValidate = received.wasInvalidated
+        return .join(whole, isStored: !reading.directives.noStore)
     }
 
     /// Whether the parts of a head make a whole body whose digest has to be checked before it counts (RFC 9530).

@@ -6,8 +6,8 @@ package enum ValidationDecision: Sendable, Hashable {
     case update([StoredHead], serve: UInt64, adding: StoredHead?)
     /// Serve the merged head once, and remove what is stored.
     case serveAndRemove(StoredHead)
-    /// Deliver the response, and store it in place of the stored one.
-    case replace(StorageDecision)
+    /// Deliver the response, and store it in place of the stored one; remove others.
+    case replace(StorageDecision, removing: [UInt64])
     /// Deliver the response, and remove the stored ones.
     case removeAndDeliver([UInt64])
     /// Deliver the response or the failure; what is stored stays.
@@ -68,12 +68,14 @@ extension CacheRules {
         case 500, 502, 503, 504:
             return staleUse(query, condition, stored) ?? Explained(.deliver, .kept)
         case 401, 407, 408, 421, 425, 429, 501, 505...599: return Explained(.deliver, .kept)
-        case 206: return partial(condition, stored, received)
+        case 206: return partial(query, condition, stored, received)
         // See `headUpdate`.
         case _ where query.method == .head: return Explained(.deliver, .kept)
         default:
             let storage = storage(query, received, stored: stored)
-            guard storage.decision == .refuse else { return Explained(.replace(storage.decision), .replaced) }
+            guard storage.decision == .refuse else {
+                return Explained(.replace(storage.decision, removing: []), .replaced)
+            }
             let ids = asked(query, condition, stored).map(\.id)
             return Explained(.removeAndDeliver(ids), storage.rule)
         }
@@ -110,8 +112,9 @@ extension CacheRules {
         return nil
     }
 
-    /// A 206 to a condition and a range: the stored response stays only if it is the same one.
+    /// A 206 to a range: a response that was asked about stays only if it is the same one.
     private func partial(
+        _ query: CacheQuery,
         _ condition: CacheCondition,
         _ stored: [StoredHead],
         _ received: ReceivedHead
@@ -122,8 +125,10 @@ extension CacheRules {
             guard let tag, let own = head.reading.entityTag else { return true }
             return !own.isStronglyEqual(to: tag)
         }
-        guard !outdated.isEmpty else { return Explained(.deliver, .kept) }
-        return Explained(.removeAndDeliver(outdated.map(\.id).sorted()), .replaced)
+        let ids = outdated.map(\.id).sorted()
+        let storage = storage(query, received, stored: stored)
+        if storage.decision != .refuse { return Explained(.replace(storage.decision, removing: ids), .part) }
+        return ids.isEmpty ? Explained(.deliver, .kept) : Explained(.removeAndDeliver(ids), .replaced)
     }
 
     // MARK: - 304
@@ -146,6 +151,10 @@ extension CacheRules {
         }
         // A tag of another variant: its body is the one for this request's values, too.
         guard variants(of: query, in: stored).contains(where: { $0.id == confirmed.id }) else {
+            // The values that the other variant had of newly named fields are unknown.
+            guard merged.reading.vary == confirmed.reading.vary else {
+                return Explained(.update([], serve: confirmed.id, adding: merged), .notModified, freshness)
+            }
             var updated = merged
             updated.selecting = confirmed.selecting
             updated.unseen = confirmed.unseen
@@ -168,10 +177,7 @@ extension CacheRules {
     /// The head of a stored response with the fields, times and, where `Vary` is stated, values of a 304.
     package func merged(_ head: StoredHead, _ received: ReceivedHead, _ query: CacheQuery) -> StoredHead {
         var merged = head
-        // What the 304 does not state about its own time is unknown, and not that of the older exchange.
-        let outdated = ["age", "date"].filter { !received.headers.contains($0) }
-        let kept = head.headers.keeping { field in !outdated.contains(where: field.name.equalsIgnoringASCIICase) }
-        merged.renew(StoredFields.mergeHeaders(kept, received.headers), received.times)
+        merged.renew(StoredFields.renewed(head.headers, by: received.headers), received.times)
         merged.mustValidate = received.wasInvalidated
         let (values, unseen) = selecting(
             merged.reading.vary,

@@ -24,6 +24,15 @@ package enum StoredFields {
         return Headers(checked: stored.filter { !names.contains($0.name.asciiLowercased) } + taken)
     }
 
+    /// The stored fields with those of a later exchange, whose own age and date they have.
+    ///
+    /// What that exchange does not state about its time is unknown, and not that of the older one.
+    package static func renewed(_ stored: Headers, by update: Headers) -> Headers {
+        let outdated = ["age", "date"].filter { !update.contains($0) }
+        let kept = stored.keeping { field in !outdated.contains(where: field.name.equalsIgnoringASCIICase) }
+        return mergeHeaders(kept, update)
+    }
+
     /// The names of fields that belong to one connection, in lower case (RFC 9110 §7.6.1).
     private static func hopByHop(_ headers: Headers) -> Set<String> {
         var names = connectionNames

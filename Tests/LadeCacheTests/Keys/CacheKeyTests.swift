@@ -221,4 +221,19 @@ struct CacheKeyTests {
         #expect(names[0] == "service")
         #expect(Set(try names.map { try key(partition: $0) }).count == 4)
     }
+
+    @Test("cache CA-236 keys, addresses and heads print no secrets")
+    func printsNoSecrets() throws {
+        let key = try Desk.key("https://example.org/a?token=0123456789")
+        let head = try Desk().keep(
+            ["Cache-Control": "max-age=60", "Set-Cookie": "sid=9876543210", "Vary": "Cookie"],
+            request: ["Cookie": "sid=5555555555"]
+        )
+        var text = "\(key) \(key.place) \(head)"
+        dump(key, to: &text)
+        dump(key.place, to: &text)
+        dump(head, to: &text)
+
+        for secret in ["0123456789", "9876543210", "5555555555"] { #expect(!text.contains(secret)) }
+    }
 }

@@ -124,7 +124,7 @@ struct CacheSimulationTests {
                 let account = random.pick(["me", "you"])
                 let variant = random.pick(["1", "2"])
                 var headers: Headers = ["X-A": variant]
-                let isRange = random.chance(15)
+                let isRange = random.chance(25)
                 if isRange { headers["Range"] = "bytes=\(random.below(60))-\(random.pick(["", "90"]))" }
                 let isPost = random.chance(4)
                 var query = try Desk().query(

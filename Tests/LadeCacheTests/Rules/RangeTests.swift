@@ -72,8 +72,20 @@ struct RangeTests {
         #expect(condition.adding(to: headers)["If-None-Match"] == "\"a\"")
         #expect(condition.adding(to: headers)["Range"] == "bytes=0-1")
         #expect("\(decision(304, [:]))".hasPrefix("update"))
-        #expect(decision(206, ["ETag": "\"a\"", "Content-Range": "bytes 0-1/10"]) == .deliver)
-        #expect(decision(206, ["ETag": "\"b\"", "Content-Range": "bytes 0-1/10"]) == .removeAndDeliver([1]))
+        #expect(decision(206, ["ETag": "\"a\"", "Content-Range": "bytes 0-1/*"]) == .deliver)
+        #expect(decision(206, ["ETag": "\"b\"", "Content-Range": "bytes 0-1/*"]) == .removeAndDeliver([1]))
+        for (tag, removed) in [("\"a\"", []), ("\"b\"", [1])] as [(String, [UInt64])] {
+            guard
+                case .replace(.storePart(let part), removed) = decision(
+                    206,
+                    ["ETag": tag, "Content-Range": "bytes 0-1/10"]
+                )
+            else {
+                Issue.record("\(tag) is not stored")
+                continue
+            }
+            #expect(part.extent == .parts([0..<2], total: 10))
+        }
         #expect(decision(206, ["ETag": "W/\"a\"", "Content-Range": "bytes 0-1/10"]) == .removeAndDeliver([1]))
         #expect(decision(206, ["Content-Range": "bytes 0-1/10"]) == .removeAndDeliver([1]))
         #expect("\(decision(200, ["Cache-Control": "max-age=9"]))".hasPrefix("replace"))
@@ -178,6 +190,9 @@ struct RangeTests {
         #expect(whole.extent == .whole(100))
         #expect(whole.headers["Content-Length"] == "100")
         #expect(desk.rules.joined(first, other) == nil)
+        var aged = first
+        aged.renew(["ETag": "\"a\"", "Age": "100"], first.times)
+        #expect(desk.rules.joined(aged, renewed)?.headers["Age"] == nil)
         #expect(desk.rules.joined(first, try part([10..<20], total: 50)) == nil)
     }
 
@@ -197,7 +212,8 @@ struct RangeTests {
         #expect(start == 40)
         #expect(tag.field.value == "\"a\"")
         #expect(outcome.rule == .incomplete)
-        guard case .join(let joined) = completion(206, ["ETag": "\"a\"", "Content-Range": "bytes 40-99/100"]) else {
+        guard case .join(let joined, true) = completion(206, ["ETag": "\"a\"", "Content-Range": "bytes 40-99/100"])
+        else {
             Issue.record("not joined")
             return
         }
@@ -205,6 +221,16 @@ struct RangeTests {
         #expect(joined.status == 200)
         #expect(joined.headers["Content-Length"] == "100")
         #expect(joined.headers["Content-Range"] == nil)
+        guard
+            case .join(_, false) = completion(
+                206,
+                ["ETag": "\"a\"", "Content-Range": "bytes 40-99/100", "Cache-Control": "no-store"]
+            )
+        else {
+            Issue.record("stored in spite of no-store")
+            return
+        }
+        #expect(completion(206, ["ETag": "\"a\"", "Content-Range": "bytes 40-99/100", "Vary": "X-A"]) == .fetchAnew)
         #expect(completion(200, ["ETag": "\"b\""]) == .replace)
         #expect(completion(416, ["Content-Range": "bytes */40"]) == .fetchAnew)
         #expect(completion(503, [:]) == .fetchAnew)

@@ -65,7 +65,7 @@ struct StaleTests {
         func decision(_ status: Status, _ fields: Headers) -> ValidationDecision {
             desk.rules.validation(query, CacheCondition(), [head], desk.received(status, fields, at: 20)).decision
         }
-        guard case .replace(.store(_, let replaced)) = decision(200, ["Cache-Control": "max-age=10"]) else {
+        guard case .replace(.store(_, let replaced), _) = decision(200, ["Cache-Control": "max-age=10"]) else {
             Issue.record("not replaced")
             return
         }

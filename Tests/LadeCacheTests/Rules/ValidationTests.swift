@@ -223,6 +223,14 @@ struct ValidationTests {
         #expect(try desk.rule([added], ["X-A": "3"], at: 21) == .fresh)
         #expect(try desk.rule([added], ["X-A": "2"], at: 21) == .variantMiss)
         #expect(try validate(stored, 304, [:], request: ["X-A": "3"]).decision == .fetchAnew)
+        // The other variant's value of a newly named field is unknown.
+        let renamed = try validate(stored, 304, ["ETag": "\"2\"", "Vary": "X-B"], request: ["X-A": "3"])
+        guard case .update(let kept, _, let renamedHead?) = renamed.decision else {
+            Issue.record("\(renamed.decision)")
+            return
+        }
+        #expect(kept.isEmpty)
+        #expect(renamedHead.reading.vary.names == ["x-b"])
     }
 
     @Test("cache CA-120 Vary of a 304 replaces the stored one, with the values of this request")
@@ -279,7 +287,7 @@ struct ValidationTests {
         let storable = try validate([head], Status(code), ["Cache-Control": "max-age=60"])
         let unstorable = try validate([head], Status(code), ["Cache-Control": "no-store"])
 
-        guard case .replace(.store(let new, let replaced)) = storable.decision else {
+        guard case .replace(.store(let new, let replaced), []) = storable.decision else {
             Issue.record("\(storable.decision)")
             return
         }

@@ -65,45 +65,50 @@ struct MiniCache {
         guard let (received, body) = origin(query, condition.adding(to: query.headers)) else {
             let failed = rules.validation(query, condition, lookup.heads, failure: .connection)
             guard case .serveStale(let id) = failed.decision else { return nil }
-            return try await stale(id, lookup, failed)
+            return try await stale(query, id, lookup, failed)
         }
         let delivered = Outcome(status: received.status, headers: received.headers, body: body, rule: rule)
         let outcome = rules.validation(query, condition, lookup.heads, received)
         switch outcome.decision {
         case .deliver: return delivered
-        case .replace(let storage):
+        case .replace(let storage, let removed):
+            if !removed.isEmpty { _ = try await store.remove(CacheSelection(.ids(Set(removed)))) }
             try await write(query, lookup, storage, body)
             return delivered
         case .removeAndDeliver(let ids):
             _ = try await store.remove(CacheSelection(.ids(Set(ids))))
             return delivered
-        case .serveStale(let id): return try await stale(id, lookup, outcome)
+        case .serveStale(let id): return try await stale(query, id, lookup, outcome)
         case .fetchAnew:
             return try await ask(query, CacheLookup(heads: [], ticket: lookup.ticket), CacheCondition(), rule)
         case .serveAndRemove(let head):
-            let (status, headers) = CacheRules.served(head, nil)
-            let body = try await read(head.id)
+            let span = rules.span(of: head, for: query)
+            let (status, headers) = CacheRules.served(head, nil, span: span)
+            let body = try await read(head.id, span)
             _ = try await store.remove(CacheSelection(.ids([head.id])))
             return Outcome(status: status, headers: headers, body: body, rule: outcome.rule)
         case .update(let heads, let id, let added):
-            let body = try await read(id)
+            let stored = try #require(lookup.heads.first { $0.id == id })
+            let body = try await read(id, rules.span(of: stored, for: query))
             let version = lookup.heads.first { $0.id == id }?.version ?? 0
             if let added { _ = try await store.add(added, sharingBodyOf: id, version: version) }
             for head in heads { _ = try await store.update(head) }
             let merged = try #require(added ?? heads.first { $0.id == id })
-            let (status, headers) = CacheRules.served(merged, nil)
+            let (status, headers) = CacheRules.served(merged, nil, span: rules.span(of: merged, for: query))
             return Outcome(status: status, headers: headers, body: body, rule: outcome.rule)
         }
     }
 
     private func stale(
+        _ query: CacheQuery,
         _ id: UInt64,
         _ lookup: CacheLookup,
         _ outcome: Explained<ValidationDecision>
     ) async throws -> Outcome {
         let head = try #require(lookup.heads.first { $0.id == id })
-        let (status, headers) = CacheRules.served(head, outcome.freshness)
-        return Outcome(status: status, headers: headers, body: try await read(id), rule: outcome.rule)
+        let span = rules.span(of: head, for: query)
+        let (status, headers) = CacheRules.served(head, outcome.freshness, span: span)
+        return Outcome(status: status, headers: headers, body: try await read(id, span), rule: outcome.rule)
     }
 
     private func complete(
@@ -124,12 +129,12 @@ struct MiniCache {
         case .replace:
             try await write(query, lookup, rules.storage(query, received, stored: lookup.heads).decision, body)
             return Outcome(status: received.status, headers: received.headers, body: body, rule: .incomplete)
-        case .join(let whole):
+        case .join(let whole, let isStored):
             let all = try await read(id, 0..<start) + body
             var write = CacheWrite(try #require(query.key), whole, ticket: lookup.ticket)
             write.offset = start
             write.joined = (id, head.version)
-            if let writer = try await store.begin(write) {
+            if isStored, let writer = try await store.begin(write) {
                 try await writer.append(body)
                 _ = try await writer.commit(whole)
             }
