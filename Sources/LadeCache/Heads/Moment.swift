@@ -1,25 +1,25 @@
 #if canImport(FoundationEssentials)
-    public import FoundationEssentials
+    package import FoundationEssentials
 #else
-    public import Foundation
+    package import Foundation
 #endif
-public import LadeCore
+package import LadeCore
 
 /// A point in time by both clocks: the date, which may be set, and the monotonic clock, which may stand still in sleep.
-public struct Moment: Sendable, Hashable {
+package struct Moment: Sendable, Hashable {
     /// The date.
-    public var date: Date
+    package var date: Date
     /// The monotonic instant; nil where it belongs to another process or an earlier start.
-    public var instant: Instant?
+    package var instant: Instant?
 
     /// Makes a point in time.
-    public init(date: Date, instant: Instant?) {
+    package init(date: Date, instant: Instant?) {
         self.date = date
         self.instant = instant
     }
 
     /// The present by a time source.
-    public init(now time: some TimeSource) {
+    package init(now time: some TimeSource) {
         self.init(date: time.date, instant: time.now)
     }
 
@@ -54,14 +54,14 @@ extension Date {
 /// When an exchange with the server began, and when the head of its response arrived.
 ///
 /// Time spent before the exchange, in queues and delays, is not part of it (RFC 9111 §4.2.3).
-public struct ExchangeTimes: Sendable, Hashable {
+package struct ExchangeTimes: Sendable, Hashable {
     /// When the request was sent.
-    public var requested: Moment
+    package var requested: Moment
     /// When the head of the response arrived.
-    public var received: Moment
+    package var received: Moment
 
     /// Makes the times of an exchange.
-    public init(requested: Moment, received: Moment) {
+    package init(requested: Moment, received: Moment) {
         self.requested = requested
         self.received = received
     }

@@ -1,5 +1,5 @@
-/// Who may use a stored response.
-public enum CacheScope: Sendable, Hashable {
+/// Which accounts may use a stored response.
+package enum CacheScope: Sendable, Hashable {
     /// The account that requested it, by its identifier.
     case account(String)
     /// Every account of the service.

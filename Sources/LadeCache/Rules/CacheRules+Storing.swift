@@ -95,7 +95,7 @@ extension CacheRules {
         return announced > bodyLimit ? .tooLarge : nil
     }
 
-    /// Interim responses, answers to conditions, and statuses about this one request (RFC 9110 §15, RFC 6585).
+    /// Interim responses, responses to conditions, and statuses about this one request (RFC 9110 §15, RFC 6585).
     package static func isNeverStored(_ status: Status) -> Bool {
         switch status.code {
         case ..<200, 304, 401, 407, 421, 425, 428, 429, 431, 511: true

@@ -240,7 +240,7 @@ extension StoreConformance {
             await #expect(throws: CacheFault(.closed)) { try await writer.commit(head) }
             await #expect(throws: CacheFault(.closed)) { try await store.remove(.all) }
         },
-        StoreCase("cache CA-190 CA-193 many tasks at once store and read whole bodies") { bench in
+        StoreCase("cache CA-190 CA-193 concurrent tasks store and read whole bodies") { bench in
             let store = try await bench.store(limit: 300_000)
             let seed = Seed.next
             try await withThrowingTaskGroup(of: Void.self) { group in
