@@ -61,6 +61,8 @@ let package = Package(
             name: "LadePolicies",
             dependencies: ["LadeCore", .target(name: "CPSL", condition: .when(platforms: [.linux]))]
         ),
+        // RFC 9111: rules without input or output, stores behind one protocol, the store in memory.
+        .target(name: "LadeCache", dependencies: ["LadeCore"]),
         // Floor 3.
         .target(
             name: "Lade",
@@ -128,6 +130,7 @@ let package = Package(
             name: "LadePoliciesTests",
             dependencies: ["LadeCallbacks", "LadeConformance", "LadePolicies", "LadeTesting"] + curl
         ),
+        .testTarget(name: "LadeCacheTests", dependencies: ["LadeCache", "LadeTesting"]),
         // Harvests in a process that a test can kill.
         .executableTarget(name: "HarvestProbe", dependencies: ["LadeHarvest"], path: "Tests/HarvestProbe"),
         // Doubles that several test targets use.
