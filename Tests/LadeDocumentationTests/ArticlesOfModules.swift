@@ -15,12 +15,13 @@ import Testing
 private struct Page: Decodable { var number: Int }
 
 private func catalogue(render: ([Media]) -> Void) async throws {
-    let provider = try CatalogueProvider(Catalogue(.production))
-    let topics = try await provider.load { try $0.tvTopics(.rts) }
-    for try await page in try provider.pages(size: 20, { try $0.tvLatestEpisodes(.rts) }) {
+    let provider = try CatalogueProvider(Catalogue(.production, unit: .rts))
+    let topics = try await provider.load { try $0.tvTopics() }
+    let latest = try await provider.load { try $0.tvLatestEpisodes() }.items  // the first page
+    for try await page in try provider.pages(size: 20, { try $0.tvLatestEpisodes() }) {
         render(page.value.items)
     }
-    _ = topics
+    _ = (topics, latest)
 }
 
 @MainActor
@@ -136,11 +137,12 @@ private func retries() throws {
     order.retryLimit = 5
 }
 
-private func limits(key: ServiceKey, call: Call) throws {
+private func limits(key: ServiceKey, searchURL: URL, call: Call) throws {
     let limiter = try RateLimiter(RateLimits(default: .perSecond(10)))
     try limiter.setRate(1, burst: 5, for: key)
     try limiter.setConcurrency(4, for: key)
     limiter.setPriority(.high, of: call.id)
+    try limiter.setRate(2, for: limiter.key(of: searchURL))
     do {
         var limits = RateLimits(default: .perSecond(5))
         limits.keyRule = ServiceKey.perHost

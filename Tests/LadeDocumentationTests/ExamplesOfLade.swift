@@ -104,8 +104,20 @@ private func service(request: Request, searchURL: URL) async throws {
     service.rateLimiter.closeGate(of: search, for: .seconds(30))
 }
 
+/// An interceptor that an app may have.
+private struct Auditing: Interceptor {
+    func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+        print(request.url)
+        return try await next(request)
+    }
+}
+
 private func settings(request: Request) throws {
     var settings = Service.Settings()
+    settings.adjustChain = { layout in
+        layout.remove(.redirect)
+        layout.insert(Auditing(), above: .retry)
+    }
     let meter = PageProgress.Meter { progress in print(progress.pages, progress.waiting?.description ?? "") }
     settings.observers.append(meter)
     settings.attemptInterceptors = [

@@ -369,11 +369,11 @@ private func servers() throws {
 
 private func virtualTime(loader: Loader, request: Request) async throws {
     let time = VirtualTime()
-    async let answer = loader.load(request)
+    async let response = loader.load(request)
     let sleeper = try await time.nextSleeper()  // the retry waits …
     #expect(sleeper.remaining == .seconds(3))  // … as long as Retry-After said
     time.advance(by: .seconds(3))
-    _ = try await answer
+    _ = try await response
 }
 
 private func automaticTime(time: VirtualTime, loader: Loader, request: Request) async throws {

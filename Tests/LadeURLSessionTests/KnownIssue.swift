@@ -103,7 +103,7 @@ struct KnownIssue: Sendable {
         ),
         KnownIssue(
             "TR-19",
-            "A connection with bytes after a chunked answer is reused, and its next answer is lost",
+            "A connection with bytes after a chunked response is reused, and its next response is lost",
             findings: ["chunked: "],
             occasional: ["chunked: hang: GET / "]
         ),
@@ -273,14 +273,14 @@ struct KnownIssue: Sendable {
         ),
         KnownIssue(
             "FH-1",
-            "The platform reads what arrived before a request as the beginning of its answer",
+            "The platform reads what arrived before a request as the beginning of its response",
             findings: ["hang: GET /next ", "hang: closing the connection did", trust],
             // It depends on when the bytes are read, which is later on a busy machine.
             occasional: ["“evil”", "times the next request arrived", "connections: expected 2, got 1"]
         ),
         KnownIssue(
             "FT-9",
-            "A connection with bytes after an answer is used again",
+            "A connection with bytes after a response is used again",
             findings: ["hang: GET / ", "Received HTTP/0.9", "connections: expected 2, got 1"]
         ),
         KnownIssue("FH-4", "Only the system's authorities are trusted, so the TLS peer is not", findings: [trust]),
@@ -297,7 +297,7 @@ struct KnownIssue: Sendable {
         ),
         KnownIssue(
             "FH-14",
-            "The TLS peer is not trusted, and a chunked answer is incomplete when the body of its request was not read",
+            "The TLS peer is not trusted, and a chunked response is incomplete when the body of its request was not read",
             findings: [trust],
             occasional: ["an answer (chunked) to"]
         ),

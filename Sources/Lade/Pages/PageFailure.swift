@@ -14,7 +14,7 @@ public import LadeCore
 /// Why the pages ended before the last one, and the page to resume at.
 ///
 /// ```swift
-/// do throws(PageFailure) {
+/// do throws(PageError) {
 ///     for try await page in loader.pages(of: shows) { render(page.value.showList) }
 /// } catch {
 ///     // Later: the same list, from the page that failed.

@@ -23,7 +23,7 @@ extension PageProgress {
     /// Add it to the observers of the service and pass it to the pages.
     ///
     /// ```swift
-    /// let meter = PageMeter { progress in print(progress.pages, progress.waiting?.description ?? "") }
+    /// let meter = PageProgress.Meter { progress in print(progress.pages, progress.waiting?.description ?? "") }
     /// settings.observers.append(meter)
     /// ```
     public final class Meter: EventSink {

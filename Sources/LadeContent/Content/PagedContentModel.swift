@@ -33,7 +33,7 @@ public enum ContentError: Error, Sendable, Hashable, CustomStringConvertible {
 ///
 /// ```swift
 /// let model = try PagedContentModel<String, Show>(pageSize: 50) { [loader, shows] position in
-///     let page = position.cursor as? Page ?? shows.firstPage(size: position.size)
+///     let page = position.cursor as? PageRequest ?? shows.firstPage(size: position.size)
 ///     let loaded = try await loader.load(page, of: shows)
 ///     return ContentPage(loaded.value.showList, cursor: loaded.next)
 /// }

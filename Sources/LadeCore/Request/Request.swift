@@ -432,7 +432,7 @@ extension Request {
     /// A key for a typed value that travels with a request.
     ///
     /// ```swift
-    /// enum ScreenName: RequestTag { static let defaultValue: String? = nil }
+    /// enum ScreenName: Request.Tag { static let defaultValue: String? = nil }
     ///
     /// request[ScreenName.self] = "start"
     /// ```

@@ -4,7 +4,7 @@ extension RetryPolicy {
     /// Decides for the program which attempts are sent again, and after which delay.
     ///
     /// ```swift
-    /// settings.retries.hook = RetryHook(
+    /// settings.retries.hook = RetryPolicy.Hook(
     ///     shouldRetry: { attempt, suggestion in
     ///         if case .answer(409, _) = attempt.outcome { true } else { suggestion }
     ///     }

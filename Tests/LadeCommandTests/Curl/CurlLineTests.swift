@@ -98,7 +98,7 @@ struct CurlLineTests {
                 let own = "\(folder.path)\(program)\(number)"
                 try FileManager.default.createDirectory(atPath: own, withIntermediateDirectories: true)
                 let words = names.flatMap { Self.samples[$0] ?? [] }.map { word in
-                    word.replacing("@F", with: "@" + file).replacing("D/", with: own + "/")
+                    word.replacing("D/", with: own + "/").replacing("@F", with: "@" + file)
                         .replacing("U/", with: server.address("/"))
                 }
                 let placed = words.map { $0 == "F" ? file : $0 == "D" ? own : $0 }

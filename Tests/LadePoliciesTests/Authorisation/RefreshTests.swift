@@ -146,7 +146,7 @@ struct RefreshTests {
         let texts = Set(
             all.map { if case .failure(let error) = $0 { error.description } else { "" } } + [late?.description ?? ""]
         )
-        #expect(texts == ["Bearer could not get new credentials: No connection to id.test: it was refused."])
+        #expect(texts == ["GET https://api.test/: Bearer could not get new credentials: No connection to id.test: it was refused."])
         #expect(refreshes.withLock { $0 } == 1)
     }
 

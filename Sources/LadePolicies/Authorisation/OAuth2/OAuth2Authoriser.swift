@@ -6,7 +6,7 @@ public import LadeCore
 /// expires or is refused, a single refresh obtains the next one for all waiting calls.
 ///
 /// ```swift
-/// var settings = OAuth2Settings(tokenEndpoint: tokenURL, grant: .refreshToken(secret), clientID: "app")
+/// var settings = OAuth2Authoriser.Settings(tokenEndpoint: tokenURL, grant: .refreshToken(secret), clientID: "app")
 /// let authoriser = OAuth2Authoriser(settings, scope: try CredentialScope("https://api.example.com")) { tokens in
 ///     keychain.store(tokens.refreshToken)
 /// }
