@@ -21,6 +21,7 @@ let package = Package(
         .library(name: "LadeCore", targets: ["LadeCore"]),
         .library(name: "LadeURLSession", targets: ["LadeURLSession"]),
         .library(name: "LadePolicies", targets: ["LadePolicies"]),
+        .library(name: "LadeCache", targets: ["LadeCache"]),
         .library(name: "LadeFoundation", targets: ["LadeFoundation"]),
         .library(name: "LadeCallbacks", targets: ["LadeCallbacks"]),
         .library(name: "LadeContent", targets: ["LadeContent"]),
@@ -67,6 +68,7 @@ let package = Package(
         .target(
             name: "Lade",
             dependencies: [
+                "LadeCache",
                 "LadeCore",
                 "LadeJSON",
                 "LadePolicies",
