@@ -51,7 +51,8 @@ extension CacheWork {
     }
 
     /// Carries out an exchange, and shares its outcome.
-    private func lead(_ exchange: UInt64, _ number: UInt64, _ question: Question) async throws(LoadingError) -> CacheOutcome
+    private func lead(_ exchange: UInt64, _ number: UInt64, _ question: Question) async throws(LoadingError)
+        -> CacheOutcome
     {
         do throws(LoadingError) {
             let outcome = try await ask(question)
