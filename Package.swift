@@ -25,6 +25,7 @@ let package = Package(
         .library(name: "LadeFoundation", targets: ["LadeFoundation"]),
         .library(name: "LadeCallbacks", targets: ["LadeCallbacks"]),
         .library(name: "LadeContent", targets: ["LadeContent"]),
+        .library(name: "LadeCacheSQLite", targets: ["LadeCacheSQLite"]),
         .library(name: "LadeCatalogue", targets: ["LadeCatalogue"]),
         .library(name: "LadeHarvest", targets: ["LadeHarvest"]),
         .library(name: "LadeImages", targets: ["LadeImages"]),
@@ -43,6 +44,8 @@ let package = Package(
         .systemLibrary(name: "CPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
         // International names of hosts; Foundation has them on Apple platforms.
         .systemLibrary(name: "CIDN2", pkgConfig: "libidn2", providers: [.apt(["libidn2-dev"])]),
+        // The store of the cache on disk; the system's own on Apple platforms.
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         // Whole decodes in C, because these libraries report errors by longjmp.
         .target(
             name: "CImageCodecs",
@@ -64,6 +67,8 @@ let package = Package(
         ),
         // RFC 9111: rules without input or output, stores behind one protocol, the store in memory.
         .target(name: "LadeCache", dependencies: ["LadeCore"]),
+        // The store on disk; apart so that other programs do not link SQLite.
+        .target(name: "LadeCacheSQLite", dependencies: ["CSQLite", "LadeCache", "LadeCore"]),
         // Floor 3.
         .target(
             name: "Lade",
@@ -132,7 +137,26 @@ let package = Package(
             name: "LadePoliciesTests",
             dependencies: ["LadeCallbacks", "LadeConformance", "LadePolicies", "LadeTesting"] + curl
         ),
-        .testTarget(name: "LadeCacheTests", dependencies: ["LadeCache", "LadeTesting"]),
+        // What every store of the cache must do.
+        .target(
+            name: "CacheStoreConformance",
+            dependencies: ["LadeCache", "LadeCore"],
+            path: "Tests/CacheStoreConformance"
+        ),
+        .testTarget(name: "LadeCacheTests", dependencies: ["CacheStoreConformance", "LadeCache", "LadeTesting"]),
+        // Uses a store on disk in a process that a test can kill.
+        .executableTarget(
+            name: "CacheProbe",
+            dependencies: ["LadeCache", "LadeCacheSQLite", "LadeCore"],
+            path: "Tests/CacheProbe"
+        ),
+        .testTarget(
+            name: "LadeCacheSQLiteTests",
+            dependencies: [
+                "CacheProbe", "CacheStoreConformance", "CSQLite", "LadeCache", "LadeCacheSQLite", "LadeTesting",
+                "SharedDoubles",
+            ]
+        ),
         // Harvests in a process that a test can kill.
         .executableTarget(name: "HarvestProbe", dependencies: ["LadeHarvest"], path: "Tests/HarvestProbe"),
         // Doubles that several test targets use.

@@ -62,6 +62,18 @@ package struct CacheAddress: Sendable, Hashable {
             parts.hasUserInformation ? Array(authority.drop { $0 != UInt8(ascii: "/") }.dropFirst(2).dropLast()) : nil
     }
 
+    /// An address as a store kept it, perhaps without its secrets; nil for what is no address.
+    package init?(stored text: String) {
+        guard text.begins(with: "http://") || text.begins(with: "https://") else { return nil }
+        self.text = text
+        isSecure = text.begins(with: "https://")
+        let authority = text.utf8.dropFirst(isSecure ? 8 : 7)
+        guard let slash = authority.firstIndex(of: UInt8(ascii: "/")) else { return nil }
+        pathStart = text.utf8.distance(from: text.utf8.startIndex, to: slash)
+        hasQuery = authority[slash...].contains(UInt8(ascii: "?"))
+        userInformation = nil
+    }
+
     /// The escapes in normal form.
     private static func unescaped(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
         guard bytes.contains(UInt8(ascii: "%")) else { return Array(bytes) }

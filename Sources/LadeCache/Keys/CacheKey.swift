@@ -60,6 +60,12 @@ public struct CacheKey: Sendable, Hashable {
         octets = writer.octets
     }
 
+    /// A key as a store kept it, for listings.
+    package init(_ place: CachePlace, stored octets: [UInt8]) {
+        self.place = place
+        self.octets = octets
+    }
+
     private static func digest(
         ofCredentials parts: Parts,
         _ address: CacheAddress,

@@ -1,16 +1,20 @@
 /// Joins parts with their lengths, so that no two lists of parts have the same bytes.
-struct OctetWriter {
-    private(set) var octets: [UInt8] = []
+package struct OctetWriter {
+    /// The parts so far.
+    package private(set) var octets: [UInt8] = []
+
+    /// Begins without parts.
+    package init() {}
 
     /// Writes a part; an absent one differs from an empty one.
-    mutating func write(_ part: (some Collection<UInt8>)?) {
+    package mutating func write(_ part: (some Collection<UInt8>)?) {
         guard let part else { return writeNumber(0) }
         writeNumber(UInt64(part.count) + 1)
         octets += part
     }
 
     /// Writes a number of up to 64 bits, seven bits in each byte.
-    mutating func writeNumber(_ number: UInt64) {
+    package mutating func writeNumber(_ number: UInt64) {
         var rest = number
         while rest >= 0x80 {
             octets.append(UInt8(truncatingIfNeeded: rest) | 0x80)
@@ -21,15 +25,17 @@ struct OctetWriter {
 }
 
 /// Reads what ``OctetWriter`` wrote; nil where the bytes do not say.
-struct OctetReader {
+package struct OctetReader {
     private var rest: ArraySlice<UInt8>
 
-    init(_ octets: [UInt8]) { rest = octets[...] }
+    /// Reads from the beginning.
+    package init(_ octets: [UInt8]) { rest = octets[...] }
 
-    var isAtEnd: Bool { rest.isEmpty }
+    /// Whether all parts were read.
+    package var isAtEnd: Bool { rest.isEmpty }
 
     /// Reads a part: nil for malformed bytes, `.some(nil)` for an absent part.
-    mutating func read() -> [UInt8]?? {
+    package mutating func read() -> [UInt8]?? {
         guard let count = readNumber() else { return nil }
         guard count > 0 else { return .some(nil) }
         guard count - 1 <= UInt64(rest.count) else { return nil }
@@ -38,7 +44,7 @@ struct OctetReader {
     }
 
     /// Reads a number.
-    mutating func readNumber() -> UInt64? {
+    package mutating func readNumber() -> UInt64? {
         var value: UInt64 = 0
         for shift in stride(from: UInt64(0), to: 64, by: 7) {
             guard let byte = rest.popFirst() else { return nil }

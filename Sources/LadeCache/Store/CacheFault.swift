@@ -1,3 +1,5 @@
+public import LadeCore
+
 /// Why a store could not do something.
 public struct CacheFault: Error, Sendable, Hashable {
     /// The reasons.
@@ -13,6 +15,14 @@ public struct CacheFault: Error, Sendable, Hashable {
         case damaged
         /// The store's limit is below the least useful one.
         case limitTooSmall(least: Int)
+        /// Another program used the store for longer than a call waits.
+        case busy
+        /// There is no space for another entry.
+        case full
+        /// The store writes more slowly than the response arrives.
+        case tooSlow
+        /// A file or folder is not used: it is foreign, shared, a link, or cannot be opened.
+        case file(LoadingError.FileCause)
         /// The system reported an error.
         case system(String)
     }
@@ -35,6 +45,10 @@ extension CacheFault: CustomStringConvertible {
         case .signedOut: "The account of the stored response has signed out"
         case .damaged: "The stored response is damaged"
         case .limitTooSmall(let least): "The limit of a cache store is at least \(least) bytes"
+        case .busy: "Another program is using the cache store"
+        case .full: "There is no space for another stored response"
+        case .tooSlow: "The cache store writes more slowly than the response arrives"
+        case .file(let cause): "The cache store cannot use \(cause.path): \(cause.reason)"
         case .system(let text): text
         }
     }

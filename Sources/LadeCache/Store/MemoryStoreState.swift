@@ -109,28 +109,15 @@ struct MemoryStoreState: Sendable {
 
     mutating func commit(_ write: CacheWrite, _ head: StoredHead, _ bytes: Data) -> UInt64? {
         let removal = removal(of: write.key, head, since: write.ticket)
-        guard removal != .removed else { return nil }
-        var head = head
-        if removal == .invalidated {
-            guard head.reading.hasValidator, head.isWhole else { return nil }
-            head.mustValidate = true
+        let stored = (keys[write.key] ?? []).compactMap { entries[$0]?.head }
+        guard case .store(let head, let rivals) = CommitDecision(write, head, stored: stored, removal) else {
+            return nil
         }
         var body = [Run(start: write.offset, bytes: bytes)]
         if let joined = write.joined {
-            guard let older = entries[joined.id], older.head.version == joined.version else { return nil }
+            guard let older = entries[joined.id] else { return nil }
             body = Self.joined(older.body, body[0])
         }
-        // Some bytes of a body take the place of other parts only: a whole older body is still of use.
-        let rivals = (keys[write.key] ?? []).filter { id in
-            if !head.isWhole, entries[id]?.head.isWhole == true { return false }
-            return write.replaced.contains(id) || id == write.joined?.id
-                || entries[id].map { $0.head.isSameVariant(as: head) } ?? false
-        }
-        let isLate = rivals.contains { id in
-            id != write.joined?.id
-                && entries[id].map { head.times.requested.isBefore($0.head.times.requested) } ?? false
-        }
-        guard !isLate else { return nil }
         for id in rivals { drop(id) }
         return insert(write.key, head, body)
     }
@@ -166,7 +153,7 @@ struct MemoryStoreState: Sendable {
             lastID,
             cost: entry.cost,
             fingerprint: head.fingerprint(key),
-            isExpendable: !head.isWhole || head.mustValidate && !head.reading.hasValidator
+            isExpendable: head.isExpendable
         )
         while let ids = keys[key], ids.count > variantLimit,
             let oldest = ids.min(by: { (entries[$0]?.lastUse ?? 0) < (entries[$1]?.lastUse ?? 0) })
@@ -257,8 +244,6 @@ struct MemoryStoreState: Sendable {
         }
     }
 
-    private enum Removed { case no, invalidated, removed }
-
     private mutating func note(_ selection: CacheSelection, isInvalidation: Bool) {
         lastRemoval += 1
         // Entries that are removed by their number are not those that are being written.
@@ -268,9 +253,9 @@ struct MemoryStoreState: Sendable {
     }
 
     /// Whether an exchange that began at a ticket is older than a removal that concerns it.
-    private func removal(of key: CacheKey, _ head: StoredHead, since ticket: UInt64) -> Removed {
+    private func removal(of key: CacheKey, _ head: StoredHead, since ticket: UInt64) -> CommitDecision.Removal {
         if ticket < forgotten { return .removed }
-        var result = Removed.no
+        var result = CommitDecision.Removal.none
         for removal in removals.reversed() {
             guard removal.number > ticket else { break }
             guard removal.selection.contains(key, head, id: nil) else { continue }
@@ -301,21 +286,5 @@ struct MemoryStoreState: Sendable {
             if places[entry.key.place]?.isEmpty == true { places[entry.key.place] = nil }
         }
         garbage.append(entry)
-    }
-}
-
-extension StoredHead {
-    /// Whether two responses to the same key were selected by the same fields with the same values.
-    package func isSameVariant(as other: StoredHead) -> Bool {
-        guard reading.vary.names == other.reading.vary.names else { return false }
-        return reading.vary.names.isEmpty || selecting == other.selecting
-    }
-
-    /// A number that another response to the same request has, too.
-    func fingerprint(_ key: CacheKey) -> Int {
-        var hasher = Hasher()
-        hasher.combine(key)
-        if !reading.vary.names.isEmpty { hasher.combine(selecting) }
-        return hasher.finalize()
     }
 }

@@ -1,3 +1,4 @@
+import CacheStoreConformance
 import LadeCache
 import LadeCore
 import Testing

@@ -3,6 +3,7 @@
 #else
     import Foundation
 #endif
+import CacheStoreConformance
 import LadeCache
 import LadeCore
 import Testing
@@ -385,7 +386,9 @@ struct StoringTests {
         for code in [301, 308] { #expect(try storage(location, HTTPStatus(code)).decision.head != nil) }
         for code in [302, 303, 307] {
             #expect(try storage(location, HTTPStatus(code)).rule == .status)
-            #expect(try storage(["Location": "/b", "Cache-Control": "max-age=9"], HTTPStatus(code)).decision.head != nil)
+            #expect(
+                try storage(["Location": "/b", "Cache-Control": "max-age=9"], HTTPStatus(code)).decision.head != nil
+            )
         }
     }
 

@@ -3,6 +3,7 @@
 #else
     import Foundation
 #endif
+import CacheStoreConformance
 import LadeCache
 import LadeCore
 import Testing

@@ -3,6 +3,7 @@
 #else
     import Foundation
 #endif
+import CacheStoreConformance
 import LadeCore
 import Testing
 

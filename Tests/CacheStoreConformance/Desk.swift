@@ -1,22 +1,22 @@
 #if canImport(FoundationEssentials)
-    import FoundationEssentials
+    package import FoundationEssentials
 #else
-    import Foundation
+    package import Foundation
 #endif
-import LadeCache
-import LadeCore
+package import LadeCache
+package import LadeCore
 import Testing
 
 /// Requests and responses for the rules, at seconds after one start.
-struct Desk {
-    static let start = Date(timeIntervalSince1970: 1_767_225_600)
-    static let digester = CacheDigester(key: Array("tests".utf8))
+package struct Desk {
+    package static let start = Date(timeIntervalSince1970: 1_767_225_600)
+    package static let digester = CacheDigester(key: Array("tests".utf8))
 
-    var rules = CacheRules()
+    package var rules = CacheRules()
 
-    init() { rules.digester = Self.digester }
+    package init() { rules.digester = Self.digester }
 
-    static func at(_ seconds: Double) -> Moment {
+    package static func at(_ seconds: Double) -> Moment {
         Moment(
             date: start.addingTimeInterval(seconds),
             instant: Instant(nanoseconds: 1_000_000_000_000 + Int64((seconds * 1e9).rounded()))
@@ -24,18 +24,18 @@ struct Desk {
     }
 
     /// The date as HTTP writes it.
-    static func date(_ seconds: Double) -> String { HTTPDate(start.addingTimeInterval(seconds)).description }
+    package static func date(_ seconds: Double) -> String { HTTPDate(start.addingTimeInterval(seconds)).description }
 
-    static func address(_ text: String) throws -> CacheAddress {
+    package static func address(_ text: String) throws -> CacheAddress {
         try #require(URL(string: text).flatMap(CacheAddress.init))
     }
 
-    static func key(_ url: String = "https://example.org/a", account: String = "me") throws -> CacheKey {
+    package static func key(_ url: String = "https://example.org/a", account: String = "me") throws -> CacheKey {
         let place = CachePlace(partition: "service", scope: .account(account), address: try address(url))
         return CacheKey(place, digester: digester)
     }
 
-    func query(
+    package func query(
         _ method: HTTPMethod = .get,
         _ url: String = "https://example.org/a",
         _ headers: Headers = [:],
@@ -46,7 +46,7 @@ struct Desk {
     }
 
     /// A head that arrived at a second, with `Date` unless it is stated; an empty one stands for none.
-    func received(
+    package func received(
         _ status: HTTPStatus = 200,
         _ headers: Headers = [:],
         sent: Headers = [:],
@@ -64,7 +64,7 @@ struct Desk {
     }
 
     /// The head as the rules store it.
-    func keep(
+    package func keep(
         _ headers: Headers,
         _ status: HTTPStatus = 200,
         request: Headers = [:],
@@ -85,7 +85,7 @@ struct Desk {
     }
 
     /// The rule by which a request is decided.
-    func rule(
+    package func rule(
         _ stored: [StoredHead],
         _ headers: Headers = [:],
         url: String = "https://example.org/a",
@@ -96,12 +96,12 @@ struct Desk {
     }
 
     /// The lifetime of a response in seconds.
-    func lifetime(_ head: StoredHead, _ url: String = "https://example.org/a") throws -> Duration {
+    package func lifetime(_ head: StoredHead, _ url: String = "https://example.org/a") throws -> Duration {
         rules.lifetime(of: head, try Self.address(url)).0
     }
 
     /// The lifetime of a head that need not be worth storing.
-    func lifetime(
+    package func lifetime(
         _ headers: Headers,
         _ status: HTTPStatus = 200,
         _ url: String = "https://example.org/a"
@@ -112,7 +112,7 @@ struct Desk {
 }
 
 extension CacheDecision {
-    var isServed: Bool {
+    package var isServed: Bool {
         switch self {
         case .serve, .serveAndRevalidate: true
         default: false
@@ -120,7 +120,7 @@ extension CacheDecision {
     }
 
     /// The condition that is sent.
-    var condition: CacheCondition? {
+    package var condition: CacheCondition? {
         switch self {
         case .validate(let condition, _), .serveAndRevalidate(_, let condition): condition
         default: nil
@@ -129,16 +129,16 @@ extension CacheDecision {
 }
 
 /// A seed that differs in each run and is printed with a failure; `LADE_CACHE_SEED` repeats a run.
-enum Seed {
-    static var next: UInt64 {
+package enum Seed {
+    package static var next: UInt64 {
         ProcessInfo.processInfo.environment["LADE_CACHE_SEED"].flatMap(UInt64.init) ?? SystemRandom().next()
     }
 }
 
 extension RandomSource {
-    func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
+    package func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
 
-    func chance(_ percent: Int) -> Bool { below(100) < percent }
+    package func chance(_ percent: Int) -> Bool { below(100) < percent }
 
-    func pick<Element>(_ elements: [Element]) -> Element { elements[below(elements.count)] }
+    package func pick<Element>(_ elements: [Element]) -> Element { elements[below(elements.count)] }
 }

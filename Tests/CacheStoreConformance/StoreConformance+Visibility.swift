@@ -8,7 +8,7 @@ import LadeCore
 import Testing
 
 extension StoreConformance {
-    static let visibility: [StoreCase] = [
+    package static let visibility: [StoreCase] = [
         StoreCase("cache CA-190 an entry is visible whole at its commit, or not at all") { bench in
             let store = try await bench.store()
             let key = try Desk.key()
@@ -124,7 +124,7 @@ extension StoreConformance {
         },
     ]
 
-    static let bodies: [StoreCase] = [
+    package static let bodies: [StoreCase] = [
         StoreCase("cache CA-191 a reader that has begun reads the whole old body") { bench in
             let store = try await bench.store()
             let old = bench.bytes(200_000 / 4, 1)

@@ -8,7 +8,7 @@ import LadeCore
 import Testing
 
 extension StoreConformance {
-    static let limits: [StoreCase] = [
+    package static let limits: [StoreCase] = [
         StoreCase("cache CA-194 after any sequence of operations the entries are within the limit") { bench in
             let random = SeededRandom(seed: Seed.next)
             let limit = 200_000
@@ -63,7 +63,7 @@ extension StoreConformance {
         },
     ]
 
-    static let removals: [StoreCase] = [
+    package static let removals: [StoreCase] = [
         StoreCase("cache CA-197 entries are removed by address, prefix, host, account, tag, age, and all") { bench in
             let selections: [(CacheSelection, [String])] = [
                 (.address(try #require(URL(string: "https://example.org/a/1"))), ["b/1", "c"]),
@@ -150,7 +150,7 @@ extension StoreConformance {
         },
     ]
 
-    static let heads: [StoreCase] = [
+    package static let heads: [StoreCase] = [
         StoreCase("cache CA-135 a head is updated only at its version") { bench in
             let store = try await bench.store()
             let id = try #require(try await bench.put(store, bench.bytes(3), ["ETag": "\"a\""]))

@@ -1,43 +1,45 @@
 #if canImport(FoundationEssentials)
-    import FoundationEssentials
+    package import FoundationEssentials
 #else
-    import Foundation
+    package import Foundation
 #endif
-import LadeCache
-import LadeCore
+package import LadeCache
+package import LadeCore
 import Testing
 
 /// The suite that every store passes, one case for a fact.
 ///
 /// It knows nothing about a store but the protocol. A store's own tests run all cases with a closure that makes an empty
 /// store with a limit.
-struct StoreCase: Sendable, CustomTestStringConvertible {
+package struct StoreCase: Sendable, CustomTestStringConvertible {
     /// Makes an empty store with a limit in bytes.
-    typealias Maker = @Sendable (_ limit: Int) async throws -> any CacheStore
+    package typealias Maker = @Sendable (_ limit: Int) async throws -> any CacheStore
 
-    let sentence: String
-    let run: @Sendable (StoreBench) async throws -> Void
+    package let sentence: String
+    package let run: @Sendable (StoreBench) async throws -> Void
 
-    init(_ sentence: String, _ run: @escaping @Sendable (StoreBench) async throws -> Void) {
+    package init(_ sentence: String, _ run: @escaping @Sendable (StoreBench) async throws -> Void) {
         self.sentence = sentence
         self.run = run
     }
 
-    var testDescription: String { sentence }
+    package var testDescription: String { sentence }
 }
 
 /// A store under test, and shorthands for using it.
-struct StoreBench: Sendable {
-    let make: StoreCase.Maker
-    let desk = Desk()
+package struct StoreBench: Sendable {
+    package let make: StoreCase.Maker
+    package let desk = Desk()
 
-    func store(limit: Int = 1 << 20) async throws -> any CacheStore { try await make(limit) }
+    package init(_ make: @escaping StoreCase.Maker) { self.make = make }
 
-    func bytes(_ length: Int, _ byte: UInt8 = 7) -> Data { Data(repeating: byte, count: length) }
+    package func store(limit: Int = 1 << 20) async throws -> any CacheStore { try await make(limit) }
+
+    package func bytes(_ length: Int, _ byte: UInt8 = 7) -> Data { Data(repeating: byte, count: length) }
 
     /// Stores a response in one piece.
     @discardableResult
-    func put(
+    package func put(
         _ store: any CacheStore,
         _ path: String,
         _ body: Data,
@@ -64,7 +66,7 @@ struct StoreBench: Sendable {
 
     /// Stores a response for the path `a`.
     @discardableResult
-    func put(
+    package func put(
         _ store: any CacheStore,
         _ body: Data,
         _ headers: Headers = [:],
@@ -87,22 +89,24 @@ struct StoreBench: Sendable {
         )
     }
 
-    func heads(_ store: any CacheStore, _ path: String = "a", account: String = "me") async throws -> [StoredHead] {
+    package func heads(_ store: any CacheStore, _ path: String = "a", account: String = "me") async throws
+        -> [StoredHead]
+    {
         try await store.lookUp(Desk.key("https://example.org/\(path)", account: account)).heads
     }
 
     /// The whole body of the only variant; nil where there is none.
-    func body(_ store: any CacheStore, _ path: String = "a", account: String = "me") async throws -> Data? {
+    package func body(_ store: any CacheStore, _ path: String = "a", account: String = "me") async throws -> Data? {
         guard let head = try await heads(store, path, account: account).first else { return nil }
         return try await read(store, head.id)
     }
 
-    func read(_ store: any CacheStore, _ id: UInt64, _ span: Range<Int64>? = nil) async throws -> Data? {
+    package func read(_ store: any CacheStore, _ id: UInt64, _ span: Range<Int64>? = nil) async throws -> Data? {
         guard let reader = try await store.open(id, span: span) else { return nil }
         return try await drain(reader)
     }
 
-    func drain(_ reader: any CacheReader) async throws -> Data {
+    package func drain(_ reader: any CacheReader) async throws -> Data {
         var all = Data()
         while let chunk = try await reader.next() {
             #expect(!chunk.isEmpty)
@@ -113,6 +117,6 @@ struct StoreBench: Sendable {
 }
 
 /// All cases, by the rows of the contract.
-enum StoreConformance {
-    static let cases: [StoreCase] = visibility + bodies + limits + removals + heads
+package enum StoreConformance {
+    package static let cases: [StoreCase] = visibility + bodies + limits + removals + heads
 }
