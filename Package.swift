@@ -108,7 +108,9 @@ let package = Package(
         // Top.
         .executableTarget(
             name: "LadeCommand",
-            dependencies: ["Lade", "LadeCatalogue", "LadeCatalogueServer", "LadeHarvest", "LadeTesting"] + curl
+            dependencies: [
+                "Lade", "LadeCacheSQLite", "LadeCatalogue", "LadeCatalogueServer", "LadeHarvest", "LadeTesting",
+            ] + curl
         ),
         // Not part of a product: only this package builds it.
         .executableTarget(
@@ -179,8 +181,8 @@ let package = Package(
         .testTarget(
             name: "LadeDocumentationTests",
             dependencies: [
-                "Lade", "LadeCallbacks", "LadeCatalogue", "LadeCatalogueServer", "LadeConformance", "LadeContent",
-                "LadeHarvest", "LadeImages", "LadeJSON", "LadePolicies", "LadeTesting", "LadeURLSession",
+                "Lade", "LadeCacheSQLite", "LadeCallbacks", "LadeCatalogue", "LadeCatalogueServer", "LadeConformance",
+                "LadeContent", "LadeHarvest", "LadeImages", "LadeJSON", "LadePolicies", "LadeTesting", "LadeURLSession",
                 "SharedDoubles",
             ] + curl
         ),

@@ -110,9 +110,15 @@ final class CacheEntryWriting: Sendable {
     ///   - bodyEnd: How the body ended.
     ///   - trailers: Its trailer section.
     ///   - isDecoded: Whether the transport removed a content coding.
+    ///   - isReported: Whether the call's observers are notified; false after the last event of the call.
     /// - Returns: The stored head; nil where nothing was stored.
     @discardableResult
-    func finish(_ bodyEnd: BodyEnd, trailers: Headers, isDecoded: Bool) async -> StoredHead? {
+    func finish(
+        _ bodyEnd: BodyEnd,
+        trailers: Headers,
+        isDecoded: Bool,
+        isReported: Bool = true
+    ) async -> StoredHead? {
         guard let state = end() else { return nil }
         var decision = storage.decision
         if isDecoded { decision = decision.decoded }
@@ -124,18 +130,18 @@ final class CacheEntryWriting: Sendable {
         )
         guard var head = finished.decision.head else {
             await writer.abort()
-            Self.refuse(work, finished.rule)
+            if isReported { Self.refuse(work, finished.rule) }
             return nil
         }
         if let joined, bodyEnd == .complete { head = joined }
         head.trailers = trailers
         do throws(CacheFault) {
             guard let id = try await writer.commit(head) else {
-                Self.refuse(work, .raced)
+                if isReported { Self.refuse(work, .raced) }
                 return nil
             }
             head.id = id
-            stored(head, state.received)
+            stored(head, state.received, isReported: isReported)
             return head
         } catch {
             if case .tooLarge = error.reason { Self.refuse(work, .tooLarge) } else { work.cache.note(error, work.call) }
@@ -143,9 +149,9 @@ final class CacheEntryWriting: Sendable {
         }
     }
 
-    private func stored(_ head: StoredHead, _ bytes: Int64) {
+    private func stored(_ head: StoredHead, _ bytes: Int64, isReported: Bool) {
         work.cache.count { $0.stored += 1 }
-        guard work.call.isObserved, let address = work.query.key?.place.address else { return }
+        guard isReported, work.call.isObserved, let address = work.query.key?.place.address else { return }
         let lifetime = work.rules.lifetime(of: head, address).0
         work.call.record(.cacheStored(bytes: bytes, lifetime: lifetime))
         work.cache.recordEvictions(work.call)
@@ -236,6 +242,6 @@ final class StoringBody: ResponseBody.Source {
         guard !writing.isOver else { return }
         let (writing, isDecoded) = (writing, source.metrics.contentEncoding != nil)
         // Owned by no one: it ends by itself, as soon as the store has committed or dropped the entry.
-        Task { await writing.finish(.brokenOff, trailers: Headers(), isDecoded: isDecoded) }
+        Task { await writing.finish(.brokenOff, trailers: Headers(), isDecoded: isDecoded, isReported: false) }
     }
 }

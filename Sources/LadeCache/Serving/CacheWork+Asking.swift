@@ -186,6 +186,8 @@ extension CacheWork {
         call.record(.cacheValidating(.incomplete))
         var sent = asked(CacheCondition(), hasStored: true)
         sent.headers["Range"] = "bytes=\(start)-"
+        // The bytes of a body that the transport decodes continue none that was not decoded.
+        if !sent.headers.contains("Accept-Encoding") { sent.headers["Accept-Encoding"] = "identity" }
         sent.headers.add(contentsOf: Headers(checked: [tag.condition]))
         let began = Moment(now: call.time)
         let response = try await next(sent)

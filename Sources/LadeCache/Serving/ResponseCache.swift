@@ -3,7 +3,7 @@
 #else
     import Foundation
 #endif
-package import LadeCore
+public import LadeCore
 
 /// The cache of a service: what is stored for its accounts, which calls share an exchange, and what is validated in the
 /// background.
@@ -92,11 +92,24 @@ public final class ResponseCache: Sendable {
         try await settings.store.flush()
     }
 
-    /// Waits for the validations in the background that are in flight now.
+    /// Waits for the validations in the background that are in flight now, before a program ends.
     ///
-    /// Cancelling the task ends the wait, and no validation.
-    public func finishBackgroundWork() async {
-        for task in state.withLock({ $0.tasks.values.compactMap(\.task) }) { await task.value }
+    /// - Parameters:
+    ///   - limit: How long; validations that take longer are cancelled.
+    ///   - time: The clock.
+    public func finishBackgroundWork(within limit: Duration = .seconds(5), time: some TimeSource = SystemTime()) async {
+        let tasks = state.withLock { $0.tasks.values.compactMap(\.task) }
+        guard !tasks.isEmpty else { return }
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { for task in tasks { await task.value } }
+            group.addTask {
+                // Cancelled as soon as all have ended; then there is nothing left to cancel.
+                try? await time.sleep(for: limit)
+                for task in tasks { task.cancel() }
+            }
+            await group.next()
+            group.cancelAll()
+        }
     }
 
     // MARK: - Ending

@@ -31,8 +31,8 @@ extension Rig {
 
 extension Response {
     /// The whole body as text.
-    var text: String {
-        get async throws { String(decoding: try await body.collect(), as: UTF8.self) }
+    var wholeText: String {
+        get async throws(LoadingError) { String(decoding: try await body.collect(), as: UTF8.self) }
     }
 }
 

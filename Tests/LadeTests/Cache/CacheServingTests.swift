@@ -22,7 +22,7 @@ struct CacheServingTests {
 
         #expect(first.source == .network)
         #expect(second.source == .cache)
-        #expect(try await second.text == "one")
+        #expect(try await second.wholeText == "one")
         #expect(second.headers["Age"] == "0")
         #expect(rig.sent == 1)
         #expect(
@@ -108,7 +108,7 @@ struct CacheServingTests {
         #expect(served.headers["Age"] == "3")
         #expect(confirmed.source == .revalidated)
         #expect(confirmed.metrics.cacheUse == .init(.stale, age: .zero, lifetime: .seconds(20)))
-        #expect(try await confirmed.text == "one")
+        #expect(try await confirmed.wholeText == "one")
     }
 
     @Test("cache CA-07 the jar takes cookies only from what the server just sent")
@@ -172,7 +172,7 @@ struct CacheServingTests {
 
         rig.loader.account.isOffline = true
         let offline = try await rig.loader.load(rig.request("/from"))
-        #expect(try await offline.text == "there")
+        #expect(try await offline.wholeText == "there")
         _ = try await rig.service.cache?.remove(.address(rig.request("/to").url))
         let error = await failure { () throws(LoadingError) in try await rig.loader.load(rig.request("/from")) }
         #expect(error?.kind == .notStored)
@@ -197,11 +197,11 @@ struct CacheServingTests {
             _ = try await iterator.next()
         }
         let whole = try await rig.loader.load(rig.request().streamed)
-        #expect(try await whole.text == long + long)
+        #expect(try await whole.wholeText == long + long)
         let served = try await rig.loader.load(rig.request().streamed)
 
         #expect(served.source == .cache)
-        #expect(try await served.text == long + long)
+        #expect(try await served.wholeText == long + long)
         #expect(rig.sent == 3)
         try await rig.transport.cancellations(atLeast: 1)
     }
@@ -294,7 +294,7 @@ struct CacheServingTests {
 
         let third = try await rig.loader.load(rig.request())
 
-        #expect(try await third.text == "three")
+        #expect(try await third.wholeText == "three")
         #expect(rig.transport.requests[2].headers["If-None-Match"] == "\"a\"")
     }
 
@@ -327,7 +327,7 @@ struct CacheServingTests {
         #expect(confirmed.source == .revalidated)
         #expect(confirmed.headers["X"] == "2")
         #expect(confirmed.headers["Age"] == nil)
-        #expect(try await confirmed.text == "no")
+        #expect(try await confirmed.wholeText == "no")
         #expect(served.source == .cache)
         #expect(served.headers["Age"] == "4")
         #expect(rig.sent == 2)
@@ -366,7 +366,7 @@ struct CacheServingTests {
 
         let response = try await rig.loader.load(rig.request())
 
-        #expect(try await response.text == "two")
+        #expect(try await response.wholeText == "two")
         #expect(rig.transport.requests.map { $0.headers["If-None-Match"] } == [nil, "\"a\"", nil])
     }
 
@@ -422,7 +422,7 @@ struct CacheServingTests {
 
         #expect(served.source == .cache)
         #expect(served.headers["Content-Length"] == "3")
-        #expect(try await served.text.isEmpty)
+        #expect(try await served.wholeText.isEmpty)
         #expect(updated.source == .cache)
         #expect(rig.transport.lines == ["GET /thing", "HEAD /thing"])
     }
@@ -441,9 +441,9 @@ struct CacheServingTests {
         store.fault.withLock { $0 = .everything }
         let fourth = try await rig.loader.load(rig.request())
 
-        #expect(try await second.text == "two")
-        #expect(try await third.text == "three")
-        #expect(try await fourth.text == "three")
+        #expect(try await second.wholeText == "two")
+        #expect(try await third.wholeText == "three")
+        #expect(try await fourth.wholeText == "three")
         #expect(rig.cacheStory.contains { $0.hasPrefix("cacheFault") })
         #expect(await rig.service.cache?.counters.faults ?? 0 > 0)
     }
@@ -497,12 +497,12 @@ struct CacheServingTests {
         #expect(rig.transport.requests[1].headers["Range"] == "bytes=70000-")
         #expect(rig.transport.requests[1].headers["If-Range"] == "\"a\"")
         #expect(completed.status == 200)
-        #expect(try await completed.text == whole)
+        #expect(try await completed.wholeText == whole)
         #expect(served.status == 206)
         #expect(served.headers["Content-Range"] == "bytes 5-9/100000")
-        #expect(try await served.text == "56789")
+        #expect(try await served.wholeText == "56789")
         #expect(again.source == .cache)
-        #expect(try await again.text == whole)
+        #expect(try await again.wholeText == whole)
         #expect(rig.sent == 2)
     }
 }

@@ -20,7 +20,7 @@ struct CacheTogetherTests {
                 Task { [request] in
                     do throws(LoadingError) {
                         let response = try await rig.loader.load(request)
-                        return .success(try await response.text)
+                        return .success(try await response.wholeText)
                     } catch {
                         return .failure(error)
                     }
@@ -157,7 +157,7 @@ struct CacheTogetherTests {
         let calls = [("a", request), ("b", request), ("a", own), ("b", own)]
         let tasks = calls.map { account, request in
             let loader = rig.service.account(identifier: account).makeLoader()
-            return Task { try await loader.load(request).text }
+            return Task { try await loader.load(request).wholeText }
         }
         _ = try await rig.transport.request(at: 3)
         signal.raise()
@@ -177,7 +177,7 @@ struct CacheTogetherTests {
         _ = try await rig.loader.load(rig.request())
         rig.time.advance(by: .seconds(10))
         let request = try rig.request()
-        let tasks = (0..<10).map { _ in Task { try await rig.loader.load(request).text } }
+        let tasks = (0..<10).map { _ in Task { try await rig.loader.load(request).wholeText } }
         try await waiting(9, on: rig)
 
         signal.raise()
