@@ -21,6 +21,7 @@ let package = Package(
         .library(name: "LadeCore", targets: ["LadeCore"]),
         .library(name: "LadeURLSession", targets: ["LadeURLSession"]),
         .library(name: "LadePolicies", targets: ["LadePolicies"]),
+        .library(name: "LadeCache", targets: ["LadeCache"]),
         .library(name: "LadeFoundation", targets: ["LadeFoundation"]),
         .library(name: "LadeCallbacks", targets: ["LadeCallbacks"]),
         .library(name: "LadeContent", targets: ["LadeContent"]),
@@ -72,6 +73,7 @@ let package = Package(
         .target(
             name: "Lade",
             dependencies: [
+                "LadeCache",
                 "LadeCore",
                 "LadeJSON",
                 "LadePolicies",
@@ -107,7 +109,9 @@ let package = Package(
         // Top.
         .executableTarget(
             name: "LadeCommand",
-            dependencies: ["Lade", "LadeCatalogue", "LadeCatalogueServer", "LadeHarvest", "LadeTesting"] + curl
+            dependencies: [
+                "Lade", "LadeCacheSQLite", "LadeCatalogue", "LadeCatalogueServer", "LadeHarvest", "LadeTesting",
+            ] + curl
         ),
         // Not part of a product: only this package builds it.
         .executableTarget(
@@ -178,8 +182,8 @@ let package = Package(
         .testTarget(
             name: "LadeDocumentationTests",
             dependencies: [
-                "Lade", "LadeCallbacks", "LadeCatalogue", "LadeCatalogueServer", "LadeConformance", "LadeContent",
-                "LadeHarvest", "LadeImages", "LadeJSON", "LadePolicies", "LadeTesting", "LadeURLSession",
+                "Lade", "LadeCacheSQLite", "LadeCallbacks", "LadeCatalogue", "LadeCatalogueServer", "LadeConformance",
+                "LadeContent", "LadeHarvest", "LadeImages", "LadeJSON", "LadePolicies", "LadeTesting", "LadeURLSession",
                 "SharedDoubles",
             ] + curl
         ),

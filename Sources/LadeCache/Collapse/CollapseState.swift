@@ -19,6 +19,8 @@ package struct CollapseState: Sendable {
         case fail(exchange: UInt64, call: UInt64)
         /// End the exchange: no call wants it any more.
         case cancel(exchange: UInt64)
+        /// Carry out the exchange in place of the call that did, which is cancelled or late.
+        case lead(exchange: UInt64, call: UInt64)
         /// Raise the priority of the exchange.
         case raise(exchange: UInt64, to: Request.Priority)
     }
@@ -29,14 +31,6 @@ package struct CollapseState: Sendable {
         case shared(StoredHead)
         /// It is not stored, or no request can be known to match it.
         case unshared
-    }
-
-    /// How an exchange ended without a head.
-    package enum End: Sendable, Hashable {
-        /// By an error, after all retries.
-        case failed
-        /// Another call sends it again at most once.
-        case dropped
     }
 
     private struct Waiter {
@@ -124,6 +118,18 @@ package struct CollapseState: Sendable {
         guard let exchange = exchanges[number], exchange.waiters.isEmpty, exchange.readers.isEmpty else { return [] }
         close(number)
         return [.cancel(exchange: number)]
+    }
+
+    /// The call that carries out an exchange is cancelled or late; the one that has waited longest carries it out anew.
+    package mutating func handOver(_ number: UInt64, from call: UInt64) -> [Action] {
+        calls[call] = nil
+        exchanges[number]?.waiters[call] = nil
+        guard let exchange = exchanges[number] else { return [] }
+        guard let next = exchange.waiters.keys.min() else {
+            close(number)
+            return []
+        }
+        return [.lead(exchange: number, call: next)]
     }
 
     // MARK: - Exchanges

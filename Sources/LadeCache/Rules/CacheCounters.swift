@@ -1,3 +1,5 @@
+public import LadeCore
+
 /// What a cache has done since it was made.
 public struct CacheCounters: Sendable, Hashable {
     /// Responses served while fresh.

@@ -1,4 +1,4 @@
-import LadeCore
+public import LadeCore
 
 /// What to do with a request.
 package enum CacheDecision: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import LadeCore
+package import LadeCore
 
 extension CacheRules {
     /// Decides what to do with a request, given everything stored under its key; the order of `stored` does not matter.

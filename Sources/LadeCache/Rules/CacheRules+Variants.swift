@@ -14,6 +14,12 @@ extension CacheRules {
         }
     }
 
+    /// The names of the fields by which a stored response differs from a request.
+    package func differences(of query: CacheQuery, from head: StoredHead) -> [String] {
+        var forms = Forms(query.headers, variantMatching)
+        return head.reading.vary.names.filter { !matches(head, $0, &forms) }
+    }
+
     private func matches(_ head: StoredHead, _ name: String, _ forms: inout Forms) -> Bool {
         // Not compared: the response is validated before each use.
         if head.unseen.contains(name) { return true }

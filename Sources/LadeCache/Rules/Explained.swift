@@ -1,3 +1,5 @@
+package import LadeCore
+
 /// A decision with the rule that made it and the numbers it used.
 package struct Explained<Decision: Sendable>: Sendable {
     /// What to do.

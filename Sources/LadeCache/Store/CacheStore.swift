@@ -14,6 +14,9 @@ public protocol CacheStore: Sendable {
     /// The largest body that is stored, in bytes.
     var bodyLimit: Int64 { get }
 
+    /// How many entries and bytes were evicted so far by this process; nothing by default.
+    var evictions: CacheRemoval { get }
+
     /// Finds the heads of all variants of a key.
     func lookUp(_ key: CacheKey) async throws(CacheFault) -> CacheLookup
 
@@ -61,6 +64,11 @@ public protocol CacheStore: Sendable {
 
     /// Ends writers, which are aborted; every later use throws ``CacheFault/Reason/closed``.
     func close() async
+}
+
+extension CacheStore {
+    /// Nothing.
+    public var evictions: CacheRemoval { CacheRemoval() }
 }
 
 /// The heads of all variants of a key.

@@ -1,3 +1,5 @@
+import LadeCore
+
 /// Whether a response that was received is stored, and what it takes the place of; the same for every store.
 package enum CommitDecision: Sendable {
     /// What happened to such entries since the exchange began.

@@ -45,6 +45,19 @@ struct CollapseTests {
         #expect(machine.arrive(2, try query(), now: start) == [.start(exchange: 2)])
     }
 
+    @Test("cache CA-178 the call that has waited longest carries out the exchange of one that left")
+    func handsOver() throws {
+        var machine = machine()
+        for call in UInt64(1)...3 { _ = machine.arrive(call, try query(), now: start) }
+
+        #expect(machine.handOver(1, from: 1) == [.lead(exchange: 1, call: 2)])
+        #expect(machine.arrive(4, try query(), now: start) == [.wait(exchange: 1)])
+        #expect(machine.handOver(1, from: 2) == [.lead(exchange: 1, call: 3)])
+        #expect(machine.handOver(1, from: 3) == [.lead(exchange: 1, call: 4)])
+        #expect(machine.handOver(1, from: 4).isEmpty)
+        #expect(machine.counts == (0, 0, 0))
+    }
+
     @Test("cache CA-176 requests that need their own response are never joined")
     func keepsApart() throws {
         let own: [Headers] = [
@@ -192,7 +205,7 @@ struct CollapseTests {
                     case .cancel(let exchange):
                         inFlight.remove(exchange)
                         readers[exchange] = nil
-                    case .wait, .raise: break
+                    case .wait, .raise, .lead: break
                     }
                 }
             }

@@ -3,7 +3,6 @@
 #else
     package import Foundation
 #endif
-package import LadeCore
 
 /// A point in time by both clocks: the date, which may be set, and the monotonic clock, which may stand still in sleep.
 package struct Moment: Sendable, Hashable {
@@ -33,6 +32,11 @@ package struct Moment: Sendable, Hashable {
         let wall = date.wholeMicroseconds(until: later.date)
         guard let instant, let end = later.instant else { return wall < .zero ? nil : wall }
         return max(.zero, wall, instant.duration(to: end))
+    }
+
+    /// The moment after some time, by both clocks.
+    package func advanced(by duration: Duration) -> Moment {
+        Moment(date: date.addingTimeInterval(duration.inSeconds), instant: instant?.advanced(by: duration))
     }
 
     /// Whether this moment is before another one, by the monotonic clock where both have it.
