@@ -177,8 +177,9 @@ let package = Package(
         .testTarget(
             name: "LadeDocumentationTests",
             dependencies: [
-                "Lade", "LadeCallbacks", "LadeCatalogue", "LadeCatalogueServer", "LadeConformance", "LadeContent",
-                "LadeHarvest", "LadeImages", "LadeJSON", "LadePolicies", "LadeTesting", "LadeURLSession",
+                "Lade", "LadeCache", "LadeCacheSQLite", "LadeCallbacks", "LadeCatalogue", "LadeCatalogueServer",
+                "LadeConformance", "LadeContent", "LadeHarvest", "LadeImages", "LadeJSON", "LadePolicies",
+                "LadeTesting", "LadeURLSession",
                 "SharedDoubles",
             ] + curl
         ),

@@ -107,6 +107,7 @@ final class Connection: @unchecked Sendable {
         handle = opened
         sqlite3_extended_result_codes(opened, 1)
         sqlite3_busy_timeout(opened, 100)
+        sqlite3_exec(opened, "PRAGMA cache_size = -4096", nil, nil, nil)
     }
 
     deinit {
