@@ -182,8 +182,9 @@ let package = Package(
         .testTarget(
             name: "LadeDocumentationTests",
             dependencies: [
-                "Lade", "LadeCacheSQLite", "LadeCallbacks", "LadeCatalogue", "LadeCatalogueServer", "LadeConformance",
-                "LadeContent", "LadeHarvest", "LadeImages", "LadeJSON", "LadePolicies", "LadeTesting", "LadeURLSession",
+                "Lade", "LadeCache", "LadeCacheSQLite", "LadeCallbacks", "LadeCatalogue", "LadeCatalogueServer",
+                "LadeConformance", "LadeContent", "LadeHarvest", "LadeImages", "LadeJSON", "LadePolicies",
+                "LadeTesting", "LadeURLSession",
                 "SharedDoubles",
             ] + curl
         ),

@@ -19,7 +19,7 @@ public final class SQLiteStore: CacheStore {
     public struct Settings: Sendable, Hashable {
         /// The bytes that all entries may take, at least 65,536; 256 MiB by default.
         ///
-        /// The files take up to a tenth more, and half a mebibyte for the tables.
+        /// The files take up to a tenth more, and at least 4 MiB more.
         public var limit: Int64 = 256 << 20
         /// The largest body in bytes; nil, the default, for a tenth of the limit.
         public var largestBody: Int64?
@@ -37,7 +37,7 @@ public final class SQLiteStore: CacheStore {
     /// The least limit; a store with less would keep almost nothing.
     public static let leastLimit = 64 << 10
 
-    private let core: StoreCore
+    let core: StoreCore
 
     /// Opens the store of a folder; the folder is made if there is none, for this user only.
     ///

@@ -60,7 +60,7 @@ final class StoreCore: Sendable {
         self.random = random
         let newKey = (0..<4).flatMap { _ in withUnsafeBytes(of: random.next()) { Array($0) } }
         let database = try Database.open(folder, limit: settings.limit, digestKey: newKey)
-        digestKey = database.digestKey
+        digestKey = database.digests.key
         state = Locked(State(database: database, settings: settings, recorded: time.now))
         if !folder.isReadOnly {
             folder.removeOutdated(now: time.date)
@@ -94,7 +94,18 @@ final class StoreCore: Sendable {
                 change(changes)
             }
         }
-        state.withLock { $0.database = nil }
+        _ = releaseDatabase()
+    }
+
+    /// Forgets the database; it is closed with the last reference to it, outside of the lock.
+    private func releaseDatabase() -> Database? {
+        state.withLock { state in
+            defer {
+                state.database = nil
+                state.ids = 0..<0
+            }
+            return state.database
+        }
     }
 
     private func change(_ jobs: [WriteJob]) {
@@ -135,8 +146,7 @@ final class StoreCore: Sendable {
             guard error.kind == .full else { throw error }
         }
         do throws(StoreFault) {
-            let limit = settings.limit
-            try once { session throws(StoreFault) in try session.evict(part: limit / 10) }
+            try once { session throws(StoreFault) in try session.evictPart() }
             return try once(body)
         } catch {
             if error.kind == .full {
@@ -158,6 +168,7 @@ final class StoreCore: Sendable {
             if mustRecord { try session.recordUses() }
             let more = ids.count < Int(Self.reservedIDs / 4) ? session.reserveIDs(Self.reservedIDs) : nil
             try session.commit()
+            database.checkpointLongLog()
             state.withLock { state in
                 if let more { state.ids = more }
                 state.evictions.entries += session.evictions.entries
@@ -188,10 +199,7 @@ final class StoreCore: Sendable {
         guard !folder.isReadOnly else { throw StoreFault(.readOnly, "The cache store can only be read") }
         let (current, limit) = state.withLock { ($0.database, $0.settings.limit) }
         if let current, current.hasItsName { return current }
-        state.withLock { state in
-            state.database = nil
-            state.ids = 0..<0
-        }
+        _ = releaseDatabase()
         do throws(CacheFault) {
             try folder.make()
             let database = try Database.open(folder, limit: limit, digestKey: digestKey)
@@ -205,14 +213,7 @@ final class StoreCore: Sendable {
     /// Sets a damaged database aside, on the writing thread.
     private func recover(from fault: StoreFault) {
         guard fault.kind == .damaged, !folder.isReadOnly else { return }
-        let damaged = state.withLock { state in
-            defer {
-                state.database = nil
-                state.ids = 0..<0
-            }
-            return state.database
-        }
-        guard let damaged else { return }
+        guard let damaged = releaseDatabase() else { return }
         // If this fails, the next use of the store tries again to open it.
         try? folder.withLock { () throws(CacheFault) in if damaged.hasItsName { folder.setAside() } }
         // The same error would come back if the new database could not be opened.
@@ -306,7 +307,7 @@ final class StoreCore: Sendable {
         try checkOpen()
         try await perform(
             .alone { () throws(StoreFault) in
-                try self.writableDatabase().writer.runOnce("PRAGMA wal_checkpoint(TRUNCATE)")
+                try self.writableDatabase().checkpoint()
             }
         )
     }
@@ -330,8 +331,9 @@ final class StoreCore: Sendable {
         guard isFirst else { return }
         // A failure is that of a write that no call waited for.
         if !folder.isReadOnly { try? await perform(.change { session throws(StoreFault) in try session.recordUses() }) }
+        // The files are closed with the last reference to the database, which is on the thread.
+        try? await perform(.alone { () throws(StoreFault) in _ = self.releaseDatabase() })
         queue.end()
-        state.withLock { $0.database = nil }
     }
 
     /// Ends the thread, without waiting for it.
@@ -518,6 +520,9 @@ final class StoreCore: Sendable {
         func work(_ id: UInt64?) -> @Sendable (WriteSession) throws(StoreFault) -> UInt64? {
             { session throws(StoreFault) in
                 let blob = try file?.finish() ?? blob
+                // The files may have been replaced by others with another key.
+                let isSame = session.database.digests.key == digests.key
+                let facts = isSame ? facts : EntryFacts(write.key, head, session.database.digests)
                 let entry = WriteSession.Entry(write: write, head: head, facts: facts, blob: blob, id: id)
                 return try session.store(entry)
             }

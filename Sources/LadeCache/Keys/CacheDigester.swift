@@ -4,15 +4,20 @@ package import LadeCore
 ///
 /// The key belongs to the store, so that a digest in its files reveals nothing to a reader without the key.
 package struct CacheDigester: Sendable, Hashable {
-    private let inner: [UInt8]
-    private let outer: [UInt8]
+    /// The hash functions after the block that depends on the key alone.
+    private let inner: SHA256
+    private let outer: SHA256
 
     /// Makes a digester with a key of any length.
     package init(key: [UInt8]) {
         let short: [UInt8] = key.count > 64 ? SHA256.hash(key) : key
         let block = short + Array(repeating: 0, count: 64 - short.count)
-        inner = block.map { $0 ^ 0x36 }
-        outer = block.map { $0 ^ 0x5C }
+        func begun(_ mask: UInt8) -> SHA256 {
+            var hash = SHA256()
+            hash.update(block.map { $0 ^ mask })
+            return hash
+        }
+        (inner, outer) = (begun(0x36), begun(0x5C))
     }
 
     /// Makes a digester with a random key.
@@ -22,6 +27,9 @@ package struct CacheDigester: Sendable, Hashable {
 
     /// The digest of some bytes: 32 bytes.
     package func digest(_ bytes: [UInt8]) -> [UInt8] {
-        SHA256.hash(outer + SHA256.hash(inner + bytes))
+        var (inner, outer) = (inner, outer)
+        inner.update(bytes)
+        outer.update(inner.finish())
+        return outer.finish()
     }
 }

@@ -20,7 +20,8 @@ struct StoreFault: Error, Sendable {
             switch code & 0xFF {
             case SQLITE_BUSY, SQLITE_LOCKED: .busy
             case SQLITE_FULL: .full
-            case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_FORMAT: .damaged
+            // A statement that is refused has other tables than it expects.
+            case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_FORMAT, SQLITE_ERROR: .damaged
             case SQLITE_READONLY: .readOnly
             // The size of a file is limited, or the quota is used up. SQLite reports only the absence of space as such.
             case SQLITE_IOERR where code >> 8 == 3: .full
@@ -106,6 +107,7 @@ final class Connection: @unchecked Sendable {
         handle = opened
         sqlite3_extended_result_codes(opened, 1)
         sqlite3_busy_timeout(opened, 100)
+        sqlite3_exec(opened, "PRAGMA cache_size = -4096", nil, nil, nil)
     }
 
     deinit {

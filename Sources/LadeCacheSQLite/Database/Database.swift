@@ -9,26 +9,41 @@ import LadeCore
 /// An open database: the connection that writes, and a pool of those that read.
 final class Database: Sendable {
     let folder: StoreFolder
-    /// The key of the digests.
-    let digestKey: [UInt8]
     let digests: Digests
     /// Used by the writing thread only.
     let writer: Connection
     private let identity: StoreFolder.Identity?
     private let isImmutable: Bool
+    /// The size of the log at which it is copied into the database.
+    private let logSize: Int64
     // Guarded by its lock.
     private let readers = Locked<[Connection]>([])
 
     /// More connections than callers that read at the same moment are not kept.
     private static let readerLimit = 16
 
-    private init(_ folder: StoreFolder, _ writer: Connection, isImmutable: Bool, digestKey: [UInt8]) {
+    private init(
+        _ folder: StoreFolder,
+        _ writer: Connection,
+        isImmutable: Bool = false,
+        logSize: Int64 = 0,
+        digestKey: [UInt8]
+    ) {
+        self.logSize = logSize
         self.folder = folder
         self.writer = writer
         self.isImmutable = isImmutable
-        self.digestKey = digestKey
         digests = Digests(digestKey)
         identity = folder.identity
+    }
+
+    deinit {
+        // The last connection that is closed copies the log into the database, which only the writing one can.
+        let idle = readers.withLock { connections in
+            defer { connections = [] }
+            return connections
+        }
+        withExtendedLifetime(idle) {}
     }
 
     /// Opens the database of a folder, makes it if there is none, and sets a damaged one aside.
@@ -85,7 +100,7 @@ final class Database: Sendable {
         // The file is cut to this size once its contents are in the database.
         try connection.runOnce("PRAGMA journal_size_limit = \(pages * 4_096)")
         let key = try Schema.make(connection, digestKey: digestKey, version: StoreFolder.version)
-        return Database(folder, connection, isImmutable: false, digestKey: key)
+        return Database(folder, connection, logSize: pages * 4_096, digestKey: key)
     }
 
     private static func openReadOnly(_ folder: StoreFolder) throws(StoreFault) -> Database {
@@ -101,6 +116,16 @@ final class Database: Sendable {
             guard error.kind != .damaged else { throw error }
             return try open(true)
         }
+    }
+
+    /// Copies the log into the database and empties it, as far as other connections let it.
+    func checkpoint() throws(StoreFault) { try writer.runOnce("PRAGMA wal_checkpoint(TRUNCATE)") }
+
+    /// Empties a log that readers kept from being reused; waits for them, which never read for long.
+    func checkpointLongLog() {
+        guard folder.logSize > 4 * logSize else { return }
+        // The next transaction tries again.
+        try? checkpoint()
     }
 
     /// Whether the file that was opened still has its name.

@@ -72,9 +72,13 @@ struct EntryFacts: Sendable {
 
 /// Digests of keys and addresses, with the key of the store.
 struct Digests: Sendable {
-    let digester: CacheDigester
+    let key: [UInt8]
+    private let digester: CacheDigester
 
-    init(_ key: [UInt8]) { digester = CacheDigester(key: key) }
+    init(_ key: [UInt8]) {
+        self.key = key
+        digester = CacheDigester(key: key)
+    }
 
     func key(_ key: CacheKey) -> [UInt8] { digester.digest(key.octets) }
 

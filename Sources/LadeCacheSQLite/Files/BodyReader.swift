@@ -37,11 +37,10 @@ final class BodyReader: CacheReader {
         var position: Int64?
         /// What was read when the body was opened.
         var first: Data?
-        var isBusy = false
     }
 
     private let id: UInt64
-    private let lease: SignOutWatch
+    private let lease: SignOutWatch?
     private let parts: [Part]
     private let damaged: @Sendable (UInt64) -> Void
     // Guarded by its lock.
@@ -55,7 +54,7 @@ final class BodyReader: CacheReader {
         _ body: Reading.Body,
         _ segments: [Segment],
         _ folder: StoreFolder,
-        _ lease: SignOutWatch,
+        _ lease: SignOutWatch?,
         damaged: @escaping @Sendable (UInt64) -> Void
     ) {
         (self.id, self.lease, self.damaged) = (id, lease, damaged)
@@ -80,13 +79,24 @@ final class BodyReader: CacheReader {
                 if all.isEmpty { all = bytes } else { all.append(bytes) }
             }
             whole = all
-            state.withLock { $0.first = all.isEmpty ? nil : all }
-            state.withLock { $0.part = parts.count }
+            state.withLock { state in
+                state.first = all.isEmpty ? nil : all
+                state.part = parts.count
+            }
         } else {
             whole = nil
             guard let first = read() else { return nil }
             state.withLock { $0.first = first }
         }
+    }
+
+    /// Whether all bytes of a body are those that were stored.
+    static func isSound(_ id: UInt64, _ body: Reading.Body, _ segments: [Segment], _ folder: StoreFolder) -> Bool {
+        guard let reader = BodyReader(id, body, segments, folder, nil, damaged: { _ in }) else { return false }
+        while reader.state.withLock({ $0.part < reader.parts.count }) {
+            if reader.read() == nil { return false }
+        }
+        return true
     }
 
     /// The bytes of a part in memory; nil when they are damaged.
@@ -99,10 +109,10 @@ final class BodyReader: CacheReader {
         return bytes[(start + Int(part.span.lowerBound))..<(start + Int(part.span.upperBound))]
     }
 
-    var bytes: Data? { lease.isEnded ? nil : whole }
+    var bytes: Data? { lease?.isEnded ?? false ? nil : whole }
 
     func next() async throws(CacheFault) -> Data? {
-        guard !lease.isEnded else { throw CacheFault(.signedOut) }
+        guard !(lease?.isEnded ?? false) else { throw CacheFault(.signedOut) }
         let first = state.withLock { state in
             defer { state.first = nil }
             return state.first

@@ -57,7 +57,9 @@ struct StoreFolder: Sendable {
     }
 
     /// Makes the folders that are missing, for this user only; others may exist.
-    func make() throws(CacheFault) {
+    func make() throws(CacheFault) { try make(path) }
+
+    private func make(_ path: String) throws(CacheFault) {
         var end = path.startIndex
         while let slash = path[end...].firstIndex(of: "/") {
             end = path.index(after: slash)
@@ -115,6 +117,12 @@ struct StoreFolder: Sendable {
         var status = stat()
         guard lstat(databasePath, &status) == 0 else { return nil }
         return Identity(device: UInt64(status.st_dev), number: UInt64(status.st_ino))
+    }
+
+    /// The bytes of the log.
+    var logSize: Int64 {
+        var status = stat()
+        return lstat(databasePath + "-wal", &status) == 0 ? Int64(status.st_size) : 0
     }
 
     struct Identity: Sendable, Hashable {
@@ -176,7 +184,8 @@ struct StoreFolder: Sendable {
         for _ in 0..<100 {
             var descriptor = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
             if descriptor < 0, errno == ENOENT {
-                mkdir(bodiesPath, 0o700)
+                // The system may have cleared the folder.
+                do throws(CacheFault) { try make(bodiesPath) } catch { throw StoreFault(.refused(error), "") }
                 descriptor = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
             }
             guard descriptor >= 0 else { throw Self.failure(errno) }

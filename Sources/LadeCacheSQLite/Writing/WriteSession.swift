@@ -87,9 +87,7 @@ final class WriteSession {
 
     /// Ends the transaction and removes files that nothing refers to any more.
     func commit() throws(StoreFault) {
-        // Pages that are partly empty are not in the sum of the entries.
-        let room = settings.limit + settings.limit / 20 + (512 << 10)
-        while totals != before, try pagesInUse() + totals.files > room, try evictOne(settings.limit) {}
+        if totals != before { try boundPages() }
         if totals != before {
             try connection.run(
                 """
@@ -406,15 +404,27 @@ final class WriteSession {
         while totals.cost > limit, try evictOne(limit) {}
     }
 
-    /// Evicts entries that take some bytes together.
-    func evict(part: Int64) throws(StoreFault) { try evict(limit: max(totals.cost - part, 0)) }
+    /// Evicts a tenth of the entries, for a disk that is full.
+    func evictPart() throws(StoreFault) { try evict(limit: max(totals.cost - max(totals.cost / 10, 1 << 20), 0)) }
 
-    private func pagesInUse() throws(StoreFault) -> Int64 {
-        var pages: Int64 = 0
-        try connection.run("SELECT page_count - freelist_count FROM pragma_page_count, pragma_freelist_count") {
-            pages = $0.number(0)
+    /// Gives free pages back, and evicts entries, until the files are within the limit.
+    ///
+    /// Pages that are partly empty are not in the sum of the entries.
+    private func boundPages() throws(StoreFault) {
+        let room = settings.limit + settings.limit / 20 + (512 << 10) - totals.files
+        while true {
+            var (pages, free): (Int64, Int64) = (0, 0)
+            try connection.run("SELECT page_count, freelist_count FROM pragma_page_count, pragma_freelist_count") {
+                (pages, free) = ($0.number(0), $0.number(1))
+            }
+            let excess = pages - max(room, 0) / 4_096
+            guard excess > 0 else { return }
+            if free > 0 {
+                try connection.runOnce("PRAGMA incremental_vacuum(\(min(free, excess)))")
+            } else {
+                guard try evictOne(settings.limit) else { return }
+            }
         }
-        return pages * 4_096
     }
 
     /// Evicts some entries, or gives some pages back to the file system; false when there is nothing more to do.
