@@ -63,11 +63,14 @@ extension CacheRules {
         _ stored: [StoredHead],
         _ received: ReceivedHead
     ) -> Explained<ValidationDecision> {
+        // Failures of the server replace nothing, but can be stored where nothing is.
+        let isAsked = !asked(query, condition, stored).isEmpty
         switch received.status.code {
         case 304: return confirmation(query, condition, stored, received)
-        case 500, 502, 503, 504:
+        case 500 where isAsked, 502 where isAsked, 503 where isAsked, 504 where isAsked:
             return staleUse(query, condition, stored) ?? Explained(.deliver, .kept)
-        case 401, 407, 408, 421, 425, 429, 501, 505...599: return Explained(.deliver, .kept)
+        case 401, 407, 408, 421, 425, 429: return Explained(.deliver, .kept)
+        case 501 where isAsked, 505...599 where isAsked: return Explained(.deliver, .kept)
         case 206: return partial(query, condition, stored, received)
         // See `headUpdate`.
         case _ where query.method == .head: return Explained(.deliver, .kept)

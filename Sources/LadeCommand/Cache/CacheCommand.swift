@@ -39,9 +39,9 @@ struct CacheCommandSettings: CallSettings {
             .flag("json", .output, "ls: a line of JSON for each response") { $0.isJSON = true },
         ]
         + CachingSettings.rows.lifted(\.caching)
-        + RequestSettings.rows.except("url", "globoff").lifted(\.request).rare()
+        + RequestSettings.rows.except("url", "globoff", "json").lifted(\.request).rare()
         + SessionSettings.rows.lifted(\.session).rare()
-        + PolicySettings.rows.lifted(\.policy).rare()
+        + PolicySettings.rows.except("host").lifted(\.policy).rare()
 
     mutating func addOperand(_ operand: String) throws(CommandError) {
         guard verb == nil else { return try request.addOperand(operand) }

@@ -83,7 +83,8 @@ struct CacheAccountTests {
         let version = Locked(0)
         rig.transport.onAnyRequest().respond(
             .computed { request, call in
-                let tag = "\"\(call.account)-\(version.withLock { $0 } / 7)\""
+                let accept = request.headers["Accept"] ?? ""
+                let tag = "\"\(call.account)-\(accept)-\(version.withLock { $0 } / 7)\""
                 if request.method != .get {
                     version.withLock { $0 += 1 }
                     return .status(204)
@@ -94,7 +95,7 @@ struct CacheAccountTests {
                 let kind = kinds[Int((request.url.path.utf8.last ?? 0) % 5)]
                 let fields: Headers = ["Cache-Control": kind, "ETag": tag, "Vary": "Accept"]
                 if request.headers["If-None-Match"]?.contains(tag) == true { return .status(304, headers: fields) }
-                return .text("\(call.account) \(request.headers["Accept"] ?? "")", headers: fields)
+                return .text("\(call.account) \(accept)", headers: fields)
             }
         )
         let accounts = (0..<5).map { rig.service.account(identifier: "user\($0)") }

@@ -43,7 +43,7 @@ struct CacheStoryTests {
         _ = try await rig.loader.load(rig.request())
         observation.end()
 
-        #expect("\(story.timeline)".contains("served from the cache: fresh, 3 s old, fresh for 10 s"))
+        #expect("\(story.timeline)".contains("served from the cache: fresh, 3.0 s old, fresh for 10 s"))
     }
 
     @Test("cache CA-221 the field says hit, miss and confirmation, after the members of the server, and is not stored")
