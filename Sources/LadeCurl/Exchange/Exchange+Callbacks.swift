@@ -14,34 +14,28 @@ extension Exchange {
     ///
     /// Returns whether the exchange continues.
     func received(line: UnsafeBufferPointer<UInt8>, _ handle: EasyHandle, on loop: CurlLoop) -> Bool {
-        lastActivity = loop.now
         loop.receivedPieces += 1
-        if let heads, head == nil {
+        if let heads, !hasHead {
             heads.append(line)
             // The head of a proxy's response to CONNECT, which libcurl checks; it is delivered for the record alone.
-            if handle.sending.sendings == 0 { return true }
+            if handle.sending.sendings == 0 {
+                lastActivity = loop.now
+                return true
+            }
         }
-        let finding: HeadVetting.Finding
-        do {
-            finding = try vetting.take(line)
-        } catch {
-            failure = headError(error)
-            return false
-        }
-        switch finding {
+        switch take(line: line, at: loop.now) {
         case .more:
             if EasyHandle.keepsFreedField, carrier != nil {
-                if vetting.awaitsFirstField {
+                if awaitsFirstField {
                     handle.watch(for: .firstField)
                 } else {
                     handle.stopWatching(for: .firstField)
                 }
             }
             return true
-        case .interim(let status, let headers):
-            call.record(.interimResponse(status: status, headers: headers))
-            return true
+        case .interim: return true
         case .final(let head): return received(head: head, handle, on: loop)
+        case .failed: return false
         }
     }
 

@@ -58,7 +58,7 @@ extension Exchange {
         )
         metrics.requestHeadBytes = Int64(handle.long(CURLINFO_REQUEST_SIZE))
         metrics.requestBodyBytes = handle.offset(CURLINFO_SIZE_UPLOAD_T)
-        metrics.responseHeadBytes = Int64(vetting.bytes)
+        metrics.responseHeadBytes = Int64(headBytes)
         metrics.responseBodyBytes = handle.offset(CURLINFO_SIZE_DOWNLOAD_T)
         metrics.decodedBodyBytes = bodyBytes
         metrics.contentEncoding = isDecoded ? head?.contentEncoding : nil

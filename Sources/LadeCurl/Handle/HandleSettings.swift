@@ -41,11 +41,7 @@ struct HandleSettings: Sendable {
             exceptions = ProxyExceptions()
         }
         if case .environment = settings.proxy {
-            let replaced = try settings.environmentExceptions.map { list throws(LoadingError) in
-                try ProxyExceptions(list)
-            }
-            let proxies = EnvironmentProxies(ProcessInfo.processInfo.environment, exceptions: replaced)
-            environment = proxies.isEmpty ? nil : proxies
+            environment = try SettingsCheck.environmentProxies(settings)
         } else {
             environment = nil
         }

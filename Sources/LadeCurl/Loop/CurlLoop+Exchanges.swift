@@ -128,7 +128,7 @@ extension CurlLoop {
         if handle.sending.isUnproven { return }
         if let failure = exchange.failure { return end(exchange, handle, failure) }
         // libcurl 7.88 ends an exchange without an error when the connection is closed within the head.
-        let isCutInHead = code == CURLE_OK && exchange.head == nil && !exchange.isHTTP2
+        let isCutInHead = code == CURLE_OK && !exchange.hasHead && !exchange.isHTTP2
         if code == CURLE_OK, !isCutInHead {
             guard needsProof(exchange) else { return end(exchange, handle, shortfall(exchange, handle)) }
             handle.sending.isUnproven = true
@@ -144,7 +144,7 @@ extension CurlLoop {
             ? CURLE_GOT_NOTHING : !wasStopped ? code : isBrokenHTTP2 ? CURLE_RECV_ERROR : CURLE_ABORTED_BY_CALLBACK
         if wasStopped, !isBrokenHTTP2 { handle.forgetMessage() }
         // After a 417, libcurl wanted to send the request again; the response was complete.
-        if wasStopped, exchange.head != nil { return end(exchange, handle, nil) }
+        if wasStopped, exchange.hasHead { return end(exchange, handle, nil) }
         if handle.sending.mustUseHTTP1 {
             guard exchange.canDowngrade else {
                 let error = LoadingError(.connectionLost(exchange.progress, isSafeToRepeat: false), exchange.context)
@@ -231,7 +231,7 @@ extension CurlLoop {
         failure.proxy = exchange.proxyName(of: handleSettings)
         failure.received = handle.offset(CURLINFO_SIZE_DOWNLOAD_T)
         failure.expected = exchange.head?.contentLength
-        failure.headLines = exchange.vetting.lines
+        failure.headLines = exchange.headLines
         failure.wasSent = handle.sending.sendings > 0
         failure.isHTTP2 = exchange.isHTTP2
         failure.lacksDescriptors = failure.mayLackDescriptors && CurlFailure.isShortOfDescriptors

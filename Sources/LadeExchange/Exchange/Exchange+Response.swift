@@ -29,9 +29,48 @@ extension Exchange {
         }
     }
 
+    /// What a line of a head or trailer section completed.
+    package enum LineFinding: Sendable {
+        case more
+        /// An interim head, which the sinks were notified of.
+        case interim
+        case final(HeadVetting.Head)
+        /// The exchange must end with its ``Exchange/failure``.
+        case failed
+    }
+
+    /// Takes one line of a head or trailer section with its line end.
+    package func take(line: UnsafeBufferPointer<UInt8>, at now: Int64) -> LineFinding {
+        state.lastActivity = now
+        let finding: HeadVetting.Finding
+        do {
+            finding = try vetting.take(line)
+        } catch {
+            failure = headError(error)
+            return .failed
+        }
+        switch finding {
+        case .more: return .more
+        case .interim(let status, let headers):
+            call.record(.interimResponse(status: status, headers: headers))
+            return .interim
+        case .final(let head): return .final(head)
+        }
+    }
+
+    /// Whether the next line is the first after a status line.
+    package var awaitsFirstField: Bool { vetting.awaitsFirstField }
+
+    /// Calls a closure that takes lines itself.
+    package func withVetting(
+        _ body: (inout HeadVetting) throws(HeadVetting.Fault) -> Void
+    ) throws(HeadVetting.Fault) {
+        try body(&vetting)
+    }
+
     /// Stores the final head and notifies the sinks of it.
     package func noteHead(_ head: HeadVetting.Head) {
-        self.head = head
+        finalHead = head
         for fault in vetting.tolerated { call.record(.malformationTolerated(fault)) }
         call.record(.headReceived(status: head.status, headers: head.headers, version: head.version))
     }
@@ -72,7 +111,7 @@ extension Exchange {
     }
 
     private func startStream(_ head: HeadVetting.Head, _ pool: BufferPool, _ inbox: Inbox) -> Waiter? {
-        guard continuation != nil else { return nil }
+        guard isAwaited else { return nil }
         let stream = BodyStream(
             highWater: rules.limits.streamHighWater,
             pool: pool,
@@ -80,21 +119,21 @@ extension Exchange {
             cancel: { [inbox] in inbox.post(.cancel(self)) },
             resume: { [inbox] in inbox.post(.resume(self, .download)) }
         )
-        self.stream = stream
+        bodyStream = stream
         return settle(response(head, ResponseBody(streaming: stream)))
     }
 
     /// Takes a piece of the body, without its framing, from the front of `rest`.
     package func take(_ rest: inout UnsafeRawBufferPointer, pool: BufferPool) -> Intake {
         if let decoder { return take(coded: &rest, by: decoder, pool: pool) }
-        bodyBytes += Int64(rest.count)
+        state.bodyBytes += Int64(rest.count)
         let intake: Intake
         switch request.delivery {
         case .buffered(let limit): intake = collect(rest, limit: limit, pool: pool)
         case .streamed:
-            guard let stream else { return .failed }
+            guard let stream = bodyStream else { return .failed }
             guard stream.append(rest) else {
-                bodyBytes -= Int64(rest.count)
+                state.bodyBytes -= Int64(rest.count)
                 return .paused
             }
             intake = .taken
@@ -103,8 +142,38 @@ extension Exchange {
         return intake
     }
 
+    /// Receives bytes of a body without codings directly into the memory of the response.
+    ///
+    /// - Parameters:
+    ///   - most: The largest number of bytes; no more than the announced length leaves.
+    ///   - pool: Gives the memory.
+    ///   - read: Writes bytes to the memory and returns their number.
+    /// - Returns: What `read` returned; nil when the reader is too far behind, and `read` was not called.
+    package func receive(
+        atMost most: Int,
+        pool: BufferPool,
+        _ read: (UnsafeMutableRawBufferPointer) -> Int
+    ) -> Int? {
+        let count: Int
+        if let stream = bodyStream {
+            let taken = stream.append { space in
+                read(UnsafeMutableRawBufferPointer(rebasing: space[..<min(most, space.count)]))
+            }
+            guard let taken else { return nil }
+            count = taken
+        } else {
+            if body == nil {
+                let announced = Int(min(finalHead?.contentLength ?? 0, 1 << 20))
+                body = PooledBytes(pool: pool, capacity: max(announced, 1))
+            }
+            count = body?.append(atMost: most, read) ?? 0
+        }
+        state.bodyBytes += Int64(count)
+        return count
+    }
+
     private func collect(_ bytes: UnsafeRawBufferPointer, limit: Int, pool: BufferPool) -> Intake {
-        guard bodyBytes <= Int64(limit) else {
+        guard state.bodyBytes <= Int64(limit) else {
             failure = LoadingError(.bodyTooLarge(limit: limit, announced: nil), context)
             return .failed
         }
@@ -122,7 +191,7 @@ extension Exchange {
                 return .taken
             }
             // The announced length is used up to 1 MiB; beyond that, the buffer grows with the received bytes.
-            let announced = Int(min(head?.contentLength ?? 0, 1 << 20))
+            let announced = Int(min(finalHead?.contentLength ?? 0, 1 << 20))
             body = PooledBytes(pool: pool, capacity: max(announced, bytes.count))
         }
         body?.append(bytes)
@@ -130,7 +199,8 @@ extension Exchange {
     }
 
     private func isWholeBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        bytes.count <= BufferPool.smallest && bodyBytes == Int64(bytes.count) && head?.contentLength == bodyBytes
+        bytes.count <= BufferPool.smallest && state.bodyBytes == Int64(bytes.count)
+            && finalHead?.contentLength == state.bodyBytes
     }
 
     // MARK: - Content codings
@@ -161,20 +231,20 @@ extension Exchange {
         if body == nil {
             // Coded text is about a quarter of its decoded size. The announced length is used up to 256 KiB, which is 1
             // MiB decoded.
-            let announced = Int(min(head?.contentLength ?? 0, 256 << 10))
+            let announced = Int(min(finalHead?.contentLength ?? 0, 256 << 10))
             body = PooledBytes(pool: pool, capacity: max(4 * announced, 4 * rest.count))
         }
         while true {
             // One byte above the limit is enough to detect that the body is too large.
-            let left = limit - Int(bodyBytes)
+            let left = limit - Int(state.bodyBytes)
             let most = left < Self.step ? left + 1 : Self.step
             var room = 0
             let count = try body?.append(atMost: most) { space throws(CodingFault) in
                 room = space.count
                 return try decoder.decode(&rest, into: space)
             }
-            bodyBytes += Int64(count ?? 0)
-            guard bodyBytes <= Int64(limit) else {
+            state.bodyBytes += Int64(count ?? 0)
+            guard state.bodyBytes <= Int64(limit) else {
                 failure = LoadingError(.bodyTooLarge(limit: limit, announced: nil), context)
                 return .failed
             }
@@ -187,7 +257,7 @@ extension Exchange {
         _ rest: inout UnsafeRawBufferPointer,
         by decoder: ContentDecoder
     ) throws(CodingFault) -> Intake {
-        guard let stream else { return .failed }
+        guard let stream = bodyStream else { return .failed }
         while true {
             var room = 0
             let count = try stream.append { space throws(CodingFault) in
@@ -195,7 +265,7 @@ extension Exchange {
                 return try decoder.decode(&rest, into: space)
             }
             guard let count else { return .paused }
-            bodyBytes += Int64(count)
+            state.bodyBytes += Int64(count)
             if isBomb(decoder, rest.count) { return .failed }
             if count < room { return .taken }
         }
@@ -226,7 +296,7 @@ extension Exchange {
     /// An empty body is complete when its length is 0, and for a redirect, which often names a coding without having a
     /// body.
     var codingShortfall: LoadingError? {
-        guard let decoder, let head, !decoder.isComplete else { return nil }
+        guard let decoder, let head = finalHead, !decoder.isComplete else { return nil }
         if decoder.consumedBytes == 0, head.contentLength == 0 || head.status.statusClass == .redirection { return nil }
         var context = context
         context.detail = "the coded body (\(head.contentEncoding ?? "")) has no end"

@@ -71,57 +71,52 @@ package final class Exchange: @unchecked Sendable {
     package let lane: Delivery.Lane
 
     // One thread at a time uses these variables, and no access is open while a callback runs. Therefore the exclusivity
-    // checks, which cost 4,000 instructions per call, are left out.
-    @exclusivity(unchecked) package var phase = Phase.new
+    // checks, which cost 4,000 instructions per call, are left out. The compiler leaves them out within this module only,
+    // so other modules use the functions and the computed properties below.
+    @exclusivity(unchecked) var state = State()
     /// The transport's own part of a running exchange, which carries its bytes.
-    @exclusivity(unchecked) package var carrier: AnyObject?
+    @exclusivity(unchecked) private var part: AnyObject?
     /// The task that waits for the outcome, which is stored before the task is resumed.
-    @exclusivity(unchecked) package var continuation: Waiter?
+    @exclusivity(unchecked) private var waiter: Waiter?
     @exclusivity(unchecked) private var outcome: Result<Response, LoadingError>?
     /// Whether the outcome is stored: it orders the writes of the loop before the reads of the waiting task.
     private let isSettled = Atomic(false)
-    @exclusivity(unchecked) package var isCancelled = false
-    /// The number of the host in the admission; set on submission.
-    @exclusivity(unchecked) package var hostNumber = 0
-    /// The unique identity of the host; set on submission.
-    @exclusivity(unchecked) package var hostIdentity = 0
-    /// The position in the loop's list of running exchanges.
-    @exclusivity(unchecked) package var index = 0
-
-    // Times of the loop's clock, in nanoseconds.
-    @exclusivity(unchecked) package var submitted: Int64 = 0
-    @exclusivity(unchecked) package var waitStarted: Int64 = 0
-    @exclusivity(unchecked) package var started: Int64 = 0
-    @exclusivity(unchecked) package var lastActivity: Int64 = 0
 
     // The request.
-    @exclusivity(unchecked) package var pipe: UploadPipe?
+    @exclusivity(unchecked) private var upload: UploadPipe?
     @exclusivity(unchecked) private var pump: Task<Void, Never>?
-    @exclusivity(unchecked) package var sentBytes = 0
-    /// Whether the sinks were notified of the start.
-    @exclusivity(unchecked) package var isAnnounced = false
-    /// Whether the exchange needs a new connection, because the previous one was lost.
-    @exclusivity(unchecked) package var needsFreshConnection = false
-    @exclusivity(unchecked) package var wasReused = false
-    /// Whether the request was sent over HTTP/2.
-    @exclusivity(unchecked) package var isHTTP2 = false
-    /// Whether the request was sent again on a fresh connection.
-    @exclusivity(unchecked) package var wasRepeated = false
-    /// Whether the request is sent over HTTP/1.1 because the server requires it.
-    @exclusivity(unchecked) package var isDowngraded = false
 
     // The response.
-    @exclusivity(unchecked) package var vetting: HeadVetting
-    @exclusivity(unchecked) package var head: HeadVetting.Head?
+    @exclusivity(unchecked) var vetting: HeadVetting
+    @exclusivity(unchecked) var finalHead: HeadVetting.Head?
     @exclusivity(unchecked) var body: PooledBytes?
     /// The whole body, when it is small and came in one piece.
     @exclusivity(unchecked) var wholeBody: Data?
-    @exclusivity(unchecked) package var bodyBytes: Int64 = 0
-    @exclusivity(unchecked) package var stream: BodyStream?
+    @exclusivity(unchecked) var bodyStream: BodyStream?
     /// The decoder of the content codings; nil for a body without codings.
-    @exclusivity(unchecked) package var decoder: ContentDecoder?
-    /// The error that stopped the exchange on its way; takes precedence over what the transport reports.
-    @exclusivity(unchecked) package var failure: LoadingError?
+    @exclusivity(unchecked) var decoder: ContentDecoder?
+    @exclusivity(unchecked) private var stop: LoadingError?
+
+    /// The plain values of an exchange.
+    struct State {
+        var phase = Phase.new
+        var isCancelled = false
+        var hostNumber = 0
+        var hostIdentity = 0
+        var index = 0
+        var submitted: Int64 = 0
+        var waitStarted: Int64 = 0
+        var started: Int64 = 0
+        var lastActivity: Int64 = 0
+        var sentBytes = 0
+        var isAnnounced = false
+        var needsFreshConnection = false
+        var wasReused = false
+        var isHTTP2 = false
+        var wasRepeated = false
+        var isDowngraded = false
+        var bodyBytes: Int64 = 0
+    }
 
     /// Makes an exchange for a request.
     ///
@@ -185,7 +180,7 @@ package final class Exchange: @unchecked Sendable {
 
     /// How much of the response has arrived, for errors.
     package var progress: LoadingError.ResponseProgress {
-        if head != nil { return .body(received: bodyBytes) }
+        if finalHead != nil { return .body(received: state.bodyBytes) }
         return vetting.bytes > 0 ? .head : .nothing
     }
 
@@ -198,7 +193,7 @@ package final class Exchange: @unchecked Sendable {
     package var context: ErrorContext {
         var context = ErrorContext(request)
         context.attempts = call.attempt
-        if let head {
+        if let head = finalHead {
             context.status = head.status
             context.headers = head.headers
         }
@@ -221,20 +216,20 @@ package final class Exchange: @unchecked Sendable {
     /// Resets the state of one sending before the next.
     package func prepareForSending() {
         heads?.discardUnfinished()
-        sentBytes = 0
-        failure = nil
-        head = nil
+        state.sentBytes = 0
+        stop = nil
+        finalHead = nil
         decoder = nil
-        isHTTP2 = false
-        bodyBytes = 0
+        state.isHTTP2 = false
+        state.bodyBytes = 0
     }
 
     /// Notifies the sinks that the exchange has started, once.
     ///
     /// - Parameter skipsCertificates: Whether certificates are not checked.
     package func announce(skipsCertificates: Bool) {
-        guard !isAnnounced else { return }
-        isAnnounced = true
+        guard !state.isAnnounced else { return }
+        state.isAnnounced = true
         call.record(
             .exchangeStarted(
                 method: request.method,
@@ -248,7 +243,7 @@ package final class Exchange: @unchecked Sendable {
 
     /// Starts the task that produces the body of the request, unless the body is bytes or the task runs already.
     package func startPump(inbox: Inbox) {
-        guard hasBody, pipe == nil, let body = request.body, !body.isEmptyStream else { return }
+        guard hasBody, upload == nil, let body = request.body, !body.isEmptyStream else { return }
         let write: @Sendable (RequestBody.ChunkWriter) async throws -> Void
         switch body.content {
         case .bytes: return
@@ -269,7 +264,7 @@ package final class Exchange: @unchecked Sendable {
         let pipe = UploadPipe(declaredLength: body.length, context: context) { [inbox] in
             inbox.post(.resume(self, .upload))
         }
-        self.pipe = pipe
+        upload = pipe
         // Owned by the exchange, which cancels the task when it ends.
         pump = Task {
             do {
@@ -284,9 +279,9 @@ package final class Exchange: @unchecked Sendable {
     private func endPump() {
         pump?.cancel()
         pump = nil
-        pipe?.close()
+        upload?.close()
         // The pipe holds this exchange in its closure.
-        pipe = nil
+        upload = nil
     }
 
     // MARK: - The ending
@@ -305,8 +300,8 @@ package final class Exchange: @unchecked Sendable {
     ///
     /// - Returns: The tasks to resume.
     package func finish(_ error: LoadingError?, metrics: Response.Metrics) -> Wakening {
-        if case .finished = phase { return Wakening() }
-        phase = .finished
+        if case .finished = state.phase { return Wakening() }
+        state.phase = .finished
         let error = error ?? codingShortfall
         endPump()
         if let error {
@@ -315,15 +310,15 @@ package final class Exchange: @unchecked Sendable {
             call.record(.exchangeFinished(metrics))
         }
         // Moved out, because they are not used again and copies are expensive.
-        let head = head.take()
+        let head = finalHead.take()
         let trailers = vetting.takeTrailers()
         var wakening = Wakening()
-        if let stream = stream.take() {
+        if let stream = bodyStream.take() {
             wakening.reader = stream.finish(error, trailers: trailers, metrics: metrics)
         }
         let collected = body.take()
         let whole = wholeBody.take()
-        guard let continuation = continuation.take() else {
+        guard let continuation = waiter.take() else {
             collected?.discard()
             decoder = nil
             return wakening
@@ -347,13 +342,16 @@ package final class Exchange: @unchecked Sendable {
         return wakening
     }
 
+    /// Whether the caller still waits for the response.
+    var isAwaited: Bool { waiter != nil }
+
     /// Stores the response of a stream, whose body follows.
     ///
     /// - Returns: The caller to resume.
     func settle(_ response: Response) -> Waiter? {
         outcome = .success(response)
         isSettled.store(true, ordering: .releasing)
-        return continuation.take()
+        return waiter.take()
     }
 
     /// Stores the error of an exchange that the loop does not accept.
@@ -387,4 +385,140 @@ package final class Exchange: @unchecked Sendable {
             version: head.version
         )
     }
+}
+
+// MARK: - What other modules read and write
+
+extension Exchange {
+    /// The phase of the exchange.
+    package var phase: Phase {
+        get { state.phase }
+        set { state.phase = newValue }
+    }
+
+    /// Whether its end was asked for.
+    package var isCancelled: Bool {
+        get { state.isCancelled }
+        set { state.isCancelled = newValue }
+    }
+
+    /// The number of the host in the admission; set on submission.
+    package var hostNumber: Int {
+        get { state.hostNumber }
+        set { state.hostNumber = newValue }
+    }
+
+    /// The unique identity of the host; set on submission.
+    package var hostIdentity: Int {
+        get { state.hostIdentity }
+        set { state.hostIdentity = newValue }
+    }
+
+    /// The position in the loop's list of running exchanges.
+    package var index: Int {
+        get { state.index }
+        set { state.index = newValue }
+    }
+
+    /// When it was submitted; as all times of an exchange in nanoseconds of the loop's clock.
+    package var submitted: Int64 {
+        get { state.submitted }
+        set { state.submitted = newValue }
+    }
+
+    /// When it began to wait for a connection.
+    package var waitStarted: Int64 {
+        get { state.waitStarted }
+        set { state.waitStarted = newValue }
+    }
+
+    /// When the transport received it.
+    package var started: Int64 {
+        get { state.started }
+        set { state.started = newValue }
+    }
+
+    /// When bytes moved last.
+    package var lastActivity: Int64 {
+        get { state.lastActivity }
+        set { state.lastActivity = newValue }
+    }
+
+    /// The number of body bytes that were sent.
+    package var sentBytes: Int {
+        get { state.sentBytes }
+        set { state.sentBytes = newValue }
+    }
+
+    /// Whether it needs a new connection, because the previous one was lost.
+    package var needsFreshConnection: Bool {
+        get { state.needsFreshConnection }
+        set { state.needsFreshConnection = newValue }
+    }
+
+    /// Whether its connection has carried another exchange before.
+    package var wasReused: Bool {
+        get { state.wasReused }
+        set { state.wasReused = newValue }
+    }
+
+    /// Whether the request was sent over HTTP/2.
+    package var isHTTP2: Bool {
+        get { state.isHTTP2 }
+        set { state.isHTTP2 = newValue }
+    }
+
+    /// Whether the request was sent again on a fresh connection.
+    package var wasRepeated: Bool {
+        get { state.wasRepeated }
+        set { state.wasRepeated = newValue }
+    }
+
+    /// Whether the request is sent over HTTP/1.1 because the server requires it.
+    package var isDowngraded: Bool {
+        get { state.isDowngraded }
+        set { state.isDowngraded = newValue }
+    }
+
+    /// The number of bytes of the body, after decoding.
+    package var bodyBytes: Int64 { state.bodyBytes }
+
+    /// The transport's own part of a running exchange, which carries its bytes.
+    package var carrier: AnyObject? {
+        get { part }
+        set { part = newValue }
+    }
+
+    /// The task that waits for the outcome.
+    package var continuation: Waiter? {
+        get { waiter }
+        set { waiter = newValue }
+    }
+
+    /// The source of the request's body; nil when the body is bytes, and before ``startPump(inbox:)``.
+    package var pipe: UploadPipe? { upload }
+
+    /// The final head; nil before it has arrived.
+    package var head: HeadVetting.Head? { finalHead }
+
+    /// Whether the final head has arrived.
+    package var hasHead: Bool { finalHead != nil }
+
+    /// The body as its reader receives it; nil for a buffered response.
+    package var stream: BodyStream? { bodyStream }
+
+    /// Whether the body has a content coding, which is decoded or refused.
+    package var isCoded: Bool { decoder != nil }
+
+    /// The error that stopped the exchange on its way; takes precedence over what the transport reports.
+    package var failure: LoadingError? {
+        get { stop }
+        set { stop = newValue }
+    }
+
+    /// The number of bytes of all heads and trailers so far.
+    package var headBytes: Int { vetting.bytes }
+
+    /// The number of lines of the present head so far.
+    package var headLines: Int { vetting.lines }
 }

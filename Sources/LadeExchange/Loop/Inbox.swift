@@ -17,6 +17,8 @@ package enum LoopMessage: Sendable {
     case cancel(Exchange)
     /// Continue a paused direction.
     case resume(Exchange, Direction)
+    /// Take the outcome of a name look-up for an asker with this number; libcurl looks names up itself.
+    case resolved(Int)
     /// Run a job of a task whose executor is the loop.
     case run(UnownedJob)
 

@@ -33,6 +33,15 @@ package enum SettingsCheck {
         }
     }
 
+    /// The proxies of the environment; nil when there are none.
+    package static func environmentProxies(_ settings: TransportSettings) throws(LoadingError) -> EnvironmentProxies? {
+        let replaced = try settings.environmentExceptions.map { list throws(LoadingError) in
+            try ProxyExceptions(list)
+        }
+        let proxies = EnvironmentProxies(ProcessInfo.processInfo.environment, exceptions: replaced)
+        return proxies.isEmpty ? nil : proxies
+    }
+
     // MARK: - Certificates
 
     /// The paths at which Linux distributions keep the bundle of trusted authorities.
