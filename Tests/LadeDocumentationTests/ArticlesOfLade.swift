@@ -268,6 +268,12 @@ private func caching(loader: Loader, endpoint: Endpoint<Show>, folder: String) a
     request.cacheOptions.storesResponse = false
     var settings = Service.Settings()
     settings.cache = CacheSettings(store: try SQLiteStore(directory: folder))
-    let explanation = try await service.cache?.explain(request)
-    print(explanation?.rule.sentence ?? "no cache")
+    try await explaining(request, service: service)
+}
+
+private func explaining(_ request: Request, service: Service) async throws {
+    if let cache = service.cache {
+        let explanation = try await cache.explain(request)
+        print(explanation.rule.sentence)
+    }
 }

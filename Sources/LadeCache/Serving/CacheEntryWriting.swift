@@ -100,6 +100,7 @@ final class CacheEntryWriting: Sendable {
             try await writer.append(bytes)
         } catch {
             guard end() != nil else { return }
+            await writer.abort()
             if case .tooLarge = error.reason { Self.refuse(work, .tooLarge) } else { work.cache.note(error, work.call) }
         }
     }

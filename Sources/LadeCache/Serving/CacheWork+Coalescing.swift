@@ -77,7 +77,9 @@ extension CacheWork {
         switch outcome {
         case .shared(let response, let other): return try shared(response, with: other, question)
         case .failed(let error): throw LoadingError(error.kind, ErrorContext(request), underlyingError: error)
-        case .lead(let exchange): return try await lead(exchange, number, question)
+        case .lead(let exchange):
+            cache.change(leaderOf: exchange, to: call.id)
+            return try await lead(exchange, number, question)
         case .alone: return try await ask(question)
         case .left:
             let now = call.time.now
@@ -142,14 +144,21 @@ extension ResponseCache {
         }
     }
 
+    /// Another call carries out an exchange.
+    func change(leaderOf exchange: UInt64, to call: Call.ID) {
+        state.withLock { $0.leaders[exchange]?.call = call }
+    }
+
     /// An exchange has a response.
     func share(_ outcome: CacheOutcome, of exchange: UInt64, now: Instant) {
         let settled = state.withLock { state -> [(Resumption<CacheWait>, CacheWait)] in
             let leader = state.leaders.removeValue(forKey: exchange)?.call ?? Call.ID(0)
-            let head = outcome.shared.map { CollapseState.Head.shared($0) } ?? .unshared
+            // What was added below the cache may differ from call to call.
+            let shared = outcome.shared.flatMap { rules.hasUnseenField($0) ? nil : $0 }
+            let head = shared.map { CollapseState.Head.shared($0) } ?? .unshared
             let actions = state.collapse.receive(exchange, head, now: now)
             state.collapse.end(exchange)
-            let isShared = outcome.shared != nil
+            let isShared = shared != nil
             return actions.compactMap { action in
                 switch action {
                 case .deliver(_, let call):

@@ -134,9 +134,13 @@ struct CacheRun: Sendable {
         request.cacheMode = settings.caching.mode
         let settingsOfCache = CacheSettings(store: store)
         let cache = ResponseCache(settingsOfCache, transport: try settings.connection.transportSettings())
+        var secret: String?
+        if settings.account == nil {
+            let prompt = PasswordPrompt(interruption: context.interruption)
+            _ = try await settings.policy.authorisers(for: request, askingBy: prompt) { secret = $0 }
+        }
         let account =
-            settings.account
-            ?? settings.policy.cacheAccount(session: settings.session.name, secret: nil, settingsOfCache)
+            settings.account ?? settings.policy.cacheAccount(of: call, secret: secret, settingsOfCache)
         let found = try await cache.explain(request, account: account, time: context.time)
         var lines = [
             "\(Self.words(found.action)): \(found.rule.rawValue)", "\(found.rule.sentence) (\(found.rule.section))",

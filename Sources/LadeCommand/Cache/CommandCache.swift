@@ -71,11 +71,11 @@ extension PolicySettings {
     /// The name under which the cache keeps what belongs to the user of a call.
     ///
     /// - Parameters:
-    ///   - session: The name of the session; nil without one.
+    ///   - call: The call.
     ///   - secret: The secret of the user, of which only a digest with the key of the store is used.
     ///   - cache: The cache.
     /// - Returns: The identifier of the account; empty for a call without a user.
-    func cacheAccount(session: String?, secret: String?, _ cache: CacheSettings) -> String {
+    func cacheAccount(of call: PreparedCall, secret: String?, _ cache: CacheSettings) -> String {
         var parts: [String] = []
         switch authorisation {
         case .basic(let user): parts.append(user)
@@ -86,7 +86,8 @@ extension PolicySettings {
             )
         case nil: break
         }
-        if let session { parts.append("session \(session)") }
+        if let credentials = call.credentials { parts.append(credentials.user) }
+        if let source = call.cookieSource { parts.append(source) }
         return parts.joined(separator: ", ")
     }
 }

@@ -138,7 +138,7 @@ extension CommandContext {
         var settings = Service.Settings()
         settings.cache = call.cache
         if let cache = call.cache {
-            accountSettings.identifier = policy.cacheAccount(session: call.sessionName, secret: secret, cache)
+            accountSettings.identifier = policy.cacheAccount(of: call, secret: secret, cache)
         }
         settings.transport = try connection.transportSettings()
         if case .proxy(let proxy) = settings.transport.proxy, let password = proxy.credentials?.password {

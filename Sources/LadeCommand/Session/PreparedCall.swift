@@ -11,8 +11,8 @@ struct PreparedCall: Sendable {
     var credentials: UserCredentials?
     /// The cache of the call; nil without one.
     var cache: CacheSettings?
-    /// The name of the session, which has stored responses of its own.
-    var sessionName: String?
+    /// What keeps the cookies of the call, which has stored responses of its own; nil without.
+    var cookieSource: String?
     /// How fast the body of the response is received at most, in bytes per second.
     var bodyRate: Int?
 
@@ -65,7 +65,9 @@ struct PreparedCall: Sendable {
         settings.policy.apply(to: &request)
         request.cacheMode = settings.caching.mode
         cache = try settings.caching.cache()
-        sessionName = settings.session.name
+        let files = settings.session.cookieFiles + [settings.session.cookieOutput].compactMap(\.self)
+        let source = files.isEmpty ? nil : "cookies of " + files.joined(separator: ", ")
+        cookieSource = settings.session.name.map { "session \($0)" } ?? source
         jar = try await settings.session.makeJar(session, now: context.time.date) { line in
             if !settings.output.isSilent { context.console.say(line) }
         }

@@ -126,7 +126,7 @@ struct CacheAccountTests {
                 tasks.append(("\(account.identifier) \(accept)", task))
             }
             if random.next() % 8 == 0 {
-                _ = try await rig.service.cache?.remove(.account(accounts[Int(random.next() % 5)].identifier))
+                _ = try await rig.service.cache?.remove(.prefix("https://svc.example.com/r\(random.next() % 6)"))
             }
             for (expected, task) in tasks {
                 let text = try await task.value
