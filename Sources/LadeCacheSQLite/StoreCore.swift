@@ -8,7 +8,7 @@ import LadeCore
 
 /// What readers and the writing thread of a store share.
 final class StoreCore: Sendable {
-    private struct State {
+    struct State {
         var database: Database?
         var settings: SQLiteStore.Settings
         var isClosed = false
@@ -37,14 +37,14 @@ final class StoreCore: Sendable {
     private let random: any RandomSource
     private let queue = WriteQueue()
     // Guarded by its lock.
-    private let state: Locked<State>
+    let state: Locked<State>
 
     /// An entry is given up while so many bytes wait to be written.
     private static let queueLimit = 4 << 20
     /// How long an entry waits for the queue before it is given up.
     private static let queuePatience = Duration.milliseconds(100)
     /// Uses are recorded this often.
-    private static let recordInterval = Duration.seconds(5)
+    static let recordInterval = Duration.seconds(5)
     /// How long nothing is written to a full disk.
     private static let fullPause = Duration.seconds(60)
     private static let reservedIDs: UInt64 = 1_024
@@ -247,7 +247,7 @@ final class StoreCore: Sendable {
         _ = post(job)
     }
 
-    private func post(_ job: WriteJob) -> Bool { queue.post(job) { self.run() } }
+    func post(_ job: WriteJob) -> Bool { queue.post(job) { self.run() } }
 
     /// Runs a job and waits for it.
     private func perform(_ work: WriteJob.Work, patience: Duration = .milliseconds(100)) async throws(CacheFault) {
@@ -342,113 +342,6 @@ final class StoreCore: Sendable {
         queue.end()
     }
 
-    // MARK: - Reading
-
-    /// Runs a closure with a connection that reads; a damaged database is set aside.
-    func read<Result>(
-        _ body: (Connection, Database) throws(StoreFault) -> Result
-    ) throws(CacheFault) -> Result {
-        let (database, isClosed) = state.withLock { ($0.database, $0.isClosed) }
-        guard !isClosed else { throw CacheFault(.closed) }
-        guard let database else {
-            reopen()
-            throw CacheFault(.damaged)
-        }
-        do throws(StoreFault) {
-            return try database.read { connection throws(StoreFault) in try body(connection, database) }
-        } catch {
-            if error.kind == .damaged {
-                _ = post(WriteJob(work: .alone { () throws(StoreFault) in throw error }) { _ in })
-            } else if error.kind != .busy {
-                reopen()
-            }
-            throw error.fault
-        }
-    }
-
-    /// Looks for the database again, on the writing thread.
-    private func reopen() {
-        guard !folder.isReadOnly else { return }
-        _ = post(WriteJob(work: .change { _ in }) { _ in })
-    }
-
-    func lookUp(_ key: CacheKey) async throws(CacheFault) -> CacheLookup {
-        try checkOpen()
-        guard let digest = (state.withLock { $0.database })?.digests.key(key) else {
-            reopen()
-            throw CacheFault(.damaged)
-        }
-        if state.withLock({ $0.pendingKeys.contains(digest) }) { try await flush() }
-        let lookup = try read { (connection, _) throws(StoreFault) in try Reading.lookUp(connection, digest) }
-        if !lookup.damaged.isEmpty { discard(lookup.damaged) }
-        return CacheLookup(heads: lookup.heads, ticket: lookup.ticket)
-    }
-
-    func open(_ id: UInt64, _ span: Range<Int64>?) async throws(CacheFault) -> (any CacheReader)? {
-        try checkOpen()
-        if state.withLock({ $0.pendingIDs.contains(id) }) { try await flush() }
-        let position = state.withLock { $0.signOutCount }
-        let body = try read { (connection, _) throws(StoreFault) in try Reading.body(connection, id) }
-        guard let body else { return nil }
-        guard let segments = Segment.covering(span ?? 0..<body.length, body.segments) else { return nil }
-        let watch = SignOutWatch(body.account, self, ticket: body.ticket, position: position)
-        guard
-            let reader = BodyReader(id, body, segments, folder, watch, damaged: { [weak self] in self?.discard([$0]) })
-        else {
-            discard([id])
-            return nil
-        }
-        noteUse(of: id)
-        return reader
-    }
-
-    private func noteUse(of id: UInt64) {
-        let mustRecord = state.withLock { state in
-            state.useCount += 1
-            state.uses[id] = ((state.uses[id]?.count ?? 0) + 1, state.useCount)
-            guard !state.isRecording, state.recorded.duration(to: time.now) >= Self.recordInterval else { return false }
-            state.isRecording = true
-            return true
-        }
-        guard mustRecord, !folder.isReadOnly else { return }
-        _ = post(WriteJob(work: .change { session throws(StoreFault) in try session.recordUses() }) { _ in })
-    }
-
-    /// Removes entries that are damaged.
-    private func discard(_ ids: [UInt64]) {
-        guard !folder.isReadOnly else { return }
-        let work: @Sendable (WriteSession) throws(StoreFault) -> Void = { session throws(StoreFault) in
-            let selection = StoredSelection(CacheSelection(.ids(Set(ids))), session.database.digests)
-            _ = try session.remove(selection, atMost: ids.count)
-        }
-        _ = post(WriteJob(work: .change(work)) { _ in })
-    }
-
-    func hasSignedOut(_ account: String, after position: Int) -> Bool {
-        state.withLock { state in
-            let missed = state.signOutCount - position
-            guard missed > 0 else { return false }
-            return missed > state.signOuts.count
-                || state.signOuts.suffix(missed).contains { $0.isSpelled(like: account) }
-        }
-    }
-
-    func hasSignedOutElsewhere(_ account: String, since ticket: UInt64) -> Bool {
-        // Without a database there is nothing that tells of it, and the body that is open is complete.
-        (try? read { (connection, _) throws(StoreFault) in
-            try Reading.hasSignedOut(connection, account, since: ticket)
-        }) ?? false
-    }
-
-    /// Ends the readers of an account.
-    func signOut(_ account: String) {
-        state.withLock { state in
-            state.signOutCount += 1
-            state.signOuts.append(account)
-            if state.signOuts.count > 64 { state.signOuts.removeFirst() }
-        }
-    }
-
     // MARK: - Writing
 
     /// Why nothing can be written now; nil when something can.
@@ -532,6 +425,19 @@ final class StoreCore: Sendable {
             if id != nil { file?.keep() }
             return id
         }
+        return try commit(id, write, head, facts, file, length: bytes.count, work(id))
+    }
+
+    /// Stores an entry by a write that is not waited for.
+    private func commit(
+        _ id: UInt64,
+        _ write: CacheWrite,
+        _ head: StoredHead,
+        _ facts: EntryFacts,
+        _ file: BodyFile?,
+        length: Int,
+        _ change: @escaping @Sendable (WriteSession) throws(StoreFault) -> UInt64?
+    ) throws(CacheFault) -> UInt64? {
         var ids: Set<UInt64> = [id]
         do throws(CacheFault) {
             let replaced = try read { (connection, _) throws(StoreFault) -> [UInt64]? in
@@ -552,7 +458,6 @@ final class StoreCore: Sendable {
             release(facts.key, ids, nil)
             throw error
         }
-        let change = work(id)
         let wasStored = Locked(false)
         let pending = ids
         let job = WriteJob(
@@ -560,7 +465,7 @@ final class StoreCore: Sendable {
                 let stored = try change(session)
                 wasStored.withLock { $0 = stored != nil }
             },
-            bytes: bytes.count + head.cost,
+            bytes: length + head.cost,
             patience: .seconds(5)
         ) { [weak self] fault in
             if fault == nil, wasStored.withLock({ $0 }) { file?.keep() }
