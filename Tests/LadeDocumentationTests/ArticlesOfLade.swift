@@ -256,7 +256,7 @@ private func caching(loader: Loader, endpoint: Endpoint<Show>, folder: String) a
         do {
             let show: Show = try await loader.load(endpoint)
             print(show.title)
-        } catch let error where error.kind == .notStored {
+        } catch {
             print(error.underlyingError as? NotStoredReason ?? .nothing)
         }
     }

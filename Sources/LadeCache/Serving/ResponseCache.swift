@@ -76,7 +76,9 @@ public final class ResponseCache: Sendable {
         try await settings.store.invalidate(selection)
     }
 
-    /// Removes stored responses. A response that is on its way is not stored either.
+    /// Removes stored responses.
+    ///
+    /// A response that is on its way is not stored either.
     ///
     /// - Returns: How much was removed.
     /// - Throws: Why the store cannot be written.
