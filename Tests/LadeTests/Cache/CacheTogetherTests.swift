@@ -37,8 +37,10 @@ struct CacheTogetherTests {
 
     /// Returns once so many calls have begun to wait for another one.
     private func waiting(_ count: Int, on rig: Rig) async throws {
-        while rig.events.story.count(where: { $0.hasPrefix("wait started: the response") }) < count {
+        while true {
+            // Counted before the story is read, so that no event falls between the two.
             let seen = rig.events.records.count
+            if rig.events.story.count(where: { $0.hasPrefix("wait started: the response") }) >= count { return }
             try await rig.events.next(after: seen)
         }
     }
