@@ -9,7 +9,7 @@ import Testing
 @testable import LadeCacheSQLite
 
 /// Stores that several processes use, which are killed, or have no space on their disk.
-@Suite("Cache stores that are killed", .timeLimit(.minutes(20)))
+@Suite("Cache stores that are killed", .timeLimit(.minutes(30)))
 struct SQLiteCrashTests {
     /// The program that was built with the tests.
     private static let probe: String = {

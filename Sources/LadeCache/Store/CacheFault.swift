@@ -1,3 +1,8 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
 public import LadeCore
 
 /// Why a store could not do something.
@@ -52,4 +57,9 @@ extension CacheFault: CustomStringConvertible {
         case .system(let text): text
         }
     }
+}
+
+extension CacheFault: LocalizedError {
+    /// The description.
+    public var errorDescription: String? { description }
 }

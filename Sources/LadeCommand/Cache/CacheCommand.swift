@@ -95,7 +95,7 @@ extension Command {
         examples: [
             Example(line: "lade cache ls --host api.example.com", purpose: "What is stored"),
             Example(line: "lade cache why https://api.example.com/shows", purpose: "Why it is served or not"),
-            Example(line: "lade cache purge --older 7d", purpose: "Remove what is older"),
+            Example(line: "lade cache purge --older 168h", purpose: "Remove what is older"),
         ]
     ) { settings, context async throws(CommandError) -> ExitCode in
         let run = CacheRun(settings: settings, context: context)

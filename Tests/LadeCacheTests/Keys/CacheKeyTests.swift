@@ -8,7 +8,7 @@ import LadeCache
 import LadeCore
 import Testing
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct CacheKeyTests {
     private func query(
         _ method: HTTPMethod = .get,

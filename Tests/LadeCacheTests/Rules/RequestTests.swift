@@ -13,7 +13,7 @@ enum StoredKind: CaseIterable {
     case nothing, fresh, stale, mustRevalidate, noCache, otherVariant, invalidated
 }
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct RequestTests {
     private let desk = Desk()
 

@@ -3,7 +3,7 @@ import LadeCache
 import LadeCore
 import Testing
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct StaleTests {
     private let desk = Desk()
     private let line = "max-age=10, stale-while-revalidate=30"
