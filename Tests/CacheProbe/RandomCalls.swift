@@ -112,6 +112,7 @@ struct RandomCalls: Sendable {
     /// - Parameters:
     ///   - random: What decides.
     ///   - keeps: Whether it may store something that is never removed, and print its path once it is certainly stored.
+    /// - Throws: What the store throws.
     func call(_ random: SeededRandom, keeps: Bool) async throws {
         func below(_ bound: UInt64) -> UInt64 { random.next() % bound }
         let path = "p\(below(40))"

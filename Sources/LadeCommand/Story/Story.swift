@@ -79,7 +79,8 @@ struct Story: EventSink {
         case .refreshFailed(let authoriser, let error): show(["*", "\(authoriser) has no new credentials: \(error)"])
         case .requestReplayed(let authoriser): show(["*", "sent again with other credentials of \(authoriser)"])
         case .cacheServed(let rule, let age, let lifetime):
-            show(["*", "served from the cache: \(rule.rawValue), \(age.shortText) old, fresh for \(lifetime.shortText)"])
+            let ages = "\(age.shortText) old, fresh for \(lifetime.shortText)"
+            show(["*", "served from the cache: \(rule.rawValue), \(ages)"])
         case .cacheMissed(let rule):
             show(["*", "not served from the cache: \(rule.rawValue)"])
         case .cacheValidating(let rule):
