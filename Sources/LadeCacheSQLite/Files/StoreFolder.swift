@@ -61,8 +61,8 @@ struct StoreFolder: Sendable {
 
     private func make(_ path: String) throws(CacheFault) {
         var end = path.startIndex
-        while let slash = path[end...].firstIndex(of: "/") {
-            end = path.index(after: slash)
+        while let slash = path.utf8[end...].firstIndex(of: UInt8(ascii: "/")) {
+            end = path.utf8.index(after: slash)
             let part = String(path[..<slash])
             guard !part.isEmpty, mkdir(part, 0o700) != 0 else { continue }
             let code = errno
