@@ -32,7 +32,7 @@ extension SQLiteStore {
     /// Nothing is changed: damaged entries are misses, and are removed when they are requested.
     ///
     /// - Returns: What was found.
-    /// - Throws: Why the store cannot be read; ``/LadeCache/CacheFault/Reason/damaged`` where it cannot be read any further.
+    /// - Throws: Why the store cannot be read; `CacheFault.Reason.damaged` where it cannot be read any further.
     public func check() async throws(CacheFault) -> Check {
         try await core.flush()
         var check = Check()

@@ -48,9 +48,9 @@ public final class SQLiteStore: CacheStore {
     ///   - settings: The limits.
     ///   - time: The clock; the system's by default.
     ///   - random: Where the names of files and the key of the digests come from; the system's generator by default.
-    /// - Throws: ``/LadeCache/CacheFault/Reason/file(_:)`` for a folder or file that belongs to another user, that others can
+    /// - Throws: `CacheFault.Reason.file` for a folder or file that belongs to another user, that others can
     ///   change, that is a symbolic link, or that cannot be used otherwise, and
-    ///   ``/LadeCache/CacheFault/Reason/limitTooSmall(least:)``.
+    ///   `CacheFault.Reason.limitTooSmall`.
     public convenience init(
         directory: String,
         settings: Settings = Settings(),
@@ -86,7 +86,7 @@ public final class SQLiteStore: CacheStore {
 
     /// Changes the limit; entries that have no room any more are evicted before this returns.
     ///
-    /// - Throws: ``/LadeCache/CacheFault/Reason/limitTooSmall(least:)``, and why the store cannot be written.
+    /// - Throws: `CacheFault.Reason.limitTooSmall`, and why the store cannot be written.
     public func setLimit(_ limit: Int64) async throws(CacheFault) {
         guard limit >= Self.leastLimit else { throw CacheFault(.limitTooSmall(least: Self.leastLimit)) }
         core.setSettings { $0.limit = limit }
