@@ -8,7 +8,7 @@ import SharedDoubles
 import Testing
 
 /// The names of an app's models beside those of the library.
-@Suite("Names of an app", .timeLimit(.minutes(1)))
+@Suite("Names of an app", .timeLimit(.minutes(5)))
 struct AppNameTests {
     @Test("finding SF-10 models of an app by the names Event, Page, Status and Link need no module in front")
     func models() {
