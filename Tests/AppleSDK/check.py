@@ -39,7 +39,10 @@ class Package:
     def __init__(self):
         described = subprocess.run(["swift", "package", "--scratch-path", build / "package", "dump-package"], cwd=root, env={**os.environ, "LADE_CURL": "0"},
                                    check=True, capture_output=True, text=True).stdout
-        self.targets = {target["name"]: target for target in json.loads(described)["targets"] if target["type"] != "system"}
+        self.targets = {target["name"]: target for target in json.loads(described)["targets"]}
+
+    def of_our_own(self):
+        return {name for name, target in self.targets.items() if target["type"] != "system"}
 
     def folder(self, name):
         target = self.targets[name]
@@ -165,6 +168,9 @@ class Checker:
 
     def check_c(self, name):
         """Compiles the sources of a target in C, and lets Swift import its headers."""
+        if self.package.targets[name]["type"] == "system":
+            shutil.copytree(self.package.folder(name), self.folder / "modules" / name, dirs_exist_ok=True)
+            return []
         include = self.package.folder(name) / "include"
         if not (include / "module.modulemap").exists():
             module = self.folder / f"modules/{name}/module.modulemap"
@@ -256,7 +262,7 @@ def main():
         problems = [line for lines in pool.map(Checker.check_refused, checkers) for line in lines]
     if problems:
         sys.exit("\n".join(["error: the check does not find what it must find:", *problems]))
-    wanted = set(os.environ.get("TARGETS", "").split()) or set(package.targets)
+    wanted = set(os.environ.get("TARGETS", "").split()) or package.of_our_own()
     failed = check_all(checkers, wanted, workers)
     if failed:
         sys.exit(f"error: {failed} checks of targets for Apple platforms have failed")

@@ -8,6 +8,8 @@ here = pathlib.Path(__file__).resolve().parent
 # The toolchain's modules whose interfaces are the same on all platforms, with the availability of each declaration.
 SHARED = ["Swift", "_Builtin_float", "SwiftOnoneSupport", "_Concurrency", "_RegexParser", "_StringProcessing", "Synchronization",
           "Observation", "Testing"]
+# The headers of libraries that the systems have too, as they are on this machine.
+OF_THIS_MACHINE = ["sqlite3.h"]
 FLAGS = ("-disable-objc-interop -enable-library-evolution -swift-version 5"
          " -enable-experimental-feature LifetimeDependence -enable-experimental-feature NonescapableTypes")
 
@@ -35,6 +37,8 @@ class SDK:
                     write(include / name[len(prefix):], wheel.read(name))
         for header in (here / "Headers").iterdir():
             write(include / header.name, header.read_bytes())
+        for name in OF_THIS_MACHINE:
+            write(include / name, pathlib.Path("/usr/include", name).read_bytes())
         for name in SHARED:
             text = self.shared(self.interface(name))
             self.add(name, self.testing(text) if name == "Testing" else text)
