@@ -161,13 +161,13 @@ let package = Package(
             ]
         ),
         // Harvests in a process that a test can kill.
-        .executableTarget(name: "HarvestProbe", dependencies: ["LadeHarvest"], path: "Tests/HarvestProbe"),
+        .executableTarget(name: "Probe", dependencies: ["LadeHarvest"], path: "Tests/Probe"),
         // Doubles that several test targets use.
         .target(name: "SharedDoubles", dependencies: ["Lade", "LadeTesting"], path: "Tests/SharedDoubles"),
         .testTarget(name: "LadeTests", dependencies: ["Lade", "LadeCallbacks", "LadeTesting", "SharedDoubles"]),
         .testTarget(
             name: "LadeHarvestTests",
-            dependencies: ["HarvestProbe", "LadeHarvest", "LadeTesting", "SharedDoubles"]
+            dependencies: ["Probe", "LadeHarvest", "LadeTesting", "SharedDoubles"]
         ),
         .target(
             name: "CImageSamples",

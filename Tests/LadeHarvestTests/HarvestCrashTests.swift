@@ -79,10 +79,12 @@ struct HarvestCrashTests {
         #else
             let bundle = Bundle.allBundles.map(\.bundlePath).first { $0.hasSuffix(".xctest") } ?? ""
         #endif
-        return URL(filePath: bundle).deletingLastPathComponent().path() + "HarvestProbe"
+        return URL(filePath: bundle).deletingLastPathComponent().path() + "Probe"
     }()
 
-    private static func start(_ arguments: [String]) throws -> ChildProcess { try ChildProcess(probe, arguments) }
+    private static func start(_ arguments: [String]) throws -> ChildProcess {
+        try ChildProcess(probe, ["harvest"] + arguments)
+    }
 
     /// There are thousands of pages and 50 kills in `make soak`, and a quarter of them in `make test`.
     @Test(
