@@ -201,10 +201,13 @@ if hasCurl {
             providers: [.apt(["libbrotli-dev"]), .brew(["brotli"])]
         ),
         .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"]), .brew(["zstd"])]),
+        // Sockets, timers and name look-ups in C, for LadeWire.
+        .target(name: "CWire"),
         // Floor 2: what transports share that own their sockets.
         .target(name: "LadeExchange", dependencies: ["CBrotli", "CZlib", "CZstd", "LadeCore"]),
         // Floor 3.
         .target(name: "LadeCurl", dependencies: ["CCurl", "LadeCore", "LadeExchange"]),
+        .target(name: "LadeWire", dependencies: ["CWire", "LadeCore", "LadeExchange"]),
         // Doubles of the tests of transports.
         .target(name: "TransportDoubles", dependencies: ["CZlib", "LadeCore"], path: "Tests/TransportDoubles"),
         .testTarget(
@@ -216,6 +219,12 @@ if hasCurl {
             dependencies: [
                 "CCurl", "CHangingResolver", "LadeConformance", "LadeCurl", "LadeExchange", "LadeTesting",
                 "TransportDoubles",
+            ]
+        ),
+        .testTarget(
+            name: "LadeWireTests",
+            dependencies: [
+                "CHangingResolver", "LadeConformance", "LadeExchange", "LadeTesting", "LadeWire", "TransportDoubles",
             ]
         ),
         // The policies on libcurl, and harvests, against real servers.
