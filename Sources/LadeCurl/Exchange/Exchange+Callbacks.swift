@@ -25,7 +25,7 @@ extension Exchange {
         }
         switch take(line: line, at: loop.now) {
         case .more:
-            if EasyHandle.keepsFreedField, carrier != nil {
+            if EasyHandle.keepsFreedField, isCarried {
                 if awaitsFirstField {
                     handle.watch(for: .firstField)
                 } else {
@@ -52,12 +52,12 @@ extension Exchange {
         noteHead(head)
         loop.learned(head.version, exchange: self)
         if head.status == 407, !isSecure, let proxy = proxy(of: loop.handleSettings), proxy.kind == .http,
-            carrier != nil, handle.long(CURLINFO_PRIMARY_PORT) == proxy.port
+            isCarried, handle.long(CURLINFO_PRIMARY_PORT) == proxy.port
         {
             failure = LoadingError(.proxy(.authenticationRequired(proxy: "\(proxy.host):\(proxy.port)")), context)
             return false
         }
-        if carrier != nil { prepareForBody(head, handle, on: loop) }
+        if isCarried { prepareForBody(head, handle, on: loop) }
         let (continues, caller) = beginBody(head, pool: loop.pool, decoders: loop.decoders, inbox: loop.inbox)
         if let caller { loop.resume(caller, lane) }
         guard continues else { return false }
@@ -140,7 +140,7 @@ extension Exchange {
                     handle.sending.skippedRawBytes = 0
                     return bytes.count
                 case .end(let surplus):
-                    if surplus > 0, carrier != nil { handle.forbidReuse() }
+                    if surplus > 0, isCarried { handle.forbidReuse() }
                     return bytes.count
                 }
             }
@@ -184,7 +184,7 @@ extension Exchange {
     /// response, and after a 417. Only the first sending is allowed; the loop decides what follows.
     func mayBeSent(_ handle: EasyHandle) -> Bool {
         handle.sending.sendings += 1
-        guard !handle.sending.wasStopped, carrier != nil else { return false }
+        guard !handle.sending.wasStopped, isCarried else { return false }
         wasReused = handle.long(CURLINFO_NUM_CONNECTS) == 0
         return true
     }

@@ -61,8 +61,8 @@ extension Exchange {
         metrics.responseHeadBytes = Int64(headBytes)
         metrics.responseBodyBytes = handle.offset(CURLINFO_SIZE_DOWNLOAD_T)
         metrics.decodedBodyBytes = bodyBytes
-        metrics.contentEncoding = isDecoded ? head?.contentEncoding : nil
-        metrics.version = head?.version
+        metrics.contentEncoding = decodedCodings
+        metrics.version = version
         let wasSent = handle.sending.sendings > 0
         metrics.isReusedConnection = wasSent ? wasReused : nil
         if wasSent {

@@ -135,7 +135,7 @@ extension EasyHandle {
     ///
     /// Returns whether the exchange continues.
     private func progressed(_ exchange: Exchange, _ loop: CurlLoop) -> Bool {
-        guard exchange.carrier != nil else { return true }
+        guard exchange.isCarried else { return true }
         guard sending.sendings > 0 else {
             sending.tunnelBytes += 1
             guard sending.tunnelBytes > Self.tunnelAnswerLimit else { return true }

@@ -59,7 +59,7 @@ extension EasyHandle {
             guard kind == CURLINFO_TEXT || kind == CURLINFO_HEADER_IN, let text else { return 0 }
             let line = UnsafeRawBufferPointer(start: text, count: count)
             EasyHandle.with(context) { handle, exchange, loop in
-                guard exchange.carrier != nil else { return }
+                guard exchange.isCarried else { return }
                 if kind == CURLINFO_HEADER_IN {
                     handle.read(headerLine: line, of: exchange, on: loop)
                 } else {

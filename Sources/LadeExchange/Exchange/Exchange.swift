@@ -489,6 +489,9 @@ extension Exchange {
         set { part = newValue }
     }
 
+    /// Whether the transport has the exchange.
+    package var isCarried: Bool { part != nil }
+
     /// The task that waits for the outcome.
     package var continuation: Waiter? {
         get { waiter }
@@ -500,6 +503,12 @@ extension Exchange {
 
     /// The final head; nil before it has arrived.
     package var head: HeadVetting.Head? { finalHead }
+
+    /// The version of the final head; nil before it has arrived.
+    package var version: HTTPVersion? { finalHead?.version }
+
+    /// The codings of the body, when it is passed on decoded.
+    package var decodedCodings: String? { isDecoded ? finalHead?.contentEncoding : nil }
 
     /// Whether the final head has arrived.
     package var hasHead: Bool { finalHead != nil }

@@ -531,8 +531,8 @@ extension WireLoop {
         metrics.responseHeadBytes = Int64(exchange.headBytes)
         metrics.responseBodyBytes = connection.http.received
         metrics.decodedBodyBytes = exchange.bodyBytes
-        metrics.contentEncoding = exchange.isDecoded ? exchange.head?.contentEncoding : nil
-        metrics.version = exchange.head?.version
+        metrics.contentEncoding = exchange.decodedCodings
+        metrics.version = exchange.version
         guard connection.hasSent else { return metrics }
         metrics.requestHeadBytes = Int64(connection.headBytes)
         metrics.requestBodyBytes = connection.bodyBytes
