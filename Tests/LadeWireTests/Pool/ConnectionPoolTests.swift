@@ -68,6 +68,17 @@ struct ConnectionPoolTests {
         #expect(pool.takeOrphans(of: 1).isEmpty)
     }
 
+    @Test("a connection that has opened for no exchange is idle, and is not closed as one that is being opened")
+    func openedOrphan() {
+        var pool = ConnectionPool<Link>(perKey: 2, total: 2)
+        let link = Link("a")
+        pool.opened(1)
+        pool.orphaned(link, key: 1)
+        pool.idled(link, key: 1, at: 0)
+        #expect(place(&pool, 1) == "reuse a")
+        #expect(pool.takeOrphans(of: 1).isEmpty)
+    }
+
     @Test(
         "wire WR-37 a connection is used again when everything was complete and nothing says close",
         arguments: [
