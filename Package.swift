@@ -21,9 +21,11 @@ let package = Package(
         .library(name: "LadeCore", targets: ["LadeCore"]),
         .library(name: "LadeURLSession", targets: ["LadeURLSession"]),
         .library(name: "LadePolicies", targets: ["LadePolicies"]),
+        .library(name: "LadeCache", targets: ["LadeCache"]),
         .library(name: "LadeFoundation", targets: ["LadeFoundation"]),
         .library(name: "LadeCallbacks", targets: ["LadeCallbacks"]),
         .library(name: "LadeContent", targets: ["LadeContent"]),
+        .library(name: "LadeCacheSQLite", targets: ["LadeCacheSQLite"]),
         .library(name: "LadeCatalogue", targets: ["LadeCatalogue"]),
         .library(name: "LadeHarvest", targets: ["LadeHarvest"]),
         .library(name: "LadeImages", targets: ["LadeImages"]),
@@ -42,6 +44,8 @@ let package = Package(
         .systemLibrary(name: "CPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
         // International names of hosts; Foundation has them on Apple platforms.
         .systemLibrary(name: "CIDN2", pkgConfig: "libidn2", providers: [.apt(["libidn2-dev"])]),
+        // The store of the cache on disk; the system's own on Apple platforms.
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         // Whole decodes in C, because these libraries report errors by longjmp.
         .target(
             name: "CImageCodecs",
@@ -61,10 +65,15 @@ let package = Package(
             name: "LadePolicies",
             dependencies: ["LadeCore", .target(name: "CPSL", condition: .when(platforms: [.linux]))]
         ),
+        // RFC 9111: rules without input or output, stores behind one protocol, the store in memory.
+        .target(name: "LadeCache", dependencies: ["LadeCore"]),
         // Floor 4.
+        // The cache's store on disk; apart so that other programs do not link SQLite.
+        .target(name: "LadeCacheSQLite", dependencies: ["CSQLite", "LadeCache", "LadeCore"]),
         .target(
             name: "Lade",
             dependencies: [
+                "LadeCache",
                 "LadeCore",
                 "LadeJSON",
                 "LadePolicies",
@@ -100,7 +109,9 @@ let package = Package(
         // Top.
         .executableTarget(
             name: "LadeCommand",
-            dependencies: ["Lade", "LadeCatalogue", "LadeCatalogueServer", "LadeHarvest", "LadeTesting"] + curl
+            dependencies: [
+                "Lade", "LadeCacheSQLite", "LadeCatalogue", "LadeCatalogueServer", "LadeHarvest", "LadeTesting",
+            ] + curl
         ),
         // Not part of a product: only this package builds it.
         .executableTarget(
@@ -129,6 +140,26 @@ let package = Package(
             name: "LadePoliciesTests",
             dependencies: ["LadeCallbacks", "LadeConformance", "LadePolicies", "LadeTesting"] + curl
         ),
+        // What every store of the cache must do.
+        .target(
+            name: "CacheStoreConformance",
+            dependencies: ["LadeCache", "LadeCore"],
+            path: "Tests/CacheStoreConformance"
+        ),
+        .testTarget(name: "LadeCacheTests", dependencies: ["CacheStoreConformance", "LadeCache", "LadeTesting"]),
+        // Uses a store on disk in a process that a test can kill.
+        .executableTarget(
+            name: "CacheProbe",
+            dependencies: ["LadeCache", "LadeCacheSQLite", "LadeCore"],
+            path: "Tests/CacheProbe"
+        ),
+        .testTarget(
+            name: "LadeCacheSQLiteTests",
+            dependencies: [
+                "CacheProbe", "CacheStoreConformance", "CSQLite", "LadeCache", "LadeCacheSQLite", "LadeTesting",
+                "SharedDoubles",
+            ]
+        ),
         // Harvests in a process that a test can kill.
         .executableTarget(name: "HarvestProbe", dependencies: ["LadeHarvest"], path: "Tests/HarvestProbe"),
         // Doubles that several test targets use.
@@ -151,8 +182,9 @@ let package = Package(
         .testTarget(
             name: "LadeDocumentationTests",
             dependencies: [
-                "Lade", "LadeCallbacks", "LadeCatalogue", "LadeCatalogueServer", "LadeConformance", "LadeContent",
-                "LadeHarvest", "LadeImages", "LadeJSON", "LadePolicies", "LadeTesting", "LadeURLSession",
+                "Lade", "LadeCache", "LadeCacheSQLite", "LadeCallbacks", "LadeCatalogue", "LadeCatalogueServer",
+                "LadeConformance", "LadeContent", "LadeHarvest", "LadeImages", "LadeJSON", "LadePolicies",
+                "LadeTesting", "LadeURLSession",
                 "SharedDoubles",
             ] + curl
         ),

@@ -53,7 +53,8 @@ let package = Package(
         .executableTarget(
             name: "PoliciesCost",
             dependencies: [
-                .product(name: "LadeCore", package: "lade"), .product(name: "LadePolicies", package: "lade"),
+                .product(name: "Lade", package: "lade"), .product(name: "LadeCore", package: "lade"),
+                .product(name: "LadePolicies", package: "lade"),
             ]
         ),
     ],

@@ -1,5 +1,6 @@
 import Foundation
 import Lade
+import LadeCacheSQLite
 import LadeCallbacks
 import LadeTesting
 
@@ -238,5 +239,41 @@ final class Playlists: LoaderDelegate {
 
     func loader(_ loader: Loader, didFailWith error: LoadingError, for load: LoadHandle) {
         print(error)
+    }
+}
+
+private func caching(loader: Loader, endpoint: Endpoint<Show>, folder: String) async throws {
+    do {
+        var settings = Service.Settings()
+        settings.cache = CacheSettings()
+        let service = try Service(settings)
+        _ = service
+    }
+    let account = loader.account
+    let service = account.service
+    do {
+        account.isOffline = true
+        do {
+            let show: Show = try await loader.load(endpoint)
+            print(show.title)
+        } catch {
+            print(error.underlyingError as? NotStoredReason ?? .nothing)
+        }
+    }
+    do {
+        let show: Show = try await loader.load(endpoint.cacheMode(.revalidate))
+        print(show.title)
+    }
+    var request = try Request("https://api.example.com/balance")
+    request.cacheOptions.storesResponse = false
+    var settings = Service.Settings()
+    settings.cache = CacheSettings(store: try SQLiteStore(directory: folder))
+    try await explaining(request, service: service)
+}
+
+private func explaining(_ request: Request, service: Service) async throws {
+    if let cache = service.cache {
+        let explanation = try await cache.explain(request)
+        print(explanation.rule.sentence)
     }
 }

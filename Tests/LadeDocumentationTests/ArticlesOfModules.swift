@@ -1,5 +1,7 @@
 import Foundation
 import Lade
+import LadeCache
+import LadeCacheSQLite
 import LadeCallbacks
 import LadeCatalogue
 import LadeContent
@@ -238,4 +240,14 @@ private func platform() async throws {
     let transport = try URLSessionTransport()
     let response = try await transport.send(Request("https://api.example.com/shows"), call: Call())
     _ = response
+}
+
+private func keepOnDisk() async throws {
+    var settings = SQLiteStore.Settings()
+    settings.limit = 64 << 20
+    let store = try SQLiteStore(directory: "/home/me/.cache/example", settings: settings)
+    let size = try await store.size()
+    let check = try await store.check()
+    await store.close()
+    print(size, check.damages)
 }

@@ -3,6 +3,7 @@
 #elseif canImport(Darwin)
     import Darwin
 #endif
+import Lade
 import LadeCore
 import LadePolicies
 import Synchronization
@@ -21,14 +22,14 @@ struct PoliciesCost {
         try await print(
             "slot, uncontended, with its rate",
             measure {
-                limiter.finish(try await limiter.start(request, call: call))
+                try await limiter.start(request, call: call)?.finish()
             }
         )
         let free = try RateLimiter()
         try await print(
             "slot, nothing limited",
             measure {
-                free.finish(try await free.start(request, call: call))
+                try await free.start(request, call: call)?.finish()
             }
         )
         await print("service key", measure { keep(ServiceKey(request)) })
@@ -36,13 +37,16 @@ struct PoliciesCost {
         let bare = Chain(transport: Instantly())
         let bareTime = try await measure { keep(try await bare.send(request, call: call)) }
         print("chain without links", bareTime)
-        let links: [any Interceptor] = [
-            DeadlineInterceptor(), RetryInterceptor(), RateLimitInterceptor(free), ExchangeDeadlineInterceptor(),
-        ]
-        for count in 1...links.count {
-            let chain = Chain(Array(links.prefix(count)), transport: Instantly())
-            let time = try await measure { keep(try await chain.send(request, call: call)) }
-            print("+ \(type(of: links[count - 1]))", time)
+        let slots: [Chain.Layout.Slot] = [.deadline, .retry, .rateLimit, .exchangeDeadline]
+        for count in 0...slots.count {
+            let kept = Set(slots.prefix(count))
+            var settings = Service.Settings()
+            settings.adjustChain = { layout in
+                for slot in layout.slots where !kept.contains(slot) { layout.remove(slot) }
+            }
+            let loader = Service(settings, transport: Instantly()).anonymous.makeLoader()
+            let time = try await measure { keep(try await loader.load(request)) }
+            print(count == 0 ? "loader without links" : "+ \(slots[count - 1])", time)
         }
         try await measureWaiting(request)
         for count in [10, 100, 1_000, 10_000] {
@@ -82,12 +86,12 @@ struct PoliciesCost {
                 guard let slot = try? await limiter.start(request, call: Call(id: .init(UInt64(number + 1)))) else {
                     return
                 }
-                limiter.finish(slot)
+                slot.finish()
             }
         }
         while limiter.waitingCount < count { await Task.yield() }
         let start = SystemTime().now
-        limiter.finish(first)
+        first?.finish()
         for task in tasks { await task.value }
         let each = start.duration(to: SystemTime().now) / .nanoseconds(count)
         Swift.print("beside \(count) waiting services: start and end \(Int(each)) ns, its task's turn included")
@@ -110,10 +114,13 @@ struct PoliciesCost {
             await measureTasks(count)
             let limiter = try RateLimiter(RateLimits(default: .held))
             let key = ServiceKey(request)
-            let link = Chain([RateLimitInterceptor(limiter)], transport: Instantly())
+            var settings = Service.Settings()
+            settings.rateLimiter = limiter
+            settings.deadlines.buffered = nil
+            let loader = Service(settings, transport: Instantly()).anonymous.makeLoader()
             let before = residentBytes()
-            let tasks = (0..<count).map { number in
-                Task { _ = try? await link.send(request, call: Call(id: .init(UInt64(number + 1)))) }
+            let tasks = (0..<count).map { _ in
+                Task { _ = try? await loader.load(request) }
             }
             while limiter.waitingCount < count { await Task.yield() }
             let waiting = residentBytes()

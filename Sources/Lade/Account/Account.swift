@@ -89,14 +89,16 @@ public final class Account: Sendable {
         Loader(account: self)
     }
 
-    /// Ends the account: calls in progress are cancelled, later calls fail immediately, and credentials and cookies are
-    /// forgotten.
+    /// Ends the account: calls in progress are cancelled, later calls fail immediately, and credentials, cookies and cached
+    /// responses are forgotten.
     ///
-    /// A second call has no effect. Returns when every credential holder has forgotten its credentials.
+    /// A second call has no effect. Returns when every credential holder has forgotten its credentials, and
+    /// nothing that was stored for the account is found any more.
     public func signOut() async {
         group.close()
         for authoriser in settings.authorisers { authoriser.forget() }
         cookieJar?.removeAll()
+        await service.cache?.forget(account: identifier)
         let decorators: [any Sendable] = settings.decorators
         for holder in decorators.compactMap({ $0 as? any CredentialHolder }) + settings.credentialHolders {
             await holder.forgetCredentials()

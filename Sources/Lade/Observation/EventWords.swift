@@ -40,6 +40,17 @@ enum EventWords {
         case .refreshFailed(let authoriser, let error): "\(authoriser) could not get credentials: \(error)"
         case .requestReplayed(let authoriser): "refused; sent again with other credentials of \(authoriser)"
         case .pageRuleSkipped(let rule, let reason): "the paging rule “\(rule)” is skipped: \(reason)"
+        case .cacheServed(let rule, let age, let lifetime):
+            "served from the cache: \(rule.rawValue), \(age.shortText) old, fresh for \(lifetime.shortText)"
+        case .cacheMissed(let rule): "not served from the cache: \(rule.rawValue)"
+        case .cacheValidating(let rule): "the server is asked whether the stored response is current: \(rule.rawValue)"
+        case .cacheValidated: "the stored response is current"
+        case .cacheStored(let bytes, let lifetime): "stored: \(bytes) bytes, fresh for \(lifetime.shortText)"
+        case .cacheNotStored(let rule): "not stored: \(rule.rawValue)"
+        case .cacheInvalidated(let count): "\(count) stored responses must be validated"
+        case .cacheEvicted(let count, let bytes): "\(count) stored responses of \(bytes) bytes were evicted"
+        case .cacheJoined(let call): "shares the response to the equal call \(call)"
+        case .cacheFault(let reason): "the cache failed: \(reason.escapedForDisplay(limit: 200))"
         case .callFinished(let status): "the caller has the answer: \(status)"
         case .bodyFinished(let record):
             switch record.outcome {

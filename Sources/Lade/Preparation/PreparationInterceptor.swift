@@ -1,13 +1,14 @@
 /// Makes of an app's request what its service sends.
 ///
-/// First it adds user agent, languages and the identity of the trace, then what the decorators change, then the field for the cache
-/// mode. It runs once per call.
+/// First it adds user agent, languages and the identity of the trace, then what the decorators change. For a service
+/// without a cache it adds the field of the cache mode. It runs once per call.
 package struct PreparationInterceptor: Interceptor {
     private static let agentName = "User-Agent"
     private static let languageName = "Accept-Language"
 
     private let languages: PreferredLanguages
     private let isTraced: Bool
+    private let isCached: Bool
     private let decorators: [any RequestDecorator]
     // Made and validated once; an invalid text becomes a fault of each request that it is added to.
     private let agent: Headers
@@ -20,15 +21,18 @@ package struct PreparationInterceptor: Interceptor {
     ///   - userAgent: The `User-Agent` of requests without their own; nil for none.
     ///   - languages: The `Accept-Language` of requests without their own.
     ///   - isTraced: Whether the exchanges of a call belong to one trace.
+    ///   - isCached: Whether a cache below acts on the cache mode.
     ///   - decorators: The decorators of service and account, in order; those of the endpoint follow.
     package init(
         userAgent: UserAgent?,
         languages: PreferredLanguages,
         isTraced: Bool = false,
+        isCached: Bool = false,
         decorators: [any RequestDecorator] = []
     ) {
         self.languages = languages
         self.isTraced = isTraced
+        self.isCached = isCached
         self.decorators = decorators
         let text = userAgent?.text ?? ""
         let agent = text.isEmpty ? Headers() : Headers([(Self.agentName, text)])
@@ -46,7 +50,7 @@ package struct PreparationInterceptor: Interceptor {
     /// Passes the prepared request on.
     ///
     /// - Throws: The error of a decorator; one that is not a `LoadingError` becomes `LoadingError.Kind.decorationFailed`.
-    ///   `LoadingError.Kind.notStored` for a request that accepts only a stored response, because nothing is stored yet.
+    ///   `LoadingError.Kind.notStored` for a request that accepts only a stored response, if the service has no cache.
     package func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         var prepared = request
         if request.isHTTP {
@@ -55,7 +59,7 @@ package struct PreparationInterceptor: Interceptor {
         }
         if request.hasTags || !decorators.isEmpty { prepared = try await decorated(prepared, next.call) }
         prepared.headers.joinCookies()
-        if prepared.cacheMode != .standard { try prepared.addCacheDirective() }
+        if !isCached, prepared.cacheMode != .standard { try prepared.addCacheDirective() }
         return try await next(prepared)
     }
 

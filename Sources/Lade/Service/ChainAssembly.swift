@@ -1,3 +1,5 @@
+import LadeCache
+import LadeCore
 import LadePolicies
 
 /// Builds the chain; the only place that does.
@@ -8,11 +10,14 @@ import LadePolicies
 struct ChainAssembly: Sendable {
     /// The limiter of the service.
     let limiter: RateLimiter
+    /// The cache of the service; nil without one.
+    let cache: ResponseCache?
     private let settings: Service.Settings
 
     /// Makes what the chains of all accounts share.
     init(_ settings: Service.Settings) {
         self.settings = settings
+        cache = settings.cache.map { ResponseCache($0, transport: settings.transport) }
         limiter = settings.rateLimiter ?? RateLimiter(unlimitedIn: settings.time, random: settings.random)
     }
 
@@ -27,6 +32,7 @@ struct ChainAssembly: Sendable {
                 userAgent: settings.userAgent,
                 languages: settings.languages,
                 isTraced: settings.tracing != nil,
+                isCached: cache != nil,
                 decorators: settings.decorators + account.decorators
             ),
             in: .preparation
@@ -35,7 +41,8 @@ struct ChainAssembly: Sendable {
         layout.append(DeadlineInterceptor(settings.deadlines), in: .deadline)
         // 3 Redirect.
         layout.append(RedirectInterceptor(policy: settings.redirects, budget: budget, keyRule: keyRule), in: .redirect)
-        // 4 Cache; until there is one, nothing is stored.
+        // 4 Cache.
+        if let cache { layout.append(CacheInterceptor(cache), in: .cache) }
         // 5 Retry.
         layout.append(
             RetryInterceptor(settings.retries, budget: budget, keyRule: keyRule, random: settings.random),
@@ -61,6 +68,8 @@ struct ChainAssembly: Sendable {
         if let tracing = settings.tracing { layout.append(TraceInterceptor(tracing), in: .trace) }
         // 11 Buffering, where the transport does not collect bodies itself.
         if !transport.collectsBodies { layout.append(BufferingInterceptor(), in: .buffering) }
+        // The times of exchanges, for the age of what is stored.
+        if cache != nil { layout.append(ExchangeTimesInterceptor(), in: .buffering) }
         settings.adjustChain(&layout)
         return Chain(layout.interceptors, transport: transport)
     }

@@ -15,12 +15,14 @@ extension Chain {
         public enum Slot: Sendable, Hashable, CaseIterable {
             /// The app's interceptors that see each call once.
             case call
-            /// User agent, languages, decorators and cache mode.
+            /// User agent, languages, decorators, and the field of the cache mode of a service without a cache.
             case preparation
             /// The deadline of the call.
             case deadline
             /// Following redirects.
             case redirect
+            /// The cache; nothing stands here without one.
+            case cache
             /// Further attempts.
             case retry
             /// The addresses of a host.
@@ -37,7 +39,7 @@ extension Chain {
             case attempt
             /// The trace context; nothing stands here without tracing.
             case trace
-            /// Collecting bodies; nothing stands here when the transport does it.
+            /// Collecting bodies, when the transport does not, and noting the times of exchanges for the cache.
             case buffering
         }
 

@@ -3,6 +3,7 @@
 #else
     public import Foundation
 #endif
+public import LadeCache
 public import LadePolicies
 
 extension Service {
@@ -25,6 +26,8 @@ extension Service {
         /// The processors of every endpoint's body, in order; they run before those of the endpoint.
         public var processors: [any ResponseProcessor<Data, Data>] = []
 
+        /// What is stored of responses, and served instead of asking the server again; nil, no cache, by default.
+        public var cache: CacheSettings?
         /// How long calls and their exchanges may take.
         public var deadlines = DeadlineSettings()
         /// How redirects are followed.

@@ -1,3 +1,4 @@
+public import LadeCache
 public import LadePolicies
 import Synchronization
 
@@ -59,11 +60,19 @@ public final class Service: Sendable {
         anonymousAccount = (settings, jar, chain)
     }
 
+    deinit {
+        // No account is left whose calls could need them.
+        assembly.cache?.close()
+    }
+
     /// The chain for calls of the signed-out account; print it to see the interceptors.
     public var chain: Chain { anonymousAccount.chain }
 
     /// The rates of services and the delays that servers request; rates can be changed while calls run.
     public var rateLimiter: RateLimiter { assembly.limiter }
+
+    /// The cache; nil for a service without one.
+    public var cache: ResponseCache? { assembly.cache }
 
     /// The signed-out account.
     ///
@@ -118,6 +127,7 @@ public final class Service: Sendable {
     /// Later calls fail as cancelled immediately.
     public func shutDown() async {
         group.close()
+        cache?.close()
         await shutDownTransport?()
     }
 

@@ -52,7 +52,7 @@ extension Outcome where Failure == any Error {
 
     /// Returns the value, or throws the error.
     ///
-    /// - Throws: ``error``; ``ProcessingError/emptyBody`` for an outcome without either.
+    /// - Throws: ``error``; `ProcessingError.emptyBody` for an outcome without either.
     public func get() throws -> Value {
         if let error { throw error }
         guard let value else { throw ProcessingError.emptyBody }

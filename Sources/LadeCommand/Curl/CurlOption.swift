@@ -46,6 +46,7 @@ struct CurlOption: Sendable {
         for name in ["curl", "from-curl", "offline", "profile", "no-config", "config", "session"] {
             reasons[name] = "the printed line has what it stands for"
         }
+        for name in ["cache", "cache-mode", "cache-status", "no-cache"] { reasons[name] = "curl keeps no responses" }
         for name in ["netrc", "netrc-optional", "netrc-file"] { reasons[name] = "the printed line has the credentials" }
         for name in ["globoff", "next", "parallel", "parallel-max", "fail-early"] {
             reasons[name] = "each call is a line of its own"

@@ -5,6 +5,7 @@ struct ExplainSettings: CallSettings {
     var request = RequestSettings()
     var session = SessionSettings()
     var output = OutputSettings()
+    var caching = CachingSettings()
     var policy = PolicySettings()
     var connection = ConnectionSettings()
     var showsAll = false
@@ -15,6 +16,7 @@ struct ExplainSettings: CallSettings {
         + OutputSettings.rows.only("events", "ignore-status", "max-size", "color").lifted(\.output).rare()
         + RequestSettings.rows.except("url", "globoff").lifted(\.request).rare()
         + SessionSettings.rows.lifted(\.session).rare()
+        + CachingSettings.rows.lifted(\.caching)
         + ConnectionSettings.rows.lifted(\.connection).rare()
 
     func validateRest() throws(CommandError) {

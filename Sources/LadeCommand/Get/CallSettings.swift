@@ -9,6 +9,9 @@ protocol CallSettings: CommandSettings {
     /// The connection.
     var connection: ConnectionSettings { get }
 
+    /// The cache.
+    var caching: CachingSettings { get }
+
     /// The output.
     var output: OutputSettings { get }
 
@@ -17,6 +20,9 @@ protocol CallSettings: CommandSettings {
 }
 
 extension CallSettings {
+    /// No cache.
+    var caching: CachingSettings { CachingSettings() }
+
     mutating func addOperand(_ operand: String) throws(CommandError) {
         try request.addOperand(operand)
     }

@@ -188,7 +188,7 @@ struct Fetch: Sendable {
             case nil: try await stream(request, by: loader, to: nil, witness, &facts)
             }
         } catch {
-            await account.service.shutDown()
+            await account.service.end(at: context.time)
             facts.error = error
             // A call without a response may have received heads, as of a proxy that refused it. The failure of the call
             // is reported, and one to write them is not reported in addition.
@@ -198,7 +198,7 @@ struct Fetch: Sendable {
             try? call.finish(settings.session, console)
             throw error
         }
-        await account.service.shutDown()
+        await account.service.end(at: context.time)
         try writeOut(&facts, collector, since: start)
         try call.finish(settings.session, console)
         return .success
@@ -251,6 +251,9 @@ struct Fetch: Sendable {
 
     /// Writes the heads and the entity tag to the files that options name for them.
     private func writeHead(of response: Response) throws(CommandError) {
+        if settings.caching.showsStatus, let member = response.headers.all("Cache-Status").last {
+            console.say("Cache-Status: \(member)")
+        }
         if output.headPath != nil { try dump(response.receivedHeads) }
         if let count = response.request.headRecord?.dropped, count > 0, !output.isSilent {
             console.say("lade: The oldest heads of the call are left out: \(count).")

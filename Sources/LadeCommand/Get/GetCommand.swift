@@ -3,6 +3,7 @@ struct GetSettings: CallSettings {
     var request = RequestSettings()
     var session = SessionSettings()
     var output = OutputSettings()
+    var caching = CachingSettings()
     var policy = PolicySettings()
     var connection = ConnectionSettings()
     /// Whether the command prints the call as a curl command line instead of making it.
@@ -31,6 +32,7 @@ struct GetSettings: CallSettings {
         RequestSettings.rows.lifted(\.request)
         + curlRows
         + SessionSettings.rows.lifted(\.session)
+        + CachingSettings.rows.lifted(\.caching)
         + OutputSettings.rows.lifted(\.output).map(\.fittingHelp)
         + PolicySettings.rows.lifted(\.policy)
         + ConnectionSettings.rows.lifted(\.connection).rare()

@@ -15,8 +15,8 @@ struct HelpPage {
         page.line("       \(table.program) COMMAND [ARGUMENT...]")
         page.rows("Commands", table.commands.map { ($0.name, $0.summary) })
         page.rows("Options", (ProgramSettings.rows.map(\.info)).map { (Self.aligned($0), $0.summary) })
-        // The first commands are the main ones.
-        let examples = table.commands.prefix(2).compactMap(\.examples.first).map { ($0.line, "") }
+        // The first command is the main one.
+        let examples = table.commands.prefix(1).compactMap(\.examples.first).map { ($0.line, "") }
         page.rows("Examples", examples)
         page.blank()
         page.line("More: “\(table.program) help COMMAND”, “\(table.program) help exit-codes”.")

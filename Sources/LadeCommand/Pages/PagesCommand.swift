@@ -6,6 +6,7 @@ struct PagesSettings: CallSettings {
     var session = SessionSettings()
     var paging = PagingSettings()
     var output = OutputSettings()
+    var caching = CachingSettings()
     var policy = PolicySettings()
     var connection = ConnectionSettings()
 
@@ -23,6 +24,7 @@ struct PagesSettings: CallSettings {
             "etag-compare"
         ).lifted(\.request).rare()
         + SessionSettings.rows.lifted(\.session).rare()
+        + CachingSettings.rows.lifted(\.caching)
         + PolicySettings.rows.except("location", "cross-origin-body").lifted(\.policy).rare()
         + ConnectionSettings.rows.lifted(\.connection).rare()
 

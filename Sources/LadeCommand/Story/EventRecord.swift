@@ -91,6 +91,29 @@ struct EventRecord {
                 "pageRuleSkipped",
                 [("rule", JSONQuoting.string(rule)), ("reason", JSONQuoting.string(reason))]
             )
+        case .cacheServed(let rule, let age, let lifetime):
+            self.init(
+                "cacheServed",
+                [Self.rule(rule), ("age", Self.seconds(age)), ("lifetime", Self.seconds(lifetime))]
+            )
+        case .cacheMissed(let rule):
+            self.init("cacheMissed", [Self.rule(rule)])
+        case .cacheValidating(let rule):
+            self.init("cacheValidating", [Self.rule(rule)])
+        case .cacheValidated:
+            self.init("cacheValidated", [])
+        case .cacheStored(let bytes, let lifetime):
+            self.init("cacheStored", [("bytes", String(bytes)), ("lifetime", Self.seconds(lifetime))])
+        case .cacheNotStored(let rule):
+            self.init("cacheNotStored", [Self.rule(rule)])
+        case .cacheInvalidated(let count):
+            self.init("cacheInvalidated", [("count", String(count))])
+        case .cacheEvicted(let count, let bytes):
+            self.init("cacheEvicted", [("count", String(count)), ("bytes", String(bytes))])
+        case .cacheJoined(let call):
+            self.init("cacheJoined", [("joined", String(call.number))])
+        case .cacheFault(let reason):
+            self.init("cacheFault", [("reason", JSONQuoting.string(reason))])
         case .callFinished(let status):
             self.init("callFinished", [("status", String(status.code))])
         case .bodyFinished(let record):
@@ -114,6 +137,8 @@ struct EventRecord {
         self.name = name
         self.facts = facts.map { (name: $0.0, value: $0.1) }
     }
+
+    private static func rule(_ rule: CacheRule) -> (String, String) { ("rule", JSONQuoting.string(rule.rawValue)) }
 
     private static func request(_ method: HTTPMethod, _ url: String) -> [(String, String)] {
         [("method", JSONQuoting.string(method.rawValue)), ("url", JSONQuoting.string(url))]
@@ -141,6 +166,7 @@ struct EventRecord {
             case .concurrency(let key): ("concurrency", [("key", JSONQuoting.string(key))])
             case .backoff(let attempt): ("backoff", [("attempt", String(attempt))])
             case .authorisation(let authoriser): ("authorisation", [("authoriser", JSONQuoting.string(authoriser))])
+            case .coalescing(let call): ("coalescing", [("joined", String(call.number))])
             case .probe(let address): ("probe", [("address", JSONQuoting.string(address))])
             }
         return JSONQuoting.object([("kind", JSONQuoting.string(kind))] + details)

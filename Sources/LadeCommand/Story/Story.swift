@@ -78,6 +78,27 @@ struct Story: EventSink {
             show(["*", "\(authoriser) has new credentials after \(Self.words(duration))"])
         case .refreshFailed(let authoriser, let error): show(["*", "\(authoriser) has no new credentials: \(error)"])
         case .requestReplayed(let authoriser): show(["*", "sent again with other credentials of \(authoriser)"])
+        case .cacheServed(let rule, let age, let lifetime):
+            let ages = "\(age.shortText) old, fresh for \(lifetime.shortText)"
+            show(["*", "served from the cache: \(rule.rawValue), \(ages)"])
+        case .cacheMissed(let rule):
+            show(["*", "not served from the cache: \(rule.rawValue)"])
+        case .cacheValidating(let rule):
+            show(["*", "the server is asked whether the stored response is current: \(rule.rawValue)"])
+        case .cacheValidated:
+            show(["*", "the stored response is current"])
+        case .cacheStored(let bytes, let lifetime):
+            show(["*", "stored: \(bytes) bytes, fresh for \(lifetime.shortText)"])
+        case .cacheNotStored(let rule):
+            show(["*", "not stored: \(rule.rawValue)"])
+        case .cacheInvalidated(let count):
+            show(["*", "\(count) stored responses must be validated"])
+        case .cacheEvicted(let count, let bytes):
+            show(["*", "\(count) stored responses of \(bytes) bytes were evicted"])
+        case .cacheJoined(let call):
+            show(["*", "shares the response to the equal call \(call)"])
+        case .cacheFault(let reason):
+            show(["*", "the cache failed: \(reason.escapedForDisplay(limit: 200))"])
         case .pageRuleSkipped(let rule, let reason): show(["*", "the paging rule “\(rule)” is skipped: \(reason)"])
         }
     }

@@ -99,9 +99,9 @@ struct ArgumentParser<Settings: CommandSettings> {
             throw unknown("--\(name)", nearest: nearestName(to: String(name)).map { "--\($0)" })
         }
         guard row.info.metavar != nil else {
-            guard attached == nil else { throw usage("--\(name) takes no value") }
+            guard attached == nil || row.info.optionalMetavar != nil else { throw usage("--\(name) takes no value") }
             if row.info.allowsDash, rest.first == "-" { rest.removeFirst() }
-            return try row.apply(&settings, "")
+            return try row.apply(&settings, attached ?? "")
         }
         guard let value = attached ?? rest.popFirst() else { throw missingValue(of: row.info, as: "--\(name)") }
         try row.apply(&settings, value)

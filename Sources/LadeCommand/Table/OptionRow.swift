@@ -33,6 +33,8 @@ struct OptionInfo: Sendable {
     var letter: Character?
     /// The name of its value in the help; nil for a switch.
     var metavar: String?
+    /// The name of a value that may be given after an equals sign; nil for an option without one.
+    var optionalMetavar: String?
     /// The section of the help and manual that lists it.
     var section: OptionSection
     /// The description for the help, on one short line.
@@ -47,6 +49,7 @@ struct OptionInfo: Sendable {
     /// The option as it is typed, `-X, --request METHOD`.
     var spelling: String {
         (letter.map { "-\($0), " } ?? "") + "--\(name)" + (metavar.map { " \($0)" } ?? "")
+            + (optionalMetavar.map { "[=\($0)]" } ?? "")
     }
 }
 

@@ -100,6 +100,11 @@ public struct Headers: Sendable, Hashable {
         storage = .block(block)
     }
 
+    /// Makes a list from fields that were validated already, such as some of another list.
+    package init(checked fields: [Field]) {
+        storage = .fields(fields)
+    }
+
     private var fields: [Field] {
         switch storage {
         case .fields(let fields): fields

@@ -252,13 +252,13 @@ extension Request {
     public enum CacheMode: Sendable, Hashable {
         /// As HTTP says (RFC 9111).
         case standard
-        /// Send the request in any case, and store nothing (`no-store`).
+        /// Send the request in any case, and store nothing.
         case bypass
-        /// Have the server validate the stored response (`no-cache`).
+        /// Have the server validate the stored response.
         case revalidate
         /// The stored response, of any age; the request is sent only when there is none.
         case preferStored
-        /// The stored response, and never the server (`only-if-cached`).
+        /// The stored response, and never the server.
         case storedOnly
     }
 

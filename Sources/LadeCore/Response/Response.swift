@@ -49,6 +49,12 @@ public struct Response: Sendable {
         set { change { $0.version = newValue } }
     }
 
+    /// When the exchange began and its head arrived; nil where no cache needs it.
+    package var times: ExchangeTimes? {
+        get { parts.times }
+        set { change { $0.times = newValue } }
+    }
+
     /// Makes a response.
     public init(
         status: HTTPStatus,
@@ -75,6 +81,7 @@ public struct Response: Sendable {
         @exclusivity(unchecked) var source: Source
         @exclusivity(unchecked) var request: Request
         @exclusivity(unchecked) var version: HTTPVersion?
+        @exclusivity(unchecked) var times: ExchangeTimes?
 
         init(
             _ status: HTTPStatus,
@@ -94,6 +101,7 @@ public struct Response: Sendable {
 
         convenience init(copying other: Parts) {
             self.init(other.status, other.headers, other.body, other.source, other.request, other.version)
+            times = other.times
         }
     }
 

@@ -10,7 +10,7 @@
 ///
 /// Written with pointers and wrapping operators, which cost little in debug builds too: there, arrays and checked operators
 /// take ten times as long.
-package struct SHA256: Sendable {
+package struct SHA256: Sendable, Hashable {
     private var state: [UInt32] = [
         0x6A09_E667, 0xBB67_AE85, 0x3C6E_F372, 0xA54F_F53A, 0x510E_527F, 0x9B05_688C, 0x1F83_D9AB, 0x5BE0_CD19,
     ]
@@ -36,12 +36,27 @@ package struct SHA256: Sendable {
 
     /// The hash of all bytes so far: 32 bytes.
     package func finish() -> [UInt8] {
-        var hash = self
+        var state = state
         let length = count &* 8
-        let zeros = (119 - pending.count) % 64
-        hash.update([0x80] + Array(repeating: 0, count: zeros))
-        hash.update((0..<8).map { UInt8(truncatingIfNeeded: length >> (56 - 8 * UInt64($0))) })
-        return hash.state.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> (24 - 8 * $0)) } }
+        // The rest, a one bit, zeros, and the length in bits: one block or two.
+        let size = pending.count < Self.block - 8 ? Self.block : 2 * Self.block
+        withUnsafeTemporaryAllocation(byteCount: size, alignment: 8) { rest in
+            rest.initializeMemory(as: UInt8.self, repeating: 0)
+            rest.copyBytes(from: pending)
+            rest[pending.count] = 0x80
+            rest.storeBytes(of: length.bigEndian, toByteOffset: size - 8, as: UInt64.self)
+            Self.mix(UnsafeRawBufferPointer(rest), into: &state)
+        }
+        return [UInt8](unsafeUninitializedCapacity: 32) { hash, count in
+            for (index, word) in state.enumerated() {
+                UnsafeMutableRawBufferPointer(hash).storeBytes(
+                    of: word.bigEndian,
+                    toByteOffset: 4 * index,
+                    as: UInt32.self
+                )
+            }
+            count = 32
+        }
     }
 
     private mutating func add(_ bytes: UnsafeRawBufferPointer) {

@@ -1,7 +1,7 @@
 public import Lade
 public import LadeCore
 
-/// A client without a network, for tests of code that uses a ``LoadingClient``.
+/// A client without a network, for tests of code that uses a `LoadingClient`.
 ///
 /// ```swift
 /// let client = ScriptedClient()

@@ -14,7 +14,10 @@ struct ShellWordsTests {
     private static func words(_ line: String, by shell: String) async throws -> [[UInt8]] {
         // od shows every byte, and a word cannot contain the line end that separates its blocks.
         let script = "show() { for a; do printf '%s' \"$a\" | od -An -v -tx1; echo end; done; }; show \(line)"
-        let outcome = try await LadeProcess.run("-c", script, program: shell)
+        // A pattern that names no file here stands for itself.
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let outcome = try await LadeProcess.run("-c", script, program: shell, in: folder.path)
         #expect(outcome.status == 0, "\(shell): \(outcome.talk)")
         var words: [[UInt8]] = [[]]
         for line in outcome.output.split(separator: "\n") {

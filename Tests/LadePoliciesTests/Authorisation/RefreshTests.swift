@@ -146,7 +146,8 @@ struct RefreshTests {
         let texts = Set(
             all.map { if case .failure(let error) = $0 { error.description } else { "" } } + [late?.description ?? ""]
         )
-        #expect(texts == ["GET https://api.test/: Bearer could not get new credentials: No connection to id.test: it was refused."])
+        let sentence = "Bearer could not get new credentials: No connection to id.test: it was refused."
+        #expect(texts == ["GET https://api.test/: \(sentence)"])
         #expect(refreshes.withLock { $0 } == 1)
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import Lade
+import LadeCache
 import LadePolicies
 import Testing
 
@@ -32,6 +33,11 @@ struct DefaultsTests {
                 "`RateLimits.quotaReserve`", "\(limits.quotaReserve), at least \(limits.quotaReserveCalls) calls"
             ),
             ("`RateLimits.waitingLimit`", limits.waitingLimit.map { "\($0)" } ?? "none"),
+            ("`cache`", settings.cache == nil ? "none" : "some"),
+            ("`MemoryStore.defaultLimit`", bytes(MemoryStore.defaultLimit)),
+            ("`cache.patience`", text(CacheSettings().patience)),
+            ("`cache.rules.heuristicFraction`", "\(CacheRules().heuristicFraction)"),
+            ("`cache.rules.heuristicLimit`", text(CacheRules().heuristicLimit)),
             ("`transport.connections.perHost`", "\(transport.connections.perHost)"),
             ("`transport.connections.total`", "\(transport.connections.total)"),
             ("`transport.connections.idleLife`", text(transport.connections.idleLife)),

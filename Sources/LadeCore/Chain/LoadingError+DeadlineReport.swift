@@ -126,6 +126,7 @@ extension Call.WaitReason: CustomStringConvertible {
         case .gate(let key): "\(key), which requested a delay"
         case .concurrency(let key): "another call to \(key) to end"
         case .backoff(let attempt): "attempt \(attempt)"
+        case .coalescing(let call): "the response to the equal call \(call)"
         case .authorisation(let authoriser): "credentials of \(authoriser)"
         case .probe(let address): "a probe of \(address)"
         }

@@ -58,6 +58,26 @@ public enum CallEvent: Sendable {
     case requestReplayed(authoriser: String)
     /// What a paging rule found on a page names no next page, and another rule was tried; see `PageRule` of `Lade`.
     case pageRuleSkipped(rule: String, reason: String)
+    /// The cache gave the response without asking the server.
+    case cacheServed(CacheRule, age: Duration, lifetime: Duration)
+    /// The cache leaves the request to the server.
+    case cacheMissed(CacheRule)
+    /// The cache asks the server whether what is stored is current.
+    case cacheValidating(CacheRule)
+    /// The server confirmed the stored response, which the call gets.
+    case cacheValidated
+    /// The response was stored; `bytes` is the length of its body.
+    case cacheStored(bytes: Int64, lifetime: Duration)
+    /// The response was not stored.
+    case cacheNotStored(CacheRule)
+    /// The call made stored responses invalid: each is validated before its next use.
+    case cacheInvalidated(count: Int)
+    /// Storing the response evicted others.
+    case cacheEvicted(count: Int, bytes: Int64)
+    /// The call gets the response of the exchange that another call began.
+    case cacheJoined(Call.ID)
+    /// The store of the cache failed, which counts as a miss or a write that is dropped.
+    case cacheFault(String)
     /// The call ended with a response; for a streamed one, when its head arrived. ``bodyFinished(_:)`` follows.
     case callFinished(status: HTTPStatus)
     /// The body of a call ended: the last event of each call that ended with a response, buffered or streamed.
@@ -82,6 +102,8 @@ extension Call {
         case concurrency(key: String)
         /// The delay before another attempt.
         case backoff(attempt: Int)
+        /// The response to an equal request that another call has sent.
+        case coalescing(Call.ID)
         /// Credentials that an authoriser is getting.
         case authorisation(authoriser: String)
         /// The probe that finds out whether an address can be used again.

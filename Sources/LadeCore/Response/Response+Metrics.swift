@@ -63,6 +63,16 @@ extension Response {
         /// The peer's port.
         public var remotePort: Int?
 
+        /// How the cache answered; nil for a response that is only the server's.
+        public var cacheUse: Response.CacheUse? {
+            get { if case .use(let use)? = boxedUse { use } else { nil } }
+            set { boxedUse = newValue.map(BoxedUse.use) }
+        }
+
+        // Behind a reference: few responses have one.
+        private indirect enum BoxedUse: Sendable, Hashable { case use(Response.CacheUse) }
+
+        private var boxedUse: BoxedUse?
         private var queuedTime = StoredDuration()
         private var nameLookupTime = StoredDuration()
         private var connectTime = StoredDuration()

@@ -1,0 +1,22 @@
+#pragma once
+#include <sqlite3.h>
+
+// The macro behind the last argument has no form in Swift: SQLite copies the bytes.
+static inline int lade_bind_blob(sqlite3_stmt *statement, int index, const void *bytes, int count) {
+    return count ? sqlite3_bind_blob(statement, index, bytes, count, SQLITE_TRANSIENT)
+                 : sqlite3_bind_zeroblob(statement, index, 0);
+}
+
+static inline int lade_bind_text(sqlite3_stmt *statement, int index, const char *bytes, int count) {
+    return sqlite3_bind_text(statement, index, bytes ? bytes : "", count, SQLITE_TRANSIENT);
+}
+
+#ifdef __linux__
+#include <sys/vfs.h>
+
+// The module of the C library lacks this header: the number of the file system of a path, or 0.
+static inline unsigned lade_file_system(const char *path) {
+    struct statfs system;
+    return statfs(path, &system) == 0 ? (unsigned)system.f_type : 0;
+}
+#endif

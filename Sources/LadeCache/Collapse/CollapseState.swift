@@ -1,0 +1,220 @@
+package import LadeCore
+
+/// Which calls share one exchange: a state machine without tasks, locks or time of its own.
+///
+/// The first of equal requests starts an exchange, which belongs to the service and not to that call. Others wait for its head.
+/// The exchange goes on as long as any call wants it.
+package struct CollapseState: Sendable {
+    /// What a caller of the machine does next.
+    package enum Action: Sendable, Hashable {
+        /// Start the exchange for the call, which waits for it like all others.
+        case start(exchange: UInt64)
+        /// Wait for the exchange, which another call started.
+        case wait(exchange: UInt64)
+        /// Send the call's own request, and share it with no other.
+        case alone(call: UInt64)
+        /// Deliver the response of the exchange to the call.
+        case deliver(exchange: UInt64, call: UInt64)
+        /// Fail the call with the error of the exchange.
+        case fail(exchange: UInt64, call: UInt64)
+        /// End the exchange: no call wants it any more.
+        case cancel(exchange: UInt64)
+        /// Carry out the exchange in place of the call that did, which is cancelled or late.
+        case lead(exchange: UInt64, call: UInt64)
+        /// Raise the priority of the exchange.
+        case raise(exchange: UInt64, to: Request.Priority)
+    }
+
+    /// What the head of a response means for those that wait.
+    package enum Head: Sendable {
+        /// It is stored, and those that match it share it.
+        case shared(StoredHead)
+        /// It is not stored, or no request can be known to match it.
+        case unshared
+    }
+
+    private struct Waiter {
+        let query: CacheQuery
+        var isStreaming: Bool
+    }
+
+    private struct Exchange {
+        let key: CacheKey
+        let began: Instant
+        var priority: Request.Priority
+        var waiters: [UInt64: Waiter] = [:]
+        /// The calls that read the shared body.
+        var readers: Set<UInt64> = []
+    }
+
+    private let rules: CacheRules
+    /// How many bytes of streamed bodies are shared at most.
+    private let sharedLimit: Int64
+    private var exchanges: [UInt64: Exchange] = [:]
+    private var open: [CacheKey: UInt64] = [:]
+    private var calls: [UInt64: UInt64] = [:]
+    /// Keys whose responses were not shared, and until when their calls are not joined.
+    private var apart: [CacheKey: Instant] = [:]
+    private var apartOrder: [CacheKey] = []
+    private var lastExchange: UInt64 = 0
+    private var shared: Int64 = 0
+
+    /// How long the calls of a key are not joined after its response was not shared.
+    package static let apartTime = Duration.seconds(120)
+    /// How many such keys are remembered.
+    package static let apartLimit = 1_000
+
+    /// Makes a machine without exchanges.
+    package init(_ rules: CacheRules, sharedLimit: Int64 = 8 << 20) {
+        self.rules = rules
+        self.sharedLimit = sharedLimit
+    }
+
+    /// How many exchanges, calls and keys are known; all zero when nothing is in flight.
+    package var counts: (exchanges: Int, calls: Int, keys: Int) { (exchanges.count, calls.count, open.count) }
+
+    /// Whether a request may share an exchange with others.
+    package static func mayJoin(_ query: CacheQuery) -> Bool {
+        query.isLookedUp && query.isReplayable && query.range == .none && !query.hasOwnCondition && !query.isNoCache
+            && !query.directives.noStore && query.mode != .bypass && !query.isStoredOnly
+            && !query.headers.contains("Authorization")
+    }
+
+    // MARK: - Calls
+
+    /// A call needs the server.
+    package mutating func arrive(
+        _ call: UInt64,
+        _ query: CacheQuery,
+        priority: Request.Priority = .normal,
+        now: Instant
+    ) -> [Action] {
+        guard let key = query.key, Self.mayJoin(query), !isApart(key, now) else { return [.alone(call: call)] }
+        let waiter = Waiter(query: query, isStreaming: false)
+        if let number = open[key], exchanges[number] != nil {
+            calls[call] = number
+            exchanges[number]?.waiters[call] = waiter
+            var actions = [Action.wait(exchange: number)]
+            if let current = exchanges[number]?.priority, priority > current {
+                exchanges[number]?.priority = priority
+                actions.append(.raise(exchange: number, to: priority))
+            }
+            return actions
+        }
+        lastExchange += 1
+        var exchange = Exchange(key: key, began: now, priority: priority)
+        exchange.waiters[call] = waiter
+        exchanges[lastExchange] = exchange
+        open[key] = lastExchange
+        calls[call] = lastExchange
+        return [.start(exchange: lastExchange)]
+    }
+
+    /// A call is cancelled, its deadline has passed, it has lost patience, or it has read the body to its end.
+    package mutating func leave(_ call: UInt64) -> [Action] {
+        guard let number = calls.removeValue(forKey: call) else { return [] }
+        exchanges[number]?.waiters[call] = nil
+        exchanges[number]?.readers.remove(call)
+        guard let exchange = exchanges[number], exchange.waiters.isEmpty, exchange.readers.isEmpty else { return [] }
+        close(number)
+        return [.cancel(exchange: number)]
+    }
+
+    /// The call that carries out an exchange is cancelled or late; the one that has waited longest carries it out anew.
+    package mutating func handOver(_ number: UInt64, from call: UInt64) -> [Action] {
+        calls[call] = nil
+        exchanges[number]?.waiters[call] = nil
+        guard let exchange = exchanges[number] else { return [] }
+        guard let next = exchange.waiters.keys.min() else {
+            close(number)
+            return []
+        }
+        return [.lead(exchange: number, call: next)]
+    }
+
+    // MARK: - Exchanges
+
+    /// The head of an exchange has arrived.
+    ///
+    /// - Returns: The delivery to each call that shares it, in the order of arrival; the others go alone, all immediately.
+    package mutating func receive(_ number: UInt64, _ head: Head, now: Instant) -> [Action] {
+        guard let exchange = exchanges[number], open[exchange.key] == number else { return [] }
+        open[exchange.key] = nil
+        let waiting = exchange.waiters.keys.sorted()
+        exchanges[number]?.waiters = [:]
+        var actions: [Action] = []
+        switch head {
+        case .unshared:
+            keepApart(exchange.key, now)
+            // The response is of use to one call: the one that began first and is still there.
+            for (index, call) in waiting.enumerated() {
+                if index == 0 { actions.append(take(call, number)) } else { actions.append(part(call)) }
+            }
+        case .shared(let head):
+            for call in waiting {
+                let matches = exchange.waiters[call].map { !rules.variants(of: $0.query, in: [head]).isEmpty } ?? false
+                actions.append(matches ? take(call, number) : part(call))
+            }
+        }
+        if exchanges[number]?.readers.isEmpty ?? false {
+            close(number)
+            actions.append(.cancel(exchange: number))
+        }
+        return actions
+    }
+
+    private mutating func take(_ call: UInt64, _ number: UInt64) -> Action {
+        exchanges[number]?.readers.insert(call)
+        return .deliver(exchange: number, call: call)
+    }
+
+    private mutating func part(_ call: UInt64) -> Action {
+        calls[call] = nil
+        return .alone(call: call)
+    }
+
+    /// An exchange has failed before its head; no waiting call repeats it, and later calls start anew.
+    package mutating func fail(_ number: UInt64) -> [Action] {
+        guard let exchange = exchanges[number] else { return [] }
+        close(number)
+        return exchange.waiters.keys.sorted().map { call in
+            calls[call] = nil
+            return .fail(exchange: number, call: call)
+        }
+    }
+
+    /// The body of an exchange has ended.
+    package mutating func end(_ number: UInt64) {
+        guard let exchange = exchanges[number] else { return }
+        close(number)
+        for call in exchange.readers { calls[call] = nil }
+    }
+
+    // MARK: - Bytes
+
+    /// Asks for room for bytes that several calls read.
+    ///
+    /// - Returns: Whether there is room; otherwise the slower calls go alone.
+    package mutating func reserve(_ bytes: Int64) -> Bool {
+        guard shared + bytes <= sharedLimit else { return false }
+        shared += bytes
+        return true
+    }
+
+    /// Gives room back.
+    package mutating func release(_ bytes: Int64) { shared -= bytes }
+
+    // MARK: - Parts
+
+    private mutating func close(_ number: UInt64) {
+        guard let exchange = exchanges.removeValue(forKey: number) else { return }
+        if open[exchange.key] == number { open[exchange.key] = nil }
+    }
+
+    private func isApart(_ key: CacheKey, _ now: Instant) -> Bool { apart[key].map { now < $0 } ?? false }
+
+    private mutating func keepApart(_ key: CacheKey, _ now: Instant) {
+        if apart.updateValue(now.advanced(by: Self.apartTime), forKey: key) == nil { apartOrder.append(key) }
+        while apartOrder.count > Self.apartLimit { apart[apartOrder.removeFirst()] = nil }
+    }
+}

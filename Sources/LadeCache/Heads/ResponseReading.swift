@@ -1,0 +1,61 @@
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+package import LadeCore
+
+/// What the fields of a response say about caching, parsed once when the head is stored.
+package struct ResponseReading: Sendable, Hashable {
+    /// The directives of `Cache-Control`.
+    package let directives: CacheControl
+    /// Whether each use must be validated: `no-cache`, or `Pragma: no-cache` without `Cache-Control` (RFC 9111 §5.4).
+    package let requiresValidation: Bool
+    /// `Date`, if it is one.
+    package let date: Date?
+    /// `Expires`; nil without the field.
+    package let expires: Expiry?
+    /// `Age`, zero where it cannot be read.
+    package let age: Duration
+    /// `Last-Modified` as it was received.
+    package let lastModifiedField: Headers.Field?
+    /// `Last-Modified`, if it is a date.
+    package let lastModified: Date?
+    /// `ETag`.
+    package let entityTag: EntityTag?
+    /// `Vary`.
+    package let vary: Vary
+
+    /// Reads the fields of a response that was received at a date.
+    package init(_ headers: Headers, received: Date) {
+        directives = CacheControl(headers.all("Cache-Control"))
+        requiresValidation =
+            directives.noCache == .everything
+            || !headers.contains("Cache-Control") && CacheControl(headers.all("Pragma")).noCache == .everything
+        let written = headers.octets("Date").first
+        date = written.flatMap { try? HTTPDate(bytes: $0, now: received) }?.date
+        expires = headers.contains("Expires") ? Expiry(headers.octets("Expires"), now: received) : nil
+        age = Self.age(headers)
+        lastModifiedField = headers.contains("Last-Modified") ? Self.first("Last-Modified", in: headers) : nil
+        lastModified = lastModifiedField.flatMap { try? HTTPDate(bytes: $0.octets, now: received) }?.date
+        entityTag = headers.contains("ETag") ? Self.first("ETag", in: headers).map(EntityTag.init) : nil
+        vary = Vary(headers)
+    }
+
+    /// Whether a request can ask if the response is still current.
+    package var hasValidator: Bool { entityTag != nil || lastModifiedField != nil }
+
+    /// Whether the server states how long the response is fresh, even in a way that cannot be read.
+    package var hasExplicitLifetime: Bool { directives.maxAge != nil || expires != nil }
+
+    private static func first(_ name: String, in headers: Headers) -> Headers.Field? {
+        headers.first { $0.name.equalsIgnoringASCIICase(name) && !$0.octets.isEmpty }
+    }
+
+    /// The first member of the first line (RFC 9111 §5.1).
+    private static func age(_ headers: Headers) -> Duration {
+        guard let line = headers.octets("Age").first else { return .zero }
+        let member = FieldMembers.trimmed(Array(line.prefix { $0 != UInt8(ascii: ",") }))
+        return FieldMembers.number(member, limit: 1 << 31).map { .seconds($0) } ?? .zero
+    }
+}

@@ -1,0 +1,98 @@
+package import LadeCore
+
+/// What a stored response belongs to: everything about a request that is not a header field named by `Vary`.
+///
+/// The parts are joined with their lengths, so that no two lists of parts have the same bytes.
+public struct CacheKey: Sendable, Hashable {
+    /// What distinguishes requests for one address.
+    package struct Parts: Sendable {
+        /// The method; GET and HEAD share responses.
+        package var method = HTTPMethod.get
+        /// `Host` as the caller wrote it; nil without one.
+        package var host: String?
+        /// Where the caller connects instead of the address.
+        package var destination: Request.Destination?
+        /// The caller's own `Authorization` fields.
+        package var authorization: [[UInt8]] = []
+        /// The body with its type and coding, for methods whose body is part of the question.
+        package var body: (bytes: [UInt8], type: String?, coding: String?)?
+        /// The key that the caller states.
+        package var custom: String?
+
+        /// Makes the parts of a plain GET.
+        package init() {}
+    }
+
+    /// The place whose responses are invalidated together.
+    package let place: CachePlace
+    /// All parts, injectively.
+    package let octets: [UInt8]
+
+    /// Joins the parts.
+    package init(_ place: CachePlace, _ parts: Parts = Parts(), digester: CacheDigester) {
+        self.place = place
+        var writer = OctetWriter()
+        writer.write(place.partition.utf8)
+        writer.write(place.scope.octets)
+        writer.write(place.address.text.utf8)
+        let isGet = parts.method == .get || parts.method == .head
+        writer.write((isGet ? "GET" : parts.method.rawValue).utf8)
+        writer.write(parts.host?.asciiLowercased.utf8)
+        switch parts.destination {
+        case nil: writer.write([0])
+        case .host(let host, let port):
+            writer.write([1])
+            writer.write(host.asciiLowercased.utf8)
+            writer.write(String(port ?? 0).utf8)
+        case .unixSocket(let path):
+            writer.write([2])
+            writer.write(path.utf8)
+        }
+        writer.write(Self.digest(ofCredentials: parts, place.address, digester))
+        if let body = parts.body {
+            writer.write(digester.digest(body.bytes))
+            writer.write(body.type?.utf8)
+            writer.write(body.coding?.utf8)
+        } else {
+            writer.write([UInt8]?.none)
+        }
+        writer.write(parts.custom?.utf8)
+        octets = writer.octets
+    }
+
+    /// A key as a store kept it, for listings.
+    package init(_ place: CachePlace, stored octets: [UInt8]) {
+        self.place = place
+        self.octets = octets
+    }
+
+    private static func digest(
+        ofCredentials parts: Parts,
+        _ address: CacheAddress,
+        _ digester: CacheDigester
+    ) -> [UInt8]? {
+        guard !parts.authorization.isEmpty || address.userInformation != nil else { return nil }
+        var writer = OctetWriter()
+        writer.write(address.userInformation)
+        for line in parts.authorization { writer.write(line) }
+        return digester.digest(writer.octets)
+    }
+
+    /// Whether all parts are the same.
+    public static func == (lhs: CacheKey, rhs: CacheKey) -> Bool { lhs.octets == rhs.octets }
+
+    /// Feeds all parts into a hasher.
+    public func hash(into hasher: inout Hasher) {
+        octets.withUnsafeBytes { hasher.combine(bytes: $0) }
+    }
+}
+
+extension CacheKey: CustomStringConvertible {
+    /// The address without secrets.
+    public var description: String { Redaction.standard.address(place.address.text) }
+}
+
+extension CacheKey: CustomReflectable {
+    /// A mirror that shows no secrets.
+    public var customMirror: Mirror { Mirror(self, children: ["key": description]) }
+}

@@ -1,0 +1,53 @@
+public import LadeCore
+
+/// What to do with a request.
+package enum CacheDecision: Sendable, Hashable {
+    /// Respond from the store.
+    case serve(Serving)
+    /// Respond from the store, and ask the server in the background.
+    case serveAndRevalidate(Serving, CacheCondition)
+    /// Ask the server whether one of these responses is current.
+    case validate(CacheCondition, onError: StalePermission?)
+    /// Ask the server for the rest of a body.
+    case complete(id: UInt64, from: Int64, ifRange: EntityTag)
+    /// Ask the server as if nothing were stored.
+    case fetch(onError: StalePermission?)
+    /// Fail: the request must not reach the server.
+    case unsatisfiable(NotStoredReason)
+    /// Leave the request to the server.
+    case passBy
+}
+
+/// Which stored response is served.
+package struct Serving: Sendable, Hashable {
+    /// The stored response.
+    package let id: UInt64
+    /// Its version.
+    package let version: UInt64
+    /// The bytes of its body; nil for all.
+    package let span: Range<Int64>?
+}
+
+/// A permission to use a stale response when the server fails (RFC 5861 §4).
+package struct StalePermission: Sendable, Hashable {
+    /// The stored response.
+    package let id: UInt64
+    /// The age at which the permission ends.
+    package let ageLimit: Duration
+}
+
+/// Why there is no response for a request that must not reach the server.
+public enum NotStoredReason: Sendable, Hashable {
+    /// Nothing is stored for the address.
+    case nothing
+    /// Only responses to other values of the varying fields are stored.
+    case otherVariant
+    /// The stored response has been stale for too long.
+    case stale(by: Duration)
+    /// The stored response must be validated.
+    case mustBeValidated(CacheRule)
+    /// Only a part of the body is stored.
+    case incomplete
+    /// The request is one that the cache does not serve.
+    case notServed(CacheRule)
+}

@@ -1,0 +1,60 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+package import LadeCore
+
+/// Which addresses must be validated before the next use.
+package enum InvalidationDecision: Sendable, Hashable {
+    /// None.
+    case none
+    /// These, in the given order, without repetitions.
+    case mustValidate([CacheAddress])
+}
+
+extension CacheRules {
+    /// Decides what a response invalidates (RFC 9111 §4.4).
+    package func invalidation(
+        _ query: CacheQuery,
+        _ status: HTTPStatus,
+        _ headers: Headers
+    ) -> Explained<InvalidationDecision> {
+        guard let own = query.key?.place.address, !query.isSafe, (200..<400).contains(status.code) else {
+            return Explained(.none, .kept)
+        }
+        var addresses = [own]
+        for name in ["Location", "Content-Location"] {
+            guard let other = Self.address(name, in: headers, from: own), other.origin == own.origin,
+                !addresses.contains(other)
+            else { continue }
+            addresses.append(other)
+        }
+        return Explained(.mustValidate(addresses), .unsafeMethod)
+    }
+
+    /// The address in a field, resolved against that of the request; nil where there is none.
+    static func address(_ name: String, in headers: Headers, from base: CacheAddress) -> CacheAddress? {
+        let lines = headers.octets(name)
+        guard lines.count == 1, let url = URL(string: base.text) else { return nil }
+        return URL(reference: lines[0], against: url).flatMap(CacheAddress.init)
+    }
+
+    /// Whether a response asks to forget everything of its origin (Clear-Site-Data §3.1).
+    package static func clearsCache(_ headers: Headers, from address: CacheAddress) -> Bool {
+        guard address.isSecure else { return false }
+        let members = FieldMembers.list(headers.octets("Clear-Site-Data"))
+        return members.contains { $0.elementsEqual("\"cache\"".utf8) || $0.elementsEqual("\"*\"".utf8) }
+    }
+
+    /// Whether a response that passed by shows that a stored one is no longer current: another validator.
+    package func outdates(_ head: StoredHead, _ status: HTTPStatus, _ headers: Headers, received: Moment) -> Bool {
+        guard status == 200 else { return false }
+        let reading = ResponseReading(headers, received: received.date)
+        if let new = reading.entityTag, let old = head.reading.entityTag { return !new.isWeaklyEqual(to: old) }
+        guard let new = reading.lastModifiedField, let old = head.reading.lastModifiedField else {
+            return reading.hasValidator && head.reading.hasValidator
+        }
+        return new.octets != old.octets
+    }
+}

@@ -1,0 +1,148 @@
+package import LadeCore
+
+extension CacheRules {
+    /// Decides what to store of a response once its head has arrived (RFC 9111 §3).
+    ///
+    /// - Parameters:
+    ///   - query: The request at the cache.
+    ///   - received: The head.
+    ///   - stored: Everything stored under the key, to know what is replaced.
+    /// - Returns: What to store, as long as the body arrives.
+    package func storage(
+        _ query: CacheQuery,
+        _ received: ReceivedHead,
+        stored: [StoredHead] = []
+    ) -> Explained<StorageDecision> {
+        guard let key = query.key else { return Explained(.refuse, .scheme) }
+        if let rule = refusal(query, received, key) { return Explained(.refuse, rule) }
+        if received.status == 206 { return partStorage(query, received, key) }
+        let head = makeHead(query, received)
+        let (lifetime, source) = lifetime(of: head, key.place.address)
+        let freshness = freshness(of: head, at: received.times.received, key.place.address)
+        let isUsable = lifetime > .zero && !head.reading.requiresValidation
+        guard isUsable || isUseful(head, query) else { return Explained(.refuse, .useless, freshness) }
+        if let rule = sizeRefusal(head, received) { return Explained(.refuse, rule, freshness) }
+        let replaced = replaced(by: head, query, stored)
+        if received.wasInvalidated {
+            guard head.reading.hasValidator else { return Explained(.refuse, .raced) }
+            var outdated = head
+            outdated.mustValidate = true
+            return Explained(.storeForValidation(outdated, replacing: replaced), .raced, freshness)
+        }
+        guard isUsable, source != .none else {
+            return Explained(.storeForValidation(head, replacing: replaced), .storable, freshness)
+        }
+        return Explained(.store(head, replacing: replaced), .storable, freshness)
+    }
+
+    /// Whether a response that is not fresh for a moment is of use: validators, or permissions to use it stale.
+    private func isUseful(_ head: StoredHead, _ query: CacheQuery) -> Bool {
+        let directives = head.reading.directives
+        let mayBeStale = !head.reading.requiresValidation && !directives.mustRevalidate
+        let window = max(directives.staleWhileRevalidate ?? .zero, directives.staleIfError ?? .zero)
+        return head.reading.hasValidator || mayBeStale && window > .zero
+            || keepsForOfflineUse || query.mode == .preferStored
+    }
+
+    // MARK: - Refusals
+
+    private func refusal(_ query: CacheQuery, _ received: ReceivedHead, _ key: CacheKey) -> CacheRule? {
+        if query.directives.noStore { return .requestNoStore }
+        if query.mode == .bypass { return .bypass }
+        if !query.storesResponse || received.isRefusedByHook { return .hook }
+        if !query.isReplayable { return .oneShotBody }
+        if query.hasOwnCondition, received.status != 200 || query.range != .none { return .ownCondition }
+        let directives = CacheControl(received.headers.all("Cache-Control"))
+        guard storesMethod(query, received, directives, key) else { return .method }
+        if Self.isNeverStored(received.status) { return .status }
+        if let rule = directiveRefusal(received.status, directives) { return rule }
+        if !Self.isHeuristicallyCacheable(received.status), received.status != 206, directives.maxAge == nil,
+            !received.headers.contains("Expires"), !Self.allowsStoring(directives)
+        {
+            return .status
+        }
+        if Vary(received.headers).isUnmatchable { return .varyStar }
+        if key.place.scope == .shared, Self.isPersonal(received) { return .sharedScope }
+        return nil
+    }
+
+    /// GET, methods that ask as GET does, and a POST whose response says that it is what a GET would get (RFC 9110 §9.3.3).
+    private func storesMethod(
+        _ query: CacheQuery,
+        _ received: ReceivedHead,
+        _ directives: CacheControl,
+        _ key: CacheKey
+    ) -> Bool {
+        if query.method == .head { return false }
+        if query.isLookedUp { return true }
+        guard query.method == .post, directives.maxAge != nil || received.headers.contains("Expires") else {
+            return false
+        }
+        return Self.address("Content-Location", in: received.headers, from: key.place.address) == key.place.address
+    }
+
+    /// `no-store`, and `must-understand`, which overrides it where the status is understood (RFC 9111 §5.2.2.3).
+    private func directiveRefusal(_ status: HTTPStatus, _ directives: CacheControl) -> CacheRule? {
+        let isUnderstood = Self.isUnderstood(status)
+        if directives.mustUnderstand { return isUnderstood ? nil : .notUnderstood }
+        return directives.noStore ? .noStore : nil
+    }
+
+    private func sizeRefusal(_ head: StoredHead, _ received: ReceivedHead) -> CacheRule? {
+        if head.cost > headLimit { return .headTooLarge }
+        guard let line = received.headers.octets("Content-Length").first, !received.isDecoded else { return nil }
+        let announced = FieldMembers.number(FieldMembers.trimmed(line), limit: 1 << 60) ?? 0
+        return announced > bodyLimit ? .tooLarge : nil
+    }
+
+    /// Interim responses, responses to conditions, and statuses about this one request (RFC 9110 §15, RFC 6585).
+    package static func isNeverStored(_ status: HTTPStatus) -> Bool {
+        switch status.code {
+        case ..<200, 304, 401, 407, 421, 425, 428, 429, 431, 511: true
+        default: false
+        }
+    }
+
+    /// The statuses with a meaning that is known here: those of RFC 9110 §15.
+    package static func isUnderstood(_ status: HTTPStatus) -> Bool {
+        switch status.code {
+        case 200...206, 300...305, 307, 308, 400...417, 421, 422, 426, 500...505: true
+        default: false
+        }
+    }
+
+    /// Whether an exchange belongs to one account.
+    private static func isPersonal(_ received: ReceivedHead) -> Bool {
+        received.sent.contains("Authorization") || received.sent.contains("Cookie")
+            || received.headers.contains("Set-Cookie")
+    }
+
+    // MARK: - Making heads
+
+    /// The head as it is stored.
+    func makeHead(_ query: CacheQuery, _ received: ReceivedHead, extent: StoredHead.Extent = .whole(0)) -> StoredHead {
+        var head = StoredHead(
+            status: received.status,
+            headers: StoredFields.make(received.headers, isDecoded: received.isDecoded),
+            times: received.times,
+            extent: extent
+        )
+        head.isDecoded = received.isDecoded
+        head.tags = query.tags
+        (head.selecting, head.unseen) = selecting(
+            head.reading.vary,
+            query,
+            sent: received.sent,
+            authorised: received.authorised
+        )
+        return head
+    }
+
+    /// The responses that a new one takes the place of: those that this request matches, if they are not newer.
+    private func replaced(by head: StoredHead, _ query: CacheQuery, _ stored: [StoredHead]) -> [UInt64] {
+        guard query.isLookedUp else { return [] }
+        return variants(of: query, in: stored)
+            .filter { !head.times.requested.isBefore($0.times.requested) }
+            .map(\.id).sorted()
+    }
+}

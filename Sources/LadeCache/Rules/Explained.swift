@@ -1,0 +1,20 @@
+package import LadeCore
+
+/// A decision with the rule that made it and the numbers it used.
+package struct Explained<Decision: Sendable>: Sendable {
+    /// What to do.
+    package let decision: Decision
+    /// Why.
+    package let rule: CacheRule
+    /// The lifetime and age that were compared; nil where none were.
+    package let freshness: Freshness?
+
+    /// Makes a decision.
+    package init(_ decision: Decision, _ rule: CacheRule, _ freshness: Freshness? = nil) {
+        self.decision = decision
+        self.rule = rule
+        self.freshness = freshness
+    }
+}
+
+extension Explained: Equatable where Decision: Equatable {}

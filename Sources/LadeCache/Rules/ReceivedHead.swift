@@ -1,0 +1,49 @@
+package import LadeCore
+
+/// The head of a response from the server, and what is known about the exchange.
+package struct ReceivedHead: Sendable {
+    /// The status.
+    package var status: HTTPStatus
+    /// The fields.
+    package var headers: Headers
+    /// The fields of the request as it was sent.
+    package var sent: Headers
+    /// When the exchange began, and when the head arrived.
+    package var times: ExchangeTimes
+    /// Whether the transport removes the content coding.
+    package var isDecoded = false
+    /// The names of the fields that authorisers added, in lower case.
+    package var authorised: Set<String> = []
+    /// Whether the address was invalidated after the exchange began.
+    package var wasInvalidated = false
+    /// Whether the app's hook forbids storing.
+    package var isRefusedByHook = false
+
+    /// Makes a head.
+    package init(_ status: HTTPStatus, _ headers: Headers, sent: Headers = Headers(), times: ExchangeTimes) {
+        self.status = status
+        self.headers = headers
+        self.sent = sent
+        self.times = times
+    }
+}
+
+/// What to store of a response.
+package enum StorageDecision: Sendable, Hashable {
+    /// Store it, in place of other stored responses.
+    case store(StoredHead, replacing: [UInt64])
+    /// The same for a response that must be validated before each use.
+    case storeForValidation(StoredHead, replacing: [UInt64])
+    /// Store some bytes of a body; the head says which.
+    case storePart(StoredHead)
+    /// Store nothing.
+    case refuse
+
+    /// The head to store.
+    package var head: StoredHead? {
+        switch self {
+        case .store(let head, _), .storeForValidation(let head, _), .storePart(let head): head
+        case .refuse: nil
+        }
+    }
+}

@@ -1,0 +1,248 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import LadeCore
+
+/// Writes one response into the store, beside its delivery.
+///
+/// Any error of the store ends the writing, and never the call.
+final class CacheEntryWriting: Sendable {
+    private struct State {
+        var received: Int64 = 0
+        var digest: SHA256?
+        var isOver = false
+    }
+
+    private let work: CacheWork
+    private let storage: Explained<StorageDecision>
+    private let writer: any CacheWriter
+    /// The head of an older part together with this one; nil where no part is joined.
+    private let joined: StoredHead?
+    // Guarded by its lock; one task at a time writes.
+    private let state: Locked<State>
+
+    private init(
+        _ work: CacheWork,
+        _ storage: Explained<StorageDecision>,
+        _ writer: any CacheWriter,
+        _ joined: StoredHead?
+    ) {
+        self.work = work
+        self.storage = storage
+        self.writer = writer
+        self.joined = joined
+        let hasDigest = storage.decision.head.map { CacheRules.expectedDigest($0.headers, $0.status) != nil } ?? false
+        state = Locked(State(digest: hasDigest ? SHA256() : nil))
+    }
+
+    /// Begins to write; nil where nothing is stored.
+    static func begin(
+        _ work: CacheWork,
+        _ storage: Explained<StorageDecision>,
+        _ lookup: CacheLookup
+    ) async -> CacheEntryWriting? {
+        guard let head = storage.decision.head, let key = work.query.key else {
+            refuse(work, storage.rule)
+            return nil
+        }
+        var write = CacheWrite(key, head, ticket: lookup.ticket)
+        var joined: StoredHead?
+        switch storage.decision {
+        case .store(_, let replaced), .storeForValidation(_, let replaced): write.replaced = replaced
+        case .storePart:
+            if case .parts(let spans, _) = head.extent { write.offset = spans.first?.lowerBound ?? 0 }
+            for older in lookup.heads {
+                guard let both = work.rules.joined(older, head) else { continue }
+                // A whole made of parts would have to be read again to be checked.
+                guard CacheRules.needsDigest(both) == nil else {
+                    refuse(work, .digest)
+                    return nil
+                }
+                write.joined = (older.id, older.version)
+                write.head = both
+                joined = both
+                break
+            }
+        case .refuse: return nil
+        }
+        do throws(CacheFault) {
+            guard let writer = try await work.store.begin(write) else {
+                refuse(work, .raced)
+                return nil
+            }
+            return CacheEntryWriting(work, storage, writer, joined)
+        } catch {
+            work.cache.note(error, work.call)
+            return nil
+        }
+    }
+
+    private static func refuse(_ work: CacheWork, _ rule: CacheRule) {
+        work.cache.count { $0.refused[rule, default: 0] += 1 }
+        work.call.record(.cacheNotStored(rule))
+    }
+
+    /// Whether the entry was committed or dropped.
+    var isOver: Bool { state.withLock(\.isOver) }
+
+    /// Adds bytes.
+    func append(_ bytes: Data) async {
+        let isOver = state.withLock { state in
+            guard !state.isOver else { return true }
+            state.received += Int64(bytes.count)
+            state.digest?.update(bytes)
+            return false
+        }
+        guard !isOver else { return }
+        do throws(CacheFault) {
+            try await writer.append(bytes)
+        } catch {
+            guard end() != nil else { return }
+            await writer.abort()
+            if case .tooLarge = error.reason { Self.refuse(work, .tooLarge) } else { work.cache.note(error, work.call) }
+        }
+    }
+
+    /// Ends the entry.
+    ///
+    /// - Parameters:
+    ///   - bodyEnd: How the body ended.
+    ///   - trailers: Its trailer section.
+    ///   - isDecoded: Whether the transport removed a content coding.
+    ///   - isReported: Whether the call's observers are notified; false after the last event of the call.
+    /// - Returns: The stored head; nil where nothing was stored.
+    @discardableResult
+    func finish(
+        _ bodyEnd: BodyEnd,
+        trailers: Headers,
+        isDecoded: Bool,
+        isReported: Bool = true
+    ) async -> StoredHead? {
+        guard let state = end() else { return nil }
+        var decision = storage.decision
+        if isDecoded { decision = decision.decoded }
+        let finished = work.rules.finished(
+            decision,
+            received: state.received,
+            bodyEnd,
+            digest: state.digest?.finish()
+        )
+        guard var head = finished.decision.head else {
+            await writer.abort()
+            if isReported { Self.refuse(work, finished.rule) }
+            return nil
+        }
+        if let joined, bodyEnd == .complete { head = joined }
+        head.trailers = trailers
+        do throws(CacheFault) {
+            guard let id = try await writer.commit(head) else {
+                if isReported { Self.refuse(work, .raced) }
+                return nil
+            }
+            head.id = id
+            stored(head, state.received, isReported: isReported)
+            return head
+        } catch {
+            if case .tooLarge = error.reason { Self.refuse(work, .tooLarge) } else { work.cache.note(error, work.call) }
+            return nil
+        }
+    }
+
+    private func stored(_ head: StoredHead, _ bytes: Int64, isReported: Bool) {
+        work.cache.count { $0.stored += 1 }
+        guard isReported, work.call.isObserved, let address = work.query.key?.place.address else { return }
+        let lifetime = work.rules.lifetime(of: head, address).0
+        work.call.record(.cacheStored(bytes: bytes, lifetime: lifetime))
+        work.cache.recordEvictions(work.call)
+    }
+
+    private func end() -> State? {
+        state.withLock { state in
+            guard !state.isOver else { return nil }
+            state.isOver = true
+            return state
+        }
+    }
+}
+
+extension ResponseCache {
+    /// Reports what was evicted since the last report.
+    func recordEvictions(_ call: Call) {
+        let all = settings.store.evictions
+        let evicted = state.withLock { state -> CacheRemoval in
+            var new = all
+            new.entries -= state.evictions.entries
+            new.bytes -= state.evictions.bytes
+            state.evictions = all
+            return new
+        }
+        if evicted.entries > 0 { call.record(.cacheEvicted(count: evicted.entries, bytes: evicted.bytes)) }
+    }
+}
+
+extension StorageDecision {
+    /// The same decision for a body whose coding the transport removed.
+    fileprivate var decoded: StorageDecision {
+        guard var head else { return self }
+        head.isDecoded = true
+        return switch self {
+        case .store(_, let replaced): .store(head, replacing: replaced)
+        case .storeForValidation(_, let replaced): .storeForValidation(head, replacing: replaced)
+        // A part of a decoded body is a part of nothing.
+        case .storePart, .refuse: .refuse
+        }
+    }
+}
+
+/// A streamed body whose bytes are stored while they are read.
+final class StoringBody: ResponseBody.Source {
+    private let source: any ResponseBody.Source
+    private let writing: CacheEntryWriting
+
+    init(_ source: any ResponseBody.Source, _ writing: CacheEntryWriting) {
+        self.source = source
+        self.writing = writing
+    }
+
+    deinit { breakOff() }
+
+    func next() async throws(LoadingError) -> Data? {
+        do throws(LoadingError) {
+            let chunk = try await source.next()
+            if let chunk {
+                await writing.append(chunk)
+            } else {
+                let isDecoded = source.metrics.contentEncoding != nil
+                await writing.finish(.complete, trailers: source.trailers, isDecoded: isDecoded)
+            }
+            return chunk
+        } catch {
+            let isDecoded = source.metrics.contentEncoding != nil
+            await writing.finish(.brokenOff, trailers: Headers(), isDecoded: isDecoded)
+            throw error
+        }
+    }
+
+    func cancel() {
+        source.cancel()
+        breakOff()
+    }
+
+    func abandon() {
+        source.abandon()
+        breakOff()
+    }
+
+    var trailers: Headers { source.trailers }
+    var metrics: Response.Metrics { source.metrics }
+
+    /// Keeps what is of use of a body that its reader does not want any more.
+    private func breakOff() {
+        guard !writing.isOver else { return }
+        let (writing, isDecoded) = (writing, source.metrics.contentEncoding != nil)
+        // Owned by no one: it ends by itself, as soon as the store has committed or dropped the entry.
+        Task { await writing.finish(.brokenOff, trailers: Headers(), isDecoded: isDecoded, isReported: false) }
+    }
+}

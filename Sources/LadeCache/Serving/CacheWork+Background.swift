@@ -1,0 +1,61 @@
+import LadeCore
+
+extension CacheWork {
+    /// How long a validation in the background may take.
+    private static let limit = Duration.seconds(30)
+
+    /// Validates a stale response that was served (RFC 5861 §3), unless that is in progress, or has just failed.
+    ///
+    /// The validation is a call of its own, without observers. It survives this call, and ends with the account and the
+    /// service.
+    func revalidate(_ condition: CacheCondition, _ lookup: CacheLookup) {
+        guard let key = query.key else { return }
+        let now = call.time.now
+        let number = cache.state.withLock { state -> UInt64? in
+            guard !state.isClosed, state.background.begin(key, now: now) else { return nil }
+            let number = state.nextNumber()
+            state.tasks[number] = CacheTask(account: call.account, task: nil)
+            return number
+        }
+        guard let number else { return }
+        let work = makeBackgroundWork(now)
+        let question = Question(condition, lookup, .stale)
+        // Owned by the cache, which cancels it with the account and the service.
+        let task = Task(priority: .utility) {
+            var hasFailed = true
+            // The response is stored, and its error only delays the next validation.
+            if let outcome = try? await work.call.untilDeadline({ (_) async throws(LoadingError) in
+                try await work.ask(question)
+            }) {
+                hasFailed = outcome.response.source == .cache || outcome.response.status.code >= 500
+            }
+            work.cache.endBackgroundWork(number, key, hasFailed: hasFailed, at: work.call.time.now)
+        }
+        let isLate = cache.state.withLock { state in
+            state.tasks[number]?.task = task
+            return state.isClosed
+        }
+        if isLate { task.cancel() }
+    }
+
+    private func makeBackgroundWork(_ now: Instant) -> CacheWork {
+        var call = Call(account: call.account, time: call.time, random: call.random)
+        call.deadline = now.advanced(by: Self.limit)
+        var next = next
+        next.call = call
+        var request = request
+        request.priority = .low
+        request.delivery = .buffered(limit: Request.defaultBufferLimit)
+        return CacheWork(cache, request, next)
+    }
+}
+
+extension ResponseCache {
+    fileprivate func endBackgroundWork(_ number: UInt64, _ key: CacheKey, hasFailed: Bool, at now: Instant) {
+        let entry = state.withLock { state in
+            state.background.end(key, hasFailed: hasFailed, now: now)
+            return state.tasks.removeValue(forKey: number)
+        }
+        withExtendedLifetime(entry) {}
+    }
+}

@@ -1,0 +1,268 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import LadeCore
+
+/// A call that waits for the exchange of another one.
+enum CacheWaiter: Sendable {
+    /// What it waits for is settled before, or after, it waits.
+    case open
+    case waiting(Resumption<CacheWait>)
+    case settled(CacheWait)
+}
+
+/// How a wait for the exchange of another call ends.
+enum CacheWait: Sendable {
+    /// The exchange has a response, which this call shares.
+    case shared(Response, with: Call.ID)
+    /// The exchange has failed, after all retries.
+    case failed(LoadingError)
+    /// The response is not shared: send the own request.
+    case alone
+    /// Carry out the exchange in place of the call that did.
+    case lead(exchange: UInt64)
+    /// The call left.
+    case left
+}
+
+extension CacheWork {
+    /// Asks the server, together with all calls that ask the same at the same time.
+    ///
+    /// One of them carries out the exchange in its own task; if it is cancelled or late, another one begins anew.
+    func askTogether(_ question: Question) async throws(LoadingError) -> CacheOutcome {
+        guard mayShare else { return try await ask(question) }
+        switch cache.arrive(self, question) {
+        case .alone: return try await ask(question)
+        case .lead(let exchange, let number): return try await lead(exchange, number, question)
+        case .wait(let leader, let number): return try await wait(for: leader, number, question)
+        }
+    }
+
+    /// Whether the response may be that of another call.
+    private var mayShare: Bool {
+        // A streamed body has one reader, and directives of the request's own are its own.
+        guard cache.settings.coalescesRequests, query.method != .head, case .buffered = request.delivery else {
+            return false
+        }
+        return CollapseState.mayJoin(query) && !request.headers.contains("Cache-Control")
+            && !request.headers.contains("Pragma")
+    }
+
+    /// Carries out an exchange, and shares its outcome.
+    private func lead(_ exchange: UInt64, _ number: UInt64, _ question: Question) async throws(LoadingError)
+        -> CacheOutcome
+    {
+        do throws(LoadingError) {
+            let outcome = try await ask(question)
+            cache.share(outcome, of: exchange, now: call.time.now)
+            return outcome
+        } catch {
+            cache.end(exchange, number, with: error)
+            throw error
+        }
+    }
+
+    private func wait(
+        for leader: Call.ID,
+        _ number: UInt64,
+        _ question: Question
+    ) async throws(LoadingError) -> CacheOutcome {
+        let reason = Call.WaitReason.coalescing(leader)
+        let start = call.beginWait(reason)
+        let end = min(start.advanced(by: cache.settings.patience), call.deadline ?? Instant(nanoseconds: .max))
+        let outcome = await cache.wait(number, call, until: end)
+        call.endWait(reason, from: start)
+        switch outcome {
+        case .shared(let response, let other): return try shared(response, with: other, question)
+        case .failed(let error): throw LoadingError(error.kind, ErrorContext(request), underlyingError: error)
+        case .lead(let exchange):
+            cache.change(leaderOf: exchange, to: call.id)
+            return try await lead(exchange, number, question)
+        case .alone: return try await ask(question)
+        case .left:
+            let now = call.time.now
+            guard !call.isCancelled else { throw LoadingError(.cancelled, ErrorContext(request)) }
+            if let deadline = call.deadline, now >= deadline {
+                throw LoadingError(.deadlineExceeded(call.deadlineReport(at: now)), ErrorContext(request))
+            }
+            return try await ask(question)
+        }
+    }
+
+    private func shared(
+        _ response: Response,
+        with other: Call.ID,
+        _ question: Question
+    ) throws(LoadingError) -> CacheOutcome {
+        if case .buffered(let limit) = request.delivery, let count = response.body.bytes?.count, count > limit {
+            throw LoadingError(.bodyTooLarge(limit: limit, announced: Int64(count)), ErrorContext(request))
+        }
+        call.record(.cacheJoined(other))
+        cache.count { $0.joined += 1 }
+        var response = response
+        response.request = request
+        var status = CacheStatus(question.rule, isHit: false, question.freshness)
+        status.isCollapsed = true
+        return CacheOutcome(response: response, status: status)
+    }
+}
+
+// MARK: - The calls together
+
+/// What a call that needs the server does.
+enum CacheArrival {
+    case alone
+    case lead(exchange: UInt64, number: UInt64)
+    case wait(for: Call.ID, number: UInt64)
+}
+
+extension ResponseCache {
+    /// A call needs the server.
+    func arrive(_ work: CacheWork, _ question: Question) -> CacheArrival {
+        let now = work.call.time.now
+        return state.withLock { state in
+            let number = state.nextNumber()
+            for action in state.collapse.arrive(number, work.query, priority: work.request.priority, now: now) {
+                switch action {
+                case .start(let exchange):
+                    state.leaders[exchange] = (work.call.id, question.lookup.ticket)
+                    return .lead(exchange: exchange, number: number)
+                case .wait(let exchange):
+                    guard let leader = state.leaders[exchange], leader.ticket == question.lookup.ticket else {
+                        // Something was removed since that exchange began, so its response may be an older one.
+                        _ = state.collapse.leave(number)
+                        return .alone
+                    }
+                    state.waiters[number] = .open
+                    return .wait(for: leader.call, number: number)
+                default: break
+                }
+            }
+            return .alone
+        }
+    }
+
+    /// Another call carries out an exchange.
+    func change(leaderOf exchange: UInt64, to call: Call.ID) {
+        state.withLock { $0.leaders[exchange]?.call = call }
+    }
+
+    /// An exchange has a response.
+    func share(_ outcome: CacheOutcome, of exchange: UInt64, now: Instant) {
+        let settled = state.withLock { state -> [(Resumption<CacheWait>, CacheWait)] in
+            let leader = state.leaders.removeValue(forKey: exchange)?.call ?? Call.ID(0)
+            // What was added below the cache may differ from call to call.
+            let shared = outcome.shared.flatMap { rules.hasUnseenField($0) ? nil : $0 }
+            let head = shared.map { CollapseState.Head.shared($0) } ?? .unshared
+            let actions = state.collapse.receive(exchange, head, now: now)
+            state.collapse.end(exchange)
+            let isShared = shared != nil
+            return actions.compactMap { action in
+                switch action {
+                case .deliver(_, let call):
+                    state.settle(call, isShared ? .shared(outcome.response, with: leader) : .alone)
+                case .alone(let call): state.settle(call, .alone)
+                default: nil
+                }
+            }
+        }
+        for (waiter, outcome) in settled { waiter.resume(returning: outcome) }
+    }
+
+    /// An exchange has no response.
+    func end(_ exchange: UInt64, _ number: UInt64, with error: LoadingError) {
+        let settled = state.withLock { state -> [(Resumption<CacheWait>, CacheWait)] in
+            // These concern the call that carried it out alone.
+            let isOwn =
+                switch error.kind {
+                case .cancelled, .deadlineExceeded, .bodyTooLarge: true
+                default: false
+                }
+            let actions = isOwn ? state.collapse.handOver(exchange, from: number) : state.collapse.fail(exchange)
+            if !isOwn || actions.isEmpty { state.leaders[exchange] = nil }
+            return actions.compactMap { action in
+                switch action {
+                case .lead(let exchange, let call): state.settle(call, .lead(exchange: exchange))
+                case .fail(_, let call): state.settle(call, .failed(error))
+                default: nil
+                }
+            }
+        }
+        for (waiter, outcome) in settled { waiter.resume(returning: outcome) }
+    }
+
+    /// Waits for the exchange of another call, until an instant.
+    func wait(_ number: UInt64, _ call: Call, until end: Instant) async -> CacheWait {
+        do throws(LoadingError) {
+            return try await call.inTask { (call) async throws(LoadingError) in
+                try await call.run(until: end, late: { LoadingError(.timedOut(.whole)) }) {
+                    () async throws(LoadingError) in
+                    await withTaskCancellationHandler {
+                        await withResumption { self.sit(number, $0) }
+                    } onCancel: {
+                        self.leave(number)
+                    }
+                }
+            }
+        } catch {
+            // The operation throws nothing: the wait was cancelled before it began.
+            leave(number)
+            return state.withLock { $0.takeSettled(number) } ?? .left
+        }
+    }
+
+    private func sit(_ number: UInt64, _ waiter: Resumption<CacheWait>) {
+        let known = state.withLock { state -> CacheWait? in
+            switch state.waiters[number] {
+            case .open:
+                state.waiters[number] = .waiting(waiter)
+                return nil
+            default: return state.takeSettled(number) ?? .left
+            }
+        }
+        if let known { waiter.resume(returning: known) }
+    }
+
+    /// A call is cancelled, or has lost patience; what is settled stays.
+    private func leave(_ number: UInt64) {
+        let waiter = state.withLock { state -> Resumption<CacheWait>? in
+            switch state.waiters[number] {
+            case .open:
+                state.waiters[number] = .settled(.left)
+                _ = state.collapse.leave(number)
+                return nil
+            case .waiting(let waiter):
+                state.waiters[number] = nil
+                _ = state.collapse.leave(number)
+                return waiter
+            case .settled, nil: return nil
+            }
+        }
+        waiter?.resume(returning: .left)
+    }
+}
+
+extension ResponseCache.State {
+    /// Ends the wait of a call.
+    ///
+    /// - Returns: What to resume outside of the lock; nil for a call that does not wait yet, or is the one that carries
+    ///   the exchange out.
+    mutating func settle(_ call: UInt64, _ outcome: CacheWait) -> (Resumption<CacheWait>, CacheWait)? {
+        switch waiters[call] {
+        case .open:
+            waiters[call] = .settled(outcome)
+            return nil
+        case .waiting(let waiter):
+            waiters[call] = nil
+            return (waiter, outcome)
+        case .settled, nil: return nil
+        }
+    }
+
+    mutating func takeSettled(_ call: UInt64) -> CacheWait? {
+        guard case .settled(let outcome)? = waiters.removeValue(forKey: call) else { return nil }
+        return outcome
+    }
+}

@@ -1,0 +1,158 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+public import LadeCore
+
+/// The cache of a service: what is stored for its accounts, which calls share an exchange, and what is validated in the
+/// background.
+public final class ResponseCache: Sendable {
+    /// What all calls share; guarded by its lock.
+    struct State: Sendable {
+        var counters = CacheCounters()
+        var collapse: CollapseState
+        /// The calls that wait for the exchange of another one.
+        var waiters: [UInt64: CacheWaiter] = [:]
+        /// The exchanges that are shared, by number: the call that carries each out, and the ticket of its lookup.
+        var leaders: [UInt64: (call: Call.ID, ticket: UInt64)] = [:]
+        var background = BackgroundState()
+        /// The validations in the background; nil until the task of one is known.
+        var tasks: [UInt64: CacheTask] = [:]
+        var lastNumber: UInt64 = 0
+        var isClosed = false
+        var evictions = CacheRemoval()
+
+        mutating func nextNumber() -> UInt64 {
+            lastNumber += 1
+            return lastNumber
+        }
+    }
+
+    /// The configuration of the cache.
+    public let settings: CacheSettings
+    let rules: CacheRules
+    let partition: String
+    let state: Locked<State>
+
+    /// Makes the cache of a service whose transport has the given settings.
+    package init(_ settings: CacheSettings, transport: TransportSettings) {
+        self.settings = settings
+        var rules = settings.rules
+        rules.digester = CacheDigester(key: settings.store.digestKey)
+        rules.bodyLimit = min(rules.bodyLimit, settings.store.bodyLimit)
+        self.rules = rules
+        partition = CachePlace.partition(settings.name, transport)
+        state = Locked(State(collapse: CollapseState(rules)))
+    }
+
+    /// What the cache has done since it was made.
+    ///
+    /// Its numbers of bytes and entries are those of the whole store, and zero where the store cannot be read.
+    public var counters: CacheCounters {
+        get async {
+            var counters = state.withLock(\.counters)
+            // An error of the store is a miss; here, nothing can be said.
+            counters.bytes = (try? await settings.store.size()) ?? 0
+            counters.entries = (try? await settings.store.entries(.all))?.count ?? 0
+            counters.evicted = settings.store.evictions.entries
+            return counters
+        }
+    }
+
+    /// What is stored, by address and in the order of storing, for all accounts.
+    ///
+    /// - Throws: Why the store cannot be read.
+    public func entries(_ selection: CacheSelection = .all) async throws(CacheFault) -> [CacheEntry] {
+        try await settings.store.entries(selection)
+    }
+
+    /// Makes stored responses invalid: each is validated before its next use, in every mode.
+    ///
+    /// - Returns: How many there were.
+    /// - Throws: Why the store cannot be written.
+    @discardableResult
+    public func invalidate(_ selection: CacheSelection) async throws(CacheFault) -> Int {
+        try await settings.store.invalidate(selection)
+    }
+
+    /// Removes stored responses.
+    ///
+    /// A response that is on its way is not stored either.
+    ///
+    /// - Returns: How much was removed.
+    /// - Throws: Why the store cannot be written.
+    @discardableResult
+    public func remove(_ selection: CacheSelection) async throws(CacheFault) -> CacheRemoval {
+        try await settings.store.remove(selection)
+    }
+
+    /// Waits until everything that was stored is as durable as it will be.
+    ///
+    /// - Throws: Why the store cannot be written.
+    public func flush() async throws(CacheFault) {
+        try await settings.store.flush()
+    }
+
+    /// Waits for the validations in the background that are in flight now, before a program ends.
+    ///
+    /// - Parameters:
+    ///   - limit: How long; validations that take longer are cancelled.
+    ///   - time: The clock.
+    public func finishBackgroundWork(within limit: Duration = .seconds(5), time: some TimeSource = SystemTime()) async {
+        let tasks = state.withLock { $0.tasks.values.compactMap(\.task) }
+        guard !tasks.isEmpty else { return }
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { for task in tasks { await task.value } }
+            group.addTask {
+                // Cancelled as soon as all have ended; then there is nothing left to cancel.
+                try? await time.sleep(for: limit)
+                for task in tasks { task.cancel() }
+            }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+
+    // MARK: - Ending
+
+    /// Ends the account's validations in the background, and removes what is stored for it.
+    package func forget(account: String) async {
+        cancelTasks { $0.account == account }
+        do throws(CacheFault) {
+            _ = try await settings.store.remove(.account(account))
+        } catch {
+            note(error, nil)
+        }
+    }
+
+    /// Ends all validations in the background; later ones are not started.
+    package func close() {
+        state.withLock { $0.isClosed = true }
+        cancelTasks { _ in true }
+    }
+
+    private func cancelTasks(where isEnded: (CacheTask) -> Bool) {
+        for entry in state.withLock({ $0.tasks.values.filter(isEnded) }) { entry.task?.cancel() }
+    }
+
+    // MARK: - Notes
+
+    /// Counts.
+    func count(_ change: (inout CacheCounters) -> Void) {
+        state.withLock { change(&$0.counters) }
+    }
+
+    /// Records an error of the store, which fails no call.
+    @inline(never)
+    func note(_ fault: CacheFault, _ call: Call?) {
+        count { $0.faults += 1 }
+        call?.record(.cacheFault(fault.description))
+    }
+}
+
+/// A validation in the background.
+struct CacheTask: Sendable {
+    let account: String
+    var task: Task<Void, Never>?
+}

@@ -1,0 +1,167 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// Where a cache keeps responses: heads, which are found by key, and bodies.
+///
+/// Any error is a miss or a dropped write for the cache, and never fails a call. The body of an entry never changes: a
+/// replacement is another entry. Only heads are updated, compared by their version.
+public protocol CacheStore: Sendable {
+    /// The key of the digests that stand for credentials; random, and as durable as the entries.
+    var digestKey: [UInt8] { get }
+    /// The largest body that is stored, in bytes.
+    var bodyLimit: Int64 { get }
+
+    /// How many entries and bytes were evicted so far by this process; nothing by default.
+    var evictions: CacheRemoval { get }
+
+    /// Finds the heads of all variants of a key.
+    func lookUp(_ key: CacheKey) async throws(CacheFault) -> CacheLookup
+
+    /// Opens the body of an entry.
+    ///
+    /// - Parameters:
+    ///   - id: The entry.
+    ///   - span: The bytes to read; nil for the whole body.
+    /// - Returns: A reader, which reads the body to its end even if the entry is replaced or removed meanwhile; nil when there
+    ///   is no such entry, or not all of these bytes.
+    /// - Throws: Why the store cannot be read.
+    func open(_ id: UInt64, span: Range<Int64>?) async throws(CacheFault) -> (any CacheReader)?
+
+    /// Begins an entry, which is visible once it is committed, whole or not at all.
+    ///
+    /// - Returns: A writer; nil when the store refuses the entry.
+    func begin(_ write: CacheWrite) async throws(CacheFault) -> (any CacheWriter)?
+
+    /// Replaces the head of an entry, if its version is still the one of the new head; the store counts the version up.
+    ///
+    /// - Returns: Whether the head was replaced.
+    func update(_ head: StoredHead) async throws(CacheFault) -> Bool
+
+    /// Adds a variant with the body of another entry of the same key.
+    ///
+    /// - Returns: Whether the entry still had the version, so that the variant was added.
+    func add(_ head: StoredHead, sharingBodyOf id: UInt64, version: UInt64) async throws(CacheFault) -> Bool
+
+    /// Marks entries, so that they are validated before the next use; also those that are being written.
+    ///
+    /// - Returns: How many entries were marked.
+    func invalidate(_ selection: CacheSelection) async throws(CacheFault) -> Int
+
+    /// Removes entries, and drops those that are being written.
+    func remove(_ selection: CacheSelection) async throws(CacheFault) -> CacheRemoval
+
+    /// The entries of a selection at one moment.
+    func entries(_ selection: CacheSelection) async throws(CacheFault) -> [CacheEntry]
+
+    /// The bytes that all entries take.
+    func size() async throws(CacheFault) -> Int64
+
+    /// Waits until everything that was committed is as durable as it will be.
+    func flush() async throws(CacheFault)
+
+    /// Ends writers, which are aborted; every later use throws ``CacheFault/Reason/closed``.
+    func close() async
+}
+
+extension CacheStore {
+    /// Nothing.
+    public var evictions: CacheRemoval { CacheRemoval() }
+}
+
+/// The heads of all variants of a key.
+public struct CacheLookup: Sendable {
+    /// The heads.
+    public var heads: [StoredHead]
+    /// The number of the latest removal or invalidation, which an exchange that begins now must know when it is stored.
+    public var ticket: UInt64
+
+    /// Makes a result.
+    public init(heads: [StoredHead], ticket: UInt64) {
+        self.heads = heads
+        self.ticket = ticket
+    }
+}
+
+/// What is going to be stored.
+public struct CacheWrite: Sendable {
+    /// What the entry is looked up by.
+    public var key: CacheKey
+    /// The head, as far as it is known.
+    public var head: StoredHead
+    /// The ticket of the lookup before the exchange.
+    public var ticket: UInt64
+    /// Where the written bytes begin in the body.
+    public var offset: Int64 = 0
+    /// The entries that this one takes the place of.
+    public var replaced: [UInt64] = []
+    /// The entry whose bytes this one continues or completes, and its version.
+    public var joined: (id: UInt64, version: UInt64)?
+
+    /// Makes a write.
+    public init(_ key: CacheKey, _ head: StoredHead, ticket: UInt64) {
+        self.key = key
+        self.head = head
+        self.ticket = ticket
+    }
+}
+
+/// Writes the body of one entry.
+public protocol CacheWriter: AnyObject, Sendable {
+    /// Appends bytes.
+    ///
+    /// - Throws: ``CacheFault/Reason/tooLarge`` above the store's limit, after which nothing is stored.
+    func append(_ bytes: Data) async throws(CacheFault)
+
+    /// Makes the entry visible.
+    ///
+    /// - Parameter head: The head with its final extent and trailers.
+    /// - Returns: The number of the entry; nil when it was dropped, because it was removed meanwhile or a later
+    ///   exchange is stored.
+    /// - Throws: Why the store cannot be written.
+    func commit(_ head: StoredHead) async throws(CacheFault) -> UInt64?
+
+    /// Drops what was written.
+    func abort() async
+}
+
+/// Reads the body of one entry.
+public protocol CacheReader: AnyObject, Sendable {
+    /// All bytes, where they are in memory.
+    var bytes: Data? { get }
+
+    /// The next bytes, never empty; nil after the last.
+    ///
+    /// - Throws: ``CacheFault/Reason/signedOut`` when the account of the entry has signed out.
+    func next() async throws(CacheFault) -> Data?
+}
+
+/// How much was removed.
+public struct CacheRemoval: Sendable, Hashable {
+    /// How many entries.
+    public var entries = 0
+    /// The bytes they took.
+    public var bytes: Int64 = 0
+
+    /// Makes an empty removal.
+    public init() {}
+}
+
+/// One entry in a listing.
+public struct CacheEntry: Sendable {
+    /// What it is looked up by.
+    public var key: CacheKey
+    /// Its head.
+    public var head: StoredHead
+    /// The bytes it takes.
+    public var bytes: Int64
+
+    /// Makes an entry.
+    public init(key: CacheKey, head: StoredHead, bytes: Int64) {
+        self.key = key
+        self.head = head
+        self.bytes = bytes
+    }
+}

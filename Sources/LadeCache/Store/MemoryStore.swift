@@ -1,0 +1,220 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+public import LadeCore
+
+/// A store in the memory of this process: one lock around a state, bounded by bytes.
+///
+/// Bodies are shared with their readers, not copied. When there is no room, entries that were not used since they were stored go
+/// first; see ``CacheStore``.
+public final class MemoryStore: CacheStore {
+    /// The limit that stores have by default: 32 MiB.
+    public static let defaultLimit = 32 << 20
+    /// The least limit; a store with less would keep almost nothing.
+    public static let leastLimit = 64 << 10
+
+    // Guarded by its lock.
+    private let state: Locked<MemoryStoreState>
+    /// The key of the digests; it lives as long as the entries.
+    public let digestKey: [UInt8]
+    private let entryLimit: Int64?
+
+    /// Makes an empty store.
+    ///
+    /// - Parameters:
+    ///   - limit: The bytes that all entries may take, with their heads, keys and the space for keeping them.
+    ///   - largestBody: The largest body; nil for a tenth of the limit.
+    ///   - variantLimit: The number of variants of a key; another one evicts the variant that was not used for longest.
+    ///   - random: Where the key of the digests comes from.
+    /// - Throws: ``CacheFault/Reason/limitTooSmall(least:)``.
+    public init(
+        limit: Int = MemoryStore.defaultLimit,
+        largestBody: Int? = nil,
+        variantLimit: Int = 16,
+        random: some RandomSource = SystemRandom()
+    ) throws(CacheFault) {
+        guard limit >= Self.leastLimit else { throw CacheFault(.limitTooSmall(least: Self.leastLimit)) }
+        state = Locked(MemoryStoreState(limit: Int64(limit), variantLimit: max(variantLimit, 1)))
+        entryLimit = largestBody.map(Int64.init)
+        digestKey = (0..<4).flatMap { _ in withUnsafeBytes(of: random.next()) { Array($0) } }
+    }
+
+    /// The largest body: as it was set, or a tenth of the limit.
+    public var bodyLimit: Int64 { entryLimit ?? state.withLock { $0.limit } / 10 }
+
+    /// How many entries and bytes were evicted so far.
+    public var evictions: CacheRemoval { state.withLock { $0.evictions } }
+
+    /// Changes the limit; entries that have no room any more are evicted immediately.
+    ///
+    /// - Throws: ``CacheFault/Reason/limitTooSmall(least:)``.
+    public func setLimit(_ limit: Int) throws(CacheFault) {
+        guard limit >= Self.leastLimit else { throw CacheFault(.limitTooSmall(least: Self.leastLimit)) }
+        release { $0.setLimit(Int64(limit)) }
+    }
+
+    /// Evicts everything, for a system that is short of memory.
+    public func evictAll() {
+        release { $0.evictAll() }
+    }
+
+    /// Changes the state; what it no longer refers to is released outside of the lock.
+    private func release(_ change: (inout MemoryStoreState) -> Void) {
+        let garbage = state.withLock { state in
+            change(&state)
+            return state.takeGarbage()
+        }
+        withExtendedLifetime(garbage) {}
+    }
+
+    /// Changes the state of a store that is open.
+    fileprivate func changeOpen<Result>(
+        _ change: (inout MemoryStoreState) -> Result
+    ) throws(CacheFault) -> Result {
+        let result = state.withLock { state -> (Result, [MemoryStoreState.Entry])? in
+            guard !state.isClosed else { return nil }
+            return (change(&state), state.takeGarbage())
+        }
+        guard let result else { throw CacheFault(.closed) }
+        return result.0
+    }
+
+    /// Finds the heads of all variants of a key.
+    public func lookUp(_ key: CacheKey) async throws(CacheFault) -> CacheLookup {
+        try changeOpen { $0.lookUp(key) }
+    }
+
+    /// Opens the body of an entry.
+    public func open(_ id: UInt64, span: Range<Int64>?) async throws(CacheFault) -> (any CacheReader)? {
+        guard let (bytes, lease) = try changeOpen({ $0.open(id, span) }) else { return nil }
+        return MemoryReader(bytes, lease)
+    }
+
+    /// Begins an entry.
+    public func begin(_ write: CacheWrite) async throws(CacheFault) -> (any CacheWriter)? {
+        guard try changeOpen({ $0.mayBegin(write) }) else { return nil }
+        return MemoryWriter(self, write, limit: bodyLimit)
+    }
+
+    /// Replaces the head of an entry that still has the version.
+    public func update(_ head: StoredHead) async throws(CacheFault) -> Bool {
+        try changeOpen { $0.update(head) }
+    }
+
+    /// Adds a variant with the body of another entry.
+    public func add(
+        _ head: StoredHead,
+        sharingBodyOf id: UInt64,
+        version: UInt64
+    ) async throws(CacheFault) -> Bool {
+        try changeOpen { $0.add(head, sharingBodyOf: id, version: version) }
+    }
+
+    /// Marks entries, so that they are validated before the next use.
+    public func invalidate(_ selection: CacheSelection) async throws(CacheFault) -> Int {
+        try changeOpen { $0.invalidate(selection) }
+    }
+
+    /// Removes entries.
+    public func remove(_ selection: CacheSelection) async throws(CacheFault) -> CacheRemoval {
+        try changeOpen { $0.remove(selection) }
+    }
+
+    /// The entries of a selection at one moment.
+    public func entries(_ selection: CacheSelection) async throws(CacheFault) -> [CacheEntry] {
+        try changeOpen { $0.list(selection) }
+    }
+
+    /// The bytes that all entries take.
+    public func size() async throws(CacheFault) -> Int64 {
+        try changeOpen { $0.size }
+    }
+
+    /// Does nothing: entries are as durable as the process.
+    public func flush() async throws(CacheFault) {
+        try changeOpen { _ in }
+    }
+
+    /// Ends the store; bodies that are being read stay readable.
+    public func close() async {
+        release { $0.close() }
+    }
+}
+
+/// Collects the bytes of one entry; the store sees them when they are committed.
+private final class MemoryWriter: CacheWriter {
+    private struct State {
+        var bytes = Data()
+        var isOver = false
+    }
+
+    private let store: MemoryStore
+    private let write: CacheWrite
+    private let limit: Int64
+    // Guarded by its lock.
+    private let state = Locked(State())
+
+    init(_ store: MemoryStore, _ write: CacheWrite, limit: Int64) {
+        self.store = store
+        self.write = write
+        self.limit = limit
+    }
+
+    func append(_ bytes: Data) async throws(CacheFault) {
+        let fits = state.withLock { state in
+            guard !state.isOver else { return true }
+            guard Int64(state.bytes.count + bytes.count) <= limit else {
+                state.isOver = true
+                state.bytes = Data()
+                return false
+            }
+            // The only chunk of a small body is shared with the response.
+            if state.bytes.isEmpty { state.bytes = bytes } else { state.bytes.append(bytes) }
+            return true
+        }
+        guard fits else { throw CacheFault(.tooLarge) }
+    }
+
+    func commit(_ head: StoredHead) async throws(CacheFault) -> UInt64? {
+        let bytes = state.withLock { state -> Data? in
+            guard !state.isOver else { return nil }
+            state.isOver = true
+            return state.bytes
+        }
+        guard let bytes else { return nil }
+        return try store.changeOpen { $0.commit(write, head, bytes) }
+    }
+
+    func abort() async {
+        state.withLock { state in
+            state.isOver = true
+            state.bytes = Data()
+        }
+    }
+}
+
+/// Reads a body that stays in memory as long as this.
+private final class MemoryReader: CacheReader {
+    private let lease: MemoryStoreState.Lease
+    private let content: Data
+    // Guarded by its lock.
+    private let isRead = Locked(false)
+
+    init(_ content: Data, _ lease: MemoryStoreState.Lease) {
+        self.content = content
+        self.lease = lease
+    }
+
+    var bytes: Data? { lease.isEnded ? nil : content }
+
+    func next() async throws(CacheFault) -> Data? {
+        guard !lease.isEnded else { throw CacheFault(.signedOut) }
+        let wasRead = isRead.withLock { isRead in
+            defer { isRead = true }
+            return isRead
+        }
+        return wasRead || content.isEmpty ? nil : content
+    }
+}

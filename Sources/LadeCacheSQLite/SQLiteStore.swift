@@ -1,0 +1,190 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+public import LadeCache
+public import LadeCore
+
+/// A store in a folder, which several processes may use at the same time.
+///
+/// Heads and small bodies lie in an SQLite database, larger bodies in files beside it. A response that was stored is found by
+/// the next lookup of this process immediately, and by other processes within moments; a process that is killed leaves every
+/// entry whole or not at all. Files that are damaged are set aside as `*.broken`, and a new store begins.
+///
+/// Entries are read on the calling thread and written on a thread of the store, which does not keep calls waiting. Call
+/// ``close()`` before the process ends, otherwise what was stored last may be lost.
+public final class SQLiteStore: CacheStore {
+    /// The limits of a store.
+    public struct Settings: Sendable, Hashable {
+        /// The bytes that all entries may take, at least 65,536; 256 MiB by default.
+        ///
+        /// The files take up to a tenth more, and at least 4 MiB more.
+        public var limit: Int64 = 256 << 20
+        /// The largest body in bytes; nil, the default, for a tenth of the limit.
+        public var largestBody: Int64?
+        /// The number of variants of a key, 16 by default.
+        ///
+        /// Another one evicts the variant that was not used for longest.
+        public var variantLimit = 16
+
+        /// Makes the default limits.
+        public init() {}
+
+        var bodyLimit: Int64 { largestBody ?? limit / 10 }
+    }
+
+    /// The least limit; a store with less would keep almost nothing.
+    public static let leastLimit = 64 << 10
+
+    let core: StoreCore
+
+    /// Opens the store of a folder; the folder is made if there is none, for this user only.
+    ///
+    /// A folder that cannot be written but has a store is read, and nothing is stored in it.
+    ///
+    /// - Parameters:
+    ///   - directory: The folder, which belongs to the cache alone and is on a disk of this machine.
+    ///   - settings: The limits.
+    ///   - time: The clock; the system's by default.
+    ///   - random: Where the names of files and the key of the digests come from; the system's generator by default.
+    /// - Throws: `CacheFault.Reason.file` for a folder or file that belongs to another user, that others can
+    ///   change, that is a symbolic link, or that cannot be used otherwise, and
+    ///   `CacheFault.Reason.limitTooSmall`.
+    public convenience init(
+        directory: String,
+        settings: Settings = Settings(),
+        time: some TimeSource = SystemTime(),
+        random: some RandomSource = SystemRandom()
+    ) throws(CacheFault) {
+        guard settings.limit >= Self.leastLimit else { throw CacheFault(.limitTooSmall(least: Self.leastLimit)) }
+        try self.init(StoreFolder(directory), settings, time, random)
+    }
+
+    init(
+        _ folder: StoreFolder,
+        _ settings: Settings = Settings(),
+        _ time: some TimeSource = SystemTime(),
+        _ random: some RandomSource = SystemRandom()
+    ) throws(CacheFault) {
+        core = try StoreCore(folder, settings, time, random)
+    }
+
+    deinit { core.end() }
+
+    /// The key of the digests that stand for credentials; it is kept in the store.
+    public var digestKey: [UInt8] { core.digestKey }
+
+    /// The largest body that is stored, in bytes.
+    public var bodyLimit: Int64 { core.settings.bodyLimit }
+
+    /// Whether the folder cannot be written, so that nothing is stored.
+    public var isReadOnly: Bool { core.folder.isReadOnly }
+
+    /// How many entries and bytes this process evicted so far.
+    public var evictions: CacheRemoval { core.evictions }
+
+    /// Changes the limit; entries that have no room any more are evicted before this returns.
+    ///
+    /// - Throws: `CacheFault.Reason.limitTooSmall`, and why the store cannot be written.
+    public func setLimit(_ limit: Int64) async throws(CacheFault) {
+        guard limit >= Self.leastLimit else { throw CacheFault(.limitTooSmall(least: Self.leastLimit)) }
+        core.setSettings { $0.limit = limit }
+        _ = try await core.changeAlone { (transact) throws(StoreFault) in
+            // Short transactions, so that other processes can write between them.
+            while try transact({ session throws(StoreFault) in try session.shrink(to: limit) }) {}
+            return true
+        }
+        try await core.checkpoint()
+    }
+
+    /// Finds the heads of all variants of a key.
+    public func lookUp(_ key: CacheKey) async throws(CacheFault) -> CacheLookup { try await core.lookUp(key) }
+
+    /// Opens the body of an entry.
+    public func open(_ id: UInt64, span: Range<Int64>?) async throws(CacheFault) -> (any CacheReader)? {
+        try await core.open(id, span)
+    }
+
+    /// Begins an entry; nil while nothing can be written.
+    public func begin(_ write: CacheWrite) async throws(CacheFault) -> (any CacheWriter)? { try core.begin(write) }
+
+    /// Replaces the head of an entry that still has the version.
+    public func update(_ head: StoredHead) async throws(CacheFault) -> Bool {
+        try await core.change { session throws(StoreFault) in try session.update(head) }
+    }
+
+    /// Adds a variant with the body of another entry.
+    public func add(
+        _ head: StoredHead,
+        sharingBodyOf id: UInt64,
+        version: UInt64
+    ) async throws(CacheFault) -> Bool {
+        try await core.change { session throws(StoreFault) in try session.add(head, sharingBodyOf: id, version: version)
+        }
+    }
+
+    /// Marks entries, so that they are validated before the next use.
+    public func invalidate(_ selection: CacheSelection) async throws(CacheFault) -> Int {
+        try await core.change(patience: .seconds(5)) { session throws(StoreFault) in
+            try session.invalidate(StoredSelection(selection, session.database.digests))
+        }
+    }
+
+    /// Removes entries.
+    ///
+    /// When the entries of an account are removed, no file has their bytes afterwards, unless another process is reading
+    /// at this moment: then after the next checkpoint.
+    public func remove(_ selection: CacheSelection) async throws(CacheFault) -> CacheRemoval {
+        if case .account(let account) = selection.kind { core.signOut(account) }
+        let removal = try await core.changeAlone { (transact) throws(StoreFault) in
+            var all = CacheRemoval()
+            var isFirst = true
+            while true {
+                // Short transactions, so that the log stays small and other processes can write between them.
+                let removal = try transact { session throws(StoreFault) in
+                    let stored = StoredSelection(selection, session.database.digests)
+                    if isFirst { try session.note(stored, isInvalidation: false) }
+                    return try session.remove(stored, atMost: 200)
+                }
+                isFirst = false
+                all.entries += removal.entries
+                all.bytes += removal.bytes
+                if removal.entries < 200 { return all }
+            }
+        }
+        // What the log still has is overwritten by the next checkpoint in any case.
+        if selection.endsReaders { try? await core.checkpoint() }
+        return removal
+    }
+
+    /// The entries of a selection at one moment; addresses are shown without secrets, and keys as digests.
+    public func entries(_ selection: CacheSelection) async throws(CacheFault) -> [CacheEntry] {
+        try await core.flush()
+        return try core.read { (connection, database) throws(StoreFault) in
+            var entries: [CacheEntry] = []
+            let condition = StoredSelection(selection, database.digests).condition
+            try Reading.rows(connection, condition.sql, condition.values) { row in
+                guard let key = row.facts.listedKey else { return }
+                entries.append(CacheEntry(key: key, head: row.head, bytes: row.cost))
+            }
+            return entries
+        }
+    }
+
+    /// The bytes that all entries take.
+    public func size() async throws(CacheFault) -> Int64 {
+        try await core.flush()
+        return try core.read { (connection, _) throws(StoreFault) in
+            var cost: Int64 = 0
+            try connection.run("SELECT cost FROM total") { cost = $0.number(0) }
+            return cost
+        }
+    }
+
+    /// Waits until everything that was committed is in the files of the store.
+    public func flush() async throws(CacheFault) { try await core.flush() }
+
+    /// Waits for the writes that are queued, and closes the files; bodies that are being read stay readable.
+    public func close() async { await core.close() }
+}

@@ -1,0 +1,163 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+import LadeCache
+import LadeCore
+
+/// Something for the writing thread to do.
+struct WriteJob: Sendable {
+    enum Work: Sendable {
+        /// Writes to a file of a body, before all changes.
+        case file(@Sendable () -> Void)
+        /// Changes entries, in one transaction with others.
+        case change(@Sendable (WriteSession) throws(StoreFault) -> Void)
+        /// Opens transactions itself, or none.
+        case alone(@Sendable () throws(StoreFault) -> Void)
+        /// Only waits for everything before it.
+        case barrier
+    }
+
+    let work: Work
+    /// The bytes that are held in memory until then.
+    var bytes = 0
+    /// How long another process is waited for.
+    var patience = Duration.milliseconds(100)
+    /// Called once, with the reason where it was not done.
+    let finish: @Sendable (StoreFault?) -> Void
+}
+
+/// The queue of the writing thread.
+///
+/// Sendable: the mutex guards everything.
+final class WriteQueue: @unchecked Sendable {
+    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+    private var files: [WriteJob] = []
+    private var changes: [WriteJob] = []
+    private var bytes = 0
+    private var isEnding = false
+    private var isRunning = false
+
+    /// One transaction has no more than these bytes and jobs.
+    private static let batchBytes = 1 << 20
+    private static let batchCount = 128
+
+    init() {
+        mutex.initialize(to: pthread_mutex_t())
+        condition.initialize(to: pthread_cond_t())
+        pthread_mutex_init(mutex, nil)
+        pthread_cond_init(condition, nil)
+    }
+
+    deinit {
+        pthread_cond_destroy(condition)
+        pthread_mutex_destroy(mutex)
+        condition.deallocate()
+        mutex.deallocate()
+    }
+
+    private func locked<Result>(_ body: () -> Result) -> Result {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        return body()
+    }
+
+    /// The bytes that wait.
+    var queuedBytes: Int { locked { bytes } }
+
+    /// Adds a job; false once the queue has ended.
+    ///
+    /// The closure carries out the jobs on the thread, which is started for the first one.
+    func post(_ job: WriteJob, _ process: @escaping @Sendable () -> Void) -> Bool {
+        let (isPosted, mustStart) = locked { () -> (Bool, Bool) in
+            guard !isEnding else { return (false, false) }
+            if case .file = job.work { files.append(job) } else { changes.append(job) }
+            bytes += job.bytes
+            defer { isRunning = true }
+            pthread_cond_signal(condition)
+            return (true, !isRunning)
+        }
+        if mustStart, !startThread(process) {
+            // Without a thread nothing is written.
+            let jobs = locked { () -> [WriteJob] in
+                defer { (files, changes, isEnding, isRunning) = ([], [], true, false) }
+                return files + changes
+            }
+            for job in jobs { job.finish(StoreFault(.other, "The system has no thread for the cache store")) }
+        }
+        return isPosted
+    }
+
+    /// Refuses further jobs; the thread ends after those that wait.
+    func end() {
+        locked {
+            isEnding = true
+            pthread_cond_signal(condition)
+        }
+    }
+
+    /// Waits for jobs on the writing thread.
+    ///
+    /// - Returns: The writes to files, and changes for one transaction or one job that is alone; nil at the end.
+    func next() -> (files: [WriteJob], changes: [WriteJob])? {
+        locked {
+            while files.isEmpty, changes.isEmpty, !isEnding { pthread_cond_wait(condition, mutex) }
+            guard !files.isEmpty || !changes.isEmpty else { return nil }
+            defer { files = [] }
+            var count = 0
+            var size = 0
+            for job in changes {
+                if case .alone = job.work {
+                    if count == 0 { count = 1 }
+                    break
+                }
+                guard count == 0 || size + job.bytes <= Self.batchBytes && count < Self.batchCount else { break }
+                count += 1
+                size += job.bytes
+            }
+            defer { changes.removeFirst(count) }
+            return (files, Array(changes.prefix(count)))
+        }
+    }
+
+    /// Puts jobs that another process was in the way of back to the front.
+    func putBack(_ jobs: [WriteJob]) {
+        locked { changes.insert(contentsOf: jobs, at: 0) }
+    }
+
+    /// Calls the end of a job, whose bytes are released.
+    func finish(_ job: WriteJob, _ fault: StoreFault?) {
+        locked { bytes -= job.bytes }
+        job.finish(fault)
+    }
+}
+
+private final class ThreadBody {
+    let run: @Sendable () -> Void
+    init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+}
+
+/// Starts a detached thread; false when the system has none.
+private func startThread(_ run: @escaping @Sendable () -> Void) -> Bool {
+    let body = Unmanaged.passRetained(ThreadBody(run))
+    #if canImport(Darwin)
+        var thread: pthread_t?
+        let result = pthread_create(&thread, nil, { enter($0) }, body.toOpaque())
+        if result == 0, let thread { pthread_detach(thread) }
+    #else
+        var thread = pthread_t()
+        let result = pthread_create(&thread, nil, { $0.flatMap(enter) }, body.toOpaque())
+        if result == 0 { pthread_detach(thread) }
+    #endif
+    if result != 0 { body.release() }
+    return result == 0
+}
+
+private func enter(_ body: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
+    Unmanaged<ThreadBody>.fromOpaque(body).takeRetainedValue().run()
+    return nil
+}

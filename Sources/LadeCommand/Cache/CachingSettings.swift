@@ -1,0 +1,73 @@
+import Lade
+
+/// Whether and how a command uses a cache.
+struct CachingSettings: Sendable {
+    /// Whether responses are stored and served.
+    var isOn = false
+    /// The folder of the cache; nil for the user's own.
+    var directory: String?
+    /// How the cache is used.
+    var mode = Request.CacheMode.standard
+    /// Whether the command says what the cache did.
+    var showsStatus = false
+
+    /// The options that set these values.
+    static let rows: [OptionRow<CachingSettings>] = [
+        OptionRow(info: folderInfo) { settings, value in
+            settings.isOn = true
+            settings.directory = value.isEmpty ? nil : value
+        },
+        .flag("no-cache", .request, "Use no cache, also if the configuration does", isCommon: false) {
+            $0.isOn = false
+        },
+        .value(
+            "cache-mode",
+            "MODE",
+            .request,
+            "standard, bypass, revalidate, prefer, only",
+            details:
+                "bypass sends the request and stores nothing; revalidate asks the server whether what is stored is "
+                + "current; prefer takes what is stored, however old; only never asks a server.",
+            isCommon: false,
+            completion: .words(["standard", "bypass", "revalidate", "prefer", "only"])
+        ) { settings, value throws(CommandError) in
+            guard let mode = modes[value] else {
+                throw .usage(
+                    "--cache-mode: there is no mode “\(value.asArgument)”",
+                    advice: "It is standard, bypass, revalidate, prefer or only."
+                )
+            }
+            settings.mode = mode
+        },
+        .flag("cache-status", .request, "Say what the cache did", isCommon: false) { $0.showsStatus = true },
+    ]
+
+    /// `--cache`, whose value is optional.
+    static let folderInfo = OptionInfo(
+        name: "cache",
+        letter: nil,
+        metavar: nil,
+        optionalMetavar: "DIR",
+        section: .request,
+        summary: "Store responses, and use stored ones",
+        details: "In DIR, or else in lade's own folder below $XDG_CACHE_HOME or ~/.cache. Several calls may share a "
+            + "folder. Responses to a user of --auth, or to a session, are served to no other.",
+        isCommon: false,
+        completion: .files
+    )
+
+    private static let modes: [String: Request.CacheMode] = [
+        "standard": .standard, "bypass": .bypass, "revalidate": .revalidate, "prefer": .preferStored,
+        "only": .storedOnly,
+    ]
+
+    /// The settings of the service's cache; nil without one.
+    ///
+    /// - Throws: A local error for a folder that cannot be used.
+    func cache() throws(CommandError) -> CacheSettings? {
+        guard isOn else { return nil }
+        var cache = CacheSettings(store: try CommandCache.store(at: CommandCache.folder(directory)))
+        cache.addsStatusField = showsStatus
+        return cache
+    }
+}

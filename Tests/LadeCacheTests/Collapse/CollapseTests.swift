@@ -1,0 +1,251 @@
+import CacheStoreConformance
+import LadeCache
+import LadeCore
+import Testing
+
+@Suite(.timeLimit(.minutes(5)))
+struct CollapseTests {
+    private let desk = Desk()
+    private let start = Instant(nanoseconds: 0)
+
+    private func machine() -> CollapseState { CollapseState(desk.rules) }
+
+    private func query(_ path: String = "a", _ headers: Headers = [:]) throws -> CacheQuery {
+        try desk.query(.get, "https://example.org/\(path)", headers)
+    }
+
+    private func head(_ headers: Headers = [:], request: Headers = [:]) throws -> StoredHead {
+        var all = headers
+        all.add("Cache-Control", "max-age=60")
+        return try desk.keep(all, request: request)
+    }
+
+    @Test("cache CA-175 equal requests share one exchange, and each receives the response")
+    func shares() throws {
+        var machine = machine()
+        #expect(machine.arrive(1, try query(), now: start) == [.start(exchange: 1)])
+        for call in UInt64(2)...1_000 {
+            #expect(machine.arrive(call, try query(), now: start) == [.wait(exchange: 1)])
+        }
+        #expect(machine.arrive(2_000, try query("b"), now: start) == [.start(exchange: 2)])
+
+        let actions = machine.receive(1, .shared(try head()), now: start)
+
+        #expect(actions == (1...1_000).map { .deliver(exchange: 1, call: $0) })
+        machine.end(1)
+        #expect(machine.counts.calls == 1)
+    }
+
+    @Test("cache CA-175 CA-183 a request after the head starts an exchange of its own")
+    func startsAfterHead() throws {
+        var machine = machine()
+        _ = machine.arrive(1, try query(), now: start)
+        _ = machine.receive(1, .shared(try head()), now: start)
+
+        #expect(machine.arrive(2, try query(), now: start) == [.start(exchange: 2)])
+    }
+
+    @Test("cache CA-178 the call that has waited longest carries out the exchange of one that left")
+    func handsOver() throws {
+        var machine = machine()
+        for call in UInt64(1)...3 { _ = machine.arrive(call, try query(), now: start) }
+
+        #expect(machine.handOver(1, from: 1) == [.lead(exchange: 1, call: 2)])
+        #expect(machine.arrive(4, try query(), now: start) == [.wait(exchange: 1)])
+        #expect(machine.handOver(1, from: 2) == [.lead(exchange: 1, call: 3)])
+        #expect(machine.handOver(1, from: 3) == [.lead(exchange: 1, call: 4)])
+        #expect(machine.handOver(1, from: 4).isEmpty)
+        #expect(machine.counts == (0, 0, 0))
+    }
+
+    @Test("cache CA-176 requests that need their own response are never joined")
+    func keepsApart() throws {
+        let own: [Headers] = [
+            ["Authorization": "x"], ["Cache-Control": "no-cache"], ["Pragma": "no-cache"], ["Range": "bytes=0-1"],
+            ["If-None-Match": "x"], ["Cache-Control": "no-store"],
+        ]
+        var machine = machine()
+        _ = machine.arrive(1, try query(), now: start)
+        for headers in own {
+            #expect(machine.arrive(2, try query("a", headers), now: start) == [.alone(call: 2)], "\(headers)")
+        }
+        var bypass = try query()
+        bypass.mode = .bypass
+        #expect(machine.arrive(3, bypass, now: start) == [.alone(call: 3)])
+        #expect(machine.arrive(4, try desk.query(.post), now: start) == [.alone(call: 4)])
+        var other = try query()
+        other.key = try Desk.key(account: "you")
+        #expect(machine.arrive(5, other, now: start) == [.start(exchange: 2)])
+    }
+
+    @Test("cache CA-176 requests that Vary tells apart go alone")
+    func partsByVary() throws {
+        var machine = machine()
+        _ = machine.arrive(1, try query("a", ["X-A": "1"]), now: start)
+        _ = machine.arrive(2, try query("a", ["X-A": "2"]), now: start)
+        _ = machine.arrive(3, try query("a", ["X-A": "1"]), now: start)
+
+        let actions = machine.receive(1, .shared(try head(["Vary": "X-A"], request: ["X-A": "1"])), now: start)
+
+        #expect(actions == [.deliver(exchange: 1, call: 1), .alone(call: 2), .deliver(exchange: 1, call: 3)])
+    }
+
+    @Test("cache CA-177 CA-178 leaving changes nothing for the others, and the last one ends the exchange")
+    func leaves() throws {
+        var machine = machine()
+        for call in UInt64(1)...3 { _ = machine.arrive(call, try query(), now: start) }
+
+        // The call that started the exchange leaves first.
+        #expect(machine.leave(1).isEmpty)
+        #expect(machine.leave(1).isEmpty)
+        #expect(machine.leave(2).isEmpty)
+        #expect(machine.leave(3) == [.cancel(exchange: 1)])
+        #expect(machine.counts == (0, 0, 0))
+        #expect(machine.receive(1, .shared(try head()), now: start).isEmpty)
+        #expect(machine.arrive(4, try query(), now: start) == [.start(exchange: 2)])
+    }
+
+    @Test("cache CA-178 readers keep the exchange until the last one leaves")
+    func keepsReaders() throws {
+        var machine = machine()
+        for call in UInt64(1)...2 { _ = machine.arrive(call, try query(), now: start) }
+        _ = machine.receive(1, .shared(try head()), now: start)
+
+        #expect(machine.leave(1).isEmpty)
+        #expect(machine.leave(2) == [.cancel(exchange: 1)])
+    }
+
+    @Test("cache CA-179 a failure reaches all that wait, and a later call starts anew")
+    func fails() throws {
+        var machine = machine()
+        for call in UInt64(1)...3 { _ = machine.arrive(call, try query(), now: start) }
+
+        #expect(machine.fail(1) == (1...3).map { .fail(exchange: 1, call: $0) })
+        #expect(machine.counts == (0, 0, 0))
+        #expect(machine.arrive(4, try query(), now: start) == [.start(exchange: 2)])
+    }
+
+    @Test("cache CA-180 after a response that is not shared all go alone immediately, and are not joined for 120 s")
+    func remembersUnshared() throws {
+        var machine = machine()
+        for call in UInt64(1)...3 { _ = machine.arrive(call, try query(), now: start) }
+
+        #expect(
+            machine.receive(1, .unshared, now: start) == [
+                .deliver(exchange: 1, call: 1), .alone(call: 2), .alone(call: 3),
+            ]
+        )
+        let before = start.advanced(by: .seconds(119))
+        #expect(machine.arrive(4, try query(), now: before) == [.alone(call: 4)])
+        #expect(machine.arrive(5, try query(), now: start.advanced(by: .seconds(120))) == [.start(exchange: 2)])
+    }
+
+    @Test("cache CA-180 the table of such keys is bounded")
+    func boundsTable() throws {
+        var machine = machine()
+        for number in 0...CollapseState.apartLimit {
+            let call = UInt64(number + 1)
+            guard case .start(let exchange)? = machine.arrive(call, try query("\(number)"), now: start).first else {
+                Issue.record("not started")
+                return
+            }
+            _ = machine.receive(exchange, .unshared, now: start)
+            machine.end(exchange)
+        }
+
+        #expect("\(machine.arrive(5_000, try query("0"), now: start))".contains("start"))
+        #expect(machine.arrive(5_001, try query("1"), now: start) == [.alone(call: 5_001)])
+    }
+
+    @Test("cache CA-181 a more urgent call raises the priority of the exchange, once")
+    func raises() throws {
+        var machine = machine()
+        _ = machine.arrive(1, try query(), priority: .low, now: start)
+
+        #expect(
+            machine.arrive(2, try query(), priority: .high, now: start)
+                == [.wait(exchange: 1), .raise(exchange: 1, to: .high)]
+        )
+        #expect(machine.arrive(3, try query(), priority: .high, now: start) == [.wait(exchange: 1)])
+    }
+
+    @Test("cache CA-182 shared bytes are bounded")
+    func boundsBytes() {
+        var machine = machine()
+
+        let whole = machine.reserve(8 << 20)
+        let more = machine.reserve(1)
+        machine.release(1 << 20)
+        let released = machine.reserve(1 << 20)
+
+        #expect(whole)
+        #expect(!more)
+        #expect(released)
+    }
+
+    @Test("cache CA-185 CA-270 any interleaving ends each call once and leaves no table behind")
+    func survivesInterleavings() throws {
+        let random = SeededRandom(seed: Seed.next)
+        for round in 0..<40 {
+            var machine = machine()
+            var ended: [UInt64: Int] = [:]
+            var inFlight: Set<UInt64> = []
+            var readers: [UInt64: Set<UInt64>] = [:]
+            var live: Set<UInt64> = []
+            func note(_ actions: [CollapseState.Action]) {
+                for action in actions {
+                    switch action {
+                    case .start(let exchange): inFlight.insert(exchange)
+                    case .alone(let call), .fail(_, let call):
+                        ended[call, default: 0] += 1
+                        live.remove(call)
+                    case .deliver(let exchange, let call):
+                        ended[call, default: 0] += 1
+                        readers[exchange, default: []].insert(call)
+                    case .cancel(let exchange):
+                        inFlight.remove(exchange)
+                        readers[exchange] = nil
+                    case .wait, .raise, .lead: break
+                    }
+                }
+            }
+            var calls: UInt64 = 0
+            let keys = (0..<30).map { "\($0)" }
+            for step in 0..<600 {
+                let now = start.advanced(by: .seconds(step))
+                switch random.below(10) {
+                case 0...4:
+                    calls += 1
+                    live.insert(calls)
+                    note(machine.arrive(calls, try query(random.pick(keys)), now: now))
+                case 5, 6:
+                    guard let call = live.randomElement() else { continue }
+                    live.remove(call)
+                    if ended[call] == nil { ended[call] = 1 }
+                    for exchange in readers.keys { readers[exchange]?.remove(call) }
+                    note(machine.leave(call))
+                default:
+                    guard let exchange = inFlight.randomElement() else { continue }
+                    if readers[exchange] != nil {
+                        machine.end(exchange)
+                        for call in readers[exchange] ?? [] { live.remove(call) }
+                        inFlight.remove(exchange)
+                    } else if random.chance(30) {
+                        note(machine.fail(exchange))
+                        inFlight.remove(exchange)
+                    } else {
+                        note(machine.receive(exchange, random.chance(20) ? .unshared : .shared(try head()), now: now))
+                    }
+                }
+            }
+            for call in live {
+                if ended[call] == nil { ended[call] = 1 }
+                note(machine.leave(call))
+            }
+
+            #expect(ended.count == Int(calls), "seed \(random.seed), round \(round)")
+            #expect(ended.values.allSatisfy { $0 == 1 }, "seed \(random.seed), round \(round): \(ended)")
+            #expect(machine.counts == (0, 0, 0), "seed \(random.seed), round \(round): \(machine.counts)")
+        }
+    }
+}

@@ -1,0 +1,240 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import CacheStoreConformance
+import LadeCache
+import LadeCore
+import Testing
+
+@Suite(.timeLimit(.minutes(5)))
+struct CacheKeyTests {
+    private func query(
+        _ method: HTTPMethod = .get,
+        _ url: String = "https://example.org/a",
+        account: String = "me",
+        partition: String = "service",
+        body: String? = nil,
+        change: (inout Request) -> Void = { _ in }
+    ) throws -> CacheQuery {
+        var request = Request(method, try #require(URL(string: url)))
+        if let body { request.body = .bytes(Data(body.utf8)) }
+        change(&request)
+        return CacheQuery(
+            request,
+            partition: partition,
+            account: account,
+            body: body.map { Array($0.utf8) },
+            now: Desk.at(0),
+            digester: Desk.digester
+        )
+    }
+
+    private func key(
+        _ method: HTTPMethod = .get,
+        _ url: String = "https://example.org/a",
+        account: String = "me",
+        partition: String = "service",
+        body: String? = nil,
+        change: (inout Request) -> Void = { _ in }
+    ) throws -> CacheKey {
+        try #require(
+            query(method, url, account: account, partition: partition, body: body, change: change).key
+        )
+    }
+
+    @Test("cache CA-40 each part makes a key of its own, and GET and HEAD share one")
+    func distinguishesParts() throws {
+        let keys = [
+            try key(), try key(.get, "https://example.org/b"), try key(account: "you"), try key(partition: "other"),
+            try key { $0.headers["Host"] = "x.org" }, try key { $0.destination = .host("x.org", port: nil) },
+            try key { $0.destination = .host("x.org", port: 8) },
+            try key { $0.destination = .unixSocket(path: "x.org") },
+            try key { $0.headers["Authorization"] = "Basic 1" }, try key(HTTPMethod("QUERY"), body: "x"),
+            try key { $0.cacheOptions.key = .init("k") }, try key { $0.cacheOptions.isShared = true },
+        ]
+
+        #expect(Set(keys).count == keys.count)
+        #expect(try key(.head) == keys[0])
+        #expect(try key { $0.headers["Accept"] = "a" } == keys[0])
+    }
+
+    @Test("cache CA-40 parts with any delimiter never collide")
+    func neverCollides() throws {
+        let random = SeededRandom(seed: Seed.next)
+        var seen: [CacheKey: [String]] = [:]
+        for _ in 0..<4_000 {
+            let parts = (0..<3).map { _ in
+                String((0..<random.below(4)).map { _ in random.pick(["a", ":", "|", "\u{1}", "/", "1"]) }.joined())
+            }
+            let key = try key(account: parts[0], partition: parts[1]) { $0.cacheOptions.key = .init(parts[2]) }
+            if let other = seen[key] { #expect(other == parts, "seed \(random.seed)") }
+            seen[key] = parts
+        }
+    }
+
+    @Test(
+        "cache CA-41 spellings of one address have one key",
+        arguments: [
+            ("HTTP://EXAMPLE.org:80", "http://example.org/"), ("https://example.org:443/a#b", "https://example.org/a"),
+            ("https://example.org/a/./b/../c", "https://example.org/a/c"),
+            ("https://example.org/%7Ea%2db", "https://example.org/~a-b"),
+            ("https://example.org/%c3%bc", "https://example.org/%C3%BC"),
+            ("https://example.org/a/%2e%2E/b", "https://example.org/b"),
+            ("https://example.org?x", "https://example.org/?x"), ("https://example.org/..", "https://example.org/"),
+            ("https://example.org:/a", "https://example.org/a"), ("http://[::1]:80/", "http://[::1]/"),
+        ]
+    )
+    func normalises(address: String, normal: String) throws {
+        #expect(try Desk.address(address).text == normal)
+        #expect(try key(.get, address) == key(.get, normal))
+    }
+
+    @Test("cache CA-41 the query is kept")
+    func keepsQuery() throws {
+        let addresses = [
+            "a", "a?", "a?x=1&y=2", "a?y=2&x=1", "a?x=1&x=1", "a?x=1", "a?x=+", "a?x=%20", "a?X=1", "A", "a/", "a%2Fb",
+            "a/b", "a?x=/../", "a//b",
+        ].map { "https://example.org/\($0)" }
+
+        #expect(Set(try addresses.map { try key(.get, $0) }).count == addresses.count)
+        #expect(try Desk.address("https://example.org/?").hasQuery)
+        #expect(try !Desk.address("https://example.org/").hasQuery)
+    }
+
+    @Test("cache CA-41 a closure may map addresses first")
+    func mapsAddresses() throws {
+        let plain = try Desk.address("https://example.org/a")
+        let request = Request(try #require(URL(string: "https://example.org/a?utm_source=x")))
+        let query = CacheQuery(
+            request,
+            partition: "service",
+            account: "me",
+            address: plain,
+            now: Desk.at(0),
+            digester: Desk.digester
+        )
+
+        #expect(query.key == (try key()))
+    }
+
+    @Test("cache CA-43 the caller's own credentials are in the key, as a digest")
+    func digestsCredentials() throws {
+        let secret = try key { $0.headers["Authorization"] = "Bearer 0123456789" }
+
+        #expect(secret != (try key { $0.headers["Authorization"] = "Bearer 0123456788" }))
+        #expect(secret == (try key { $0.headers["authorization"] = "Bearer 0123456789" }))
+        #expect(!String(decoding: secret.octets, as: UTF8.self).contains("0123456789"))
+        let user = try Desk.address("https://me:password1@example.org/a")
+        let place = CachePlace(partition: "service", scope: .account("me"), address: user)
+        let named = CacheKey(place, digester: Desk.digester)
+        #expect(user.text == "https://example.org/a")
+        #expect(named != (try key()))
+        #expect(!String(decoding: named.octets, as: UTF8.self).contains("password1"))
+    }
+
+    @Test("cache CA-46 QUERY is looked up by its body, type and coding, and changes nothing")
+    func looksUpQuery() throws {
+        let method = try HTTPMethod("QUERY")
+        let first = try query(method, body: "a") { $0.headers["Content-Type"] = "x/y" }
+
+        #expect(first.key == (try key(method, body: "a") { $0.headers["Content-Type"] = "x/y" }))
+        #expect(first.key != (try key(method, body: "b") { $0.headers["Content-Type"] = "x/y" }))
+        #expect(first.key != (try key(method, body: "a") { $0.headers["Content-Type"] = "x/z" }))
+        #expect(
+            first.key
+                != (try key(method, body: "a") {
+                    $0.headers["Content-Type"] = "x/y"
+                    $0.headers["Content-Encoding"] = "gzip"
+                })
+        )
+        let rules = Desk().rules
+        #expect(rules.decide(first, []).rule == .uriMiss)
+        #expect(rules.storage(first, Desk().received(200, ["Cache-Control": "max-age=9"])).decision.head != nil)
+        #expect(rules.invalidation(first, 200, [:]).decision == .none)
+    }
+
+    @Test("cache CA-47 POST is looked up only by a stated key, which may replace the body")
+    func looksUpPost() throws {
+        let rules = Desk().rules
+        func post(_ key: CacheOptions.CustomKey?, _ body: String) throws -> CacheQuery {
+            try query(.post, body: body) { $0.cacheOptions.key = key }
+        }
+
+        #expect(rules.decide(try post(nil, "a"), []).rule == .method)
+        #expect(rules.decide(try post(.init("k"), "a"), []).rule == .uriMiss)
+        #expect(rules.invalidation(try post(.init("k"), "a"), 200, [:]).decision == .none)
+        #expect(try post(.init("k"), "a").key != post(.init("k"), "b").key)
+        let replacing = CacheOptions.CustomKey("k", replacesBody: true)
+        #expect(try post(replacing, "a").key == post(replacing, "b").key)
+    }
+
+    @Test("cache CA-48 a body that cannot be read twice passes by")
+    func passesOneShotBodies() throws {
+        var query = try query(HTTPMethod("QUERY"), body: "a")
+        query.isReplayable = false
+
+        #expect(Desk().rules.decide(query, []).rule == .oneShotBody)
+        #expect(Desk().rules.decide(query, []).decision == .passBy)
+        #expect(Desk().rules.storage(query, Desk().received(200, ["Cache-Control": "max-age=9"])).rule == .oneShotBody)
+    }
+
+    @Test(
+        "cache CA-231 schemes, ports and hosts never share",
+        arguments: [
+            "http://example.org/a", "https://example.org:8443/a", "https://example.com/a", "https://example.org./a",
+        ]
+    )
+    func separatesOrigins(other: String) throws {
+        #expect(try key() != key(.get, other))
+        #expect(try Desk.address(other).origin != Desk.address("https://example.org/a").origin)
+    }
+
+    @Test("cache CA-210 digests depend on the key of the store")
+    func dependsOnKey() {
+        let digest = CacheDigester(key: [1]).digest(Array("secret".utf8))
+
+        #expect(digest == CacheDigester(key: [1]).digest(Array("secret".utf8)))
+        #expect(digest != CacheDigester(key: [2]).digest(Array("secret".utf8)))
+        #expect(
+            CacheDigester(key: Array("key".utf8))
+                .digest(Array("The quick brown fox jumps over the lazy dog".utf8)).hexadecimalText
+                == "f7bc83f430538424b13298e6aa6fb143ef4d59a14946175997479dbc2d1a3cd8"
+        )
+        #expect(
+            CacheDigester(key: Array(repeating: 0xAA, count: 131))
+                .digest(Array("Test Using Larger Than Block-Size Key - Hash Key First".utf8)).hexadecimalText
+                == "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54"
+        )
+    }
+
+    @Test("cache CA-45 a service that checks less has a partition of its own")
+    func separatesWeakened() throws {
+        var unchecked = TransportSettings()
+        unchecked.tls.verification = .unsafelyAcceptEveryCertificate
+        var tolerant = TransportSettings()
+        tolerant.tolerances = .bareLineFeed
+        var other = TransportSettings()
+        other.tolerances = .foldedFields
+        let names = [TransportSettings(), unchecked, tolerant, other].map { CachePlace.partition("service", $0) }
+
+        #expect(names[0] == "service")
+        #expect(Set(try names.map { try key(partition: $0) }).count == 4)
+    }
+
+    @Test("cache CA-236 keys, addresses and heads print no secrets")
+    func printsNoSecrets() throws {
+        let key = try Desk.key("https://example.org/a?token=0123456789")
+        let head = try Desk().keep(
+            ["Cache-Control": "max-age=60", "Set-Cookie": "sid=9876543210", "Vary": "Cookie"],
+            request: ["Cookie": "sid=5555555555"]
+        )
+        var text = "\(key) \(key.place) \(head)"
+        dump(key, to: &text)
+        dump(key.place, to: &text)
+        dump(head, to: &text)
+
+        for secret in ["0123456789", "9876543210", "5555555555"] { #expect(!text.contains(secret)) }
+    }
+}

@@ -1,0 +1,442 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import CacheStoreConformance
+import LadeCache
+import LadeCore
+import Testing
+
+@Suite(.timeLimit(.minutes(5)))
+struct StoringTests {
+    private let desk = Desk()
+
+    private func storage(
+        _ headers: Headers,
+        _ status: HTTPStatus = 200,
+        method: HTTPMethod = .get,
+        request: Headers = [:],
+        url: String = "https://example.org/a",
+        change: (inout CacheQuery, inout ReceivedHead) -> Void = { _, _ in }
+    ) throws -> Explained<StorageDecision> {
+        var query = try desk.query(method, url, request)
+        var received = desk.received(status, headers, sent: request)
+        change(&query, &received)
+        return desk.rules.storage(query, received)
+    }
+
+    private static let heuristic = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501]
+
+    @Test("cache CA-10 eleven statuses need no lifetime to be stored", arguments: heuristic)
+    func storesHeuristically(code: Int) throws {
+        #expect(try storage(["ETag": "\"a\""], HTTPStatus(code)).decision.head?.status == HTTPStatus(code))
+    }
+
+    @Test("cache CA-11 what nothing could use is stored only for offline use")
+    func refusesUseless() throws {
+        var offline = desk
+        offline.rules.keepsForOfflineUse = true
+
+        #expect(try storage([:]).rule == .useless)
+        #expect(try storage(["Cache-Control": "max-age=0"]).rule == .useless)
+        #expect(try storage(["Cache-Control": "no-cache, max-age=60"]).rule == .useless)
+        #expect(try storage(["Cache-Control": "stale-while-revalidate=9"]).decision.head != nil)
+        #expect(try storage(["Cache-Control": "stale-if-error=9"]).decision.head != nil)
+        #expect(try storage([:]) { query, _ in query.mode = .preferStored }.decision.head != nil)
+        #expect(offline.rules.storage(try offline.query(), offline.received()).decision.head != nil)
+    }
+
+    @Test(
+        "cache CA-12 every other status needs an explicit lifetime or permission",
+        arguments: [299, 302, 403, 499, 503, 599]
+    )
+    func needsPermission(code: Int) throws {
+        let validator: Headers = ["ETag": "\"a\""]
+        for line in ["max-age=60", "public", "private", "private=\"a\""] {
+            var headers = validator
+            headers.add("Cache-Control", line)
+            #expect(try storage(headers, HTTPStatus(code)).decision.head != nil, "\(line)")
+        }
+        #expect(try storage(["Expires": Desk.date(60)], HTTPStatus(code)).decision.head != nil)
+        #expect(try storage(validator, HTTPStatus(code)).rule == .status)
+        #expect(try storage(["ETag": "\"a\"", "Cache-Control": "s-maxage=60"], HTTPStatus(code)).rule == .status)
+    }
+
+    @Test("cache CA-13 service SV-20 what nothing forbids is stored, and served to the next call")
+    func storesByDefault() throws {
+        let head = try desk.keep(["Cache-Control": "max-age=60"])
+
+        #expect(try desk.rule([head], at: 1) == .fresh)
+    }
+
+    @Test("cache CA-14 service SV-21 the request and the app's hook forbid storing, and reading follows the mode")
+    func obeysRequestAndHook() throws {
+        let headers: Headers = ["Cache-Control": "max-age=60"]
+        let head = try desk.keep(headers)
+        var query = try desk.query(at: 1)
+        query.storesResponse = false
+
+        #expect(try storage(headers) { query, _ in query.storesResponse = false }.rule == .hook)
+        #expect(try storage(headers) { _, received in received.isRefusedByHook = true }.rule == .hook)
+        #expect(desk.rules.decide(query, [head]).rule == .fresh)
+    }
+
+    @Test(
+        "cache CA-15 some statuses are never stored",
+        arguments: [100, 103, 199, 304, 401, 407, 421, 425, 428, 429, 431, 511]
+    )
+    func neverStores(code: Int) throws {
+        let headers: Headers = ["Cache-Control": "max-age=60, public", "ETag": "\"a\"", "Expires": Desk.date(60)]
+
+        #expect(try storage(headers, HTTPStatus(code)).rule == .status)
+    }
+
+    @Test(
+        "cache CA-16 no-store of a response forbids storing, beside any other directive",
+        arguments: ["no-store", "NO-STORE", "max-age=60, no-store, public", "no-store=1", "private, No-Store"]
+    )
+    func obeysNoStore(line: String) throws {
+        #expect(try storage(["Cache-Control": line, "ETag": "\"a\""]).rule == .noStore)
+    }
+
+    @Test("cache CA-17 no-store of a request passes by: nothing is served or stored")
+    func obeysRequestNoStore() throws {
+        let head = try desk.keep(["Cache-Control": "max-age=60"])
+        let request: Headers = ["Cache-Control": "no-store"]
+
+        let outcome = desk.rules.decide(try desk.query(.get, "https://example.org/a", request), [head])
+
+        #expect(outcome.decision == .passBy)
+        #expect(outcome.rule == .requestNoStore)
+        #expect(try storage(["Cache-Control": "max-age=60"], request: request).rule == .requestNoStore)
+    }
+
+    @Test("cache CA-18 must-understand overrides no-store for a known status", arguments: heuristic + [302, 403, 503])
+    func understands(code: Int) throws {
+        let headers: Headers = ["Cache-Control": "no-store, must-understand, max-age=60"]
+
+        #expect(try storage(headers, HTTPStatus(code)).decision.head != nil)
+        #expect(try storage(headers, 599).rule == .notUnderstood)
+    }
+
+    @Test("cache CA-19 must-understand alone forbids storing an unknown status")
+    func refusesUnknown() throws {
+        #expect(try storage(["Cache-Control": "must-understand, max-age=60"], 599).rule == .notUnderstood)
+        #expect(try storage(["Cache-Control": "must-understand, max-age=60"], 200).decision.head != nil)
+    }
+
+    @Test(
+        "cache CA-20 a response to be validated is stored, and the next request sends the condition",
+        arguments: ["no-cache", "max-age=0"]
+    )
+    func storesForValidation(line: String) throws {
+        for (name, value) in [("ETag", "\"a\""), ("Last-Modified", Desk.date(-10))] {
+            let outcome = try storage(["Cache-Control": line, name: value])
+            guard case .storeForValidation(let head, _) = outcome.decision else {
+                Issue.record("\(line) with \(name): \(outcome.decision)")
+                continue
+            }
+            let next = desk.rules.decide(try desk.query(at: 1), [head])
+            let sent = next.decision.condition?.adding(to: [:])
+            #expect(sent?[name == "ETag" ? "If-None-Match" : "If-Modified-Since"] == value)
+        }
+    }
+
+    @Test("cache CA-21 no-cache with names keeps the rest of the response usable")
+    func dropsNamedFields() throws {
+        let named = try desk.keep(["Cache-Control": "max-age=60, no-cache=\"A, b\"", "a": "1", "B": "2", "C": "3"])
+
+        #expect(named.headers["a"] == nil)
+        #expect(named.headers["B"] == nil)
+        #expect(named.headers["C"] == "3")
+        #expect(try desk.rule([named], at: 1) == .fresh)
+        for line in ["max-age=60, no-cache=\"\"", "max-age=60, no-cache=\"a\", no-cache"] {
+            let bare = try desk.keep(["Cache-Control": line, "ETag": "\"a\"", "a": "1"])
+            #expect(try desk.rule([bare], at: 1) == .noCache)
+            #expect(bare.headers["a"] == "1")
+        }
+    }
+
+    @Test("cache CA-22 responses to authorised requests are stored for their account")
+    func storesAuthorised() throws {
+        let request: Headers = ["Authorization": "Bearer 123456"]
+
+        #expect(try storage(["Cache-Control": "max-age=60"], request: request).decision.head != nil)
+    }
+
+    @Test(
+        "cache CA-23 a Vary that no request can be known to match",
+        arguments: ["*", "Accept, *", "a b", "\"x\"", "a;b"]
+    )
+    func refusesVaryStar(line: String) throws {
+        #expect(try storage(["Cache-Control": "max-age=60", "Vary": line]).rule == .varyStar)
+    }
+
+    @Test(
+        "cache CA-24 responses to other methods are not stored",
+        arguments: ["HEAD", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "get", "SEARCH"]
+    )
+    func refusesMethods(name: String) throws {
+        #expect(try storage(["Cache-Control": "max-age=60"], method: HTTPMethod(name)).rule == .method)
+    }
+
+    @Test("cache CA-25 a POST is stored for GET when its response says so")
+    func storesPost() throws {
+        let explicit: Headers = ["Cache-Control": "max-age=60", "Content-Location": "/a"]
+        let expires: Headers = ["Expires": Desk.date(60), "Content-Location": "https://EXAMPLE.org:443/a"]
+        let head = try #require(try storage(explicit, method: .post).decision.head)
+
+        #expect(try desk.rule([head], at: 1) == .fresh)
+        #expect(try storage(expires, method: .post).decision.head != nil)
+        #expect(try storage(["Cache-Control": "max-age=60"], method: .post).rule == .method)
+        #expect(try storage(["ETag": "\"a\"", "Content-Location": "/a"], method: .post).rule == .method)
+        #expect(
+            try storage(["Cache-Control": "max-age=60", "Content-Location": "/b"], method: .post).rule == .method
+        )
+        #expect(
+            desk.rules.invalidation(try desk.query(.post), 200, explicit).decision
+                == .mustValidate([try Desk.address("https://example.org/a")])
+        )
+    }
+
+    @Test("cache CA-26 Content-Location of a GET changes nothing")
+    func ignoresContentLocation() throws {
+        let headers: Headers = ["Cache-Control": "max-age=60", "Content-Location": "/b"]
+
+        #expect(try storage(headers).decision.head != nil)
+        #expect(desk.rules.invalidation(try desk.query(), 200, headers).decision == .none)
+    }
+
+    @Test("cache CA-27 a body that was not received whole is not stored as complete")
+    func refusesBrokenBodies() throws {
+        let sized = try storage(["Cache-Control": "max-age=60", "Content-Length": "100"]).decision
+        let chunked = try storage(["Cache-Control": "max-age=60"]).decision
+
+        #expect(desk.rules.finished(sized, received: 99, .complete).rule == .brokenOff)
+        #expect(desk.rules.finished(sized, received: 99, .brokenOff).rule == .brokenOff)
+        #expect(desk.rules.finished(chunked, received: 99, .brokenOff).rule == .brokenOff)
+        #expect(desk.rules.finished(sized, received: 100, .complete).decision.head?.extent == .whole(100))
+        #expect(desk.rules.finished(chunked, received: 99, .complete).decision.head?.extent == .whole(99))
+    }
+
+    @Test("cache CA-28 the entry limit is inclusive, and decided from Content-Length already")
+    func obeysEntryLimit() throws {
+        var small = desk
+        small.rules.bodyLimit = 100
+        let query = try desk.query()
+        func decision(_ length: Int) -> Explained<StorageDecision> {
+            small.rules.storage(
+                query,
+                small.received(200, ["Cache-Control": "max-age=60", "Content-Length": "\(length)"])
+            )
+        }
+        let unsized = small.rules.storage(query, small.received(200, ["Cache-Control": "max-age=60"])).decision
+
+        #expect(decision(100).decision.head != nil)
+        #expect(decision(101).rule == .tooLarge)
+        #expect(small.rules.finished(unsized, received: 100, .complete).rule == .storable)
+        #expect(small.rules.finished(unsized, received: 101, .complete).rule == .tooLarge)
+    }
+
+    @Test("cache CA-237 a decoded body counts at its decoded size")
+    func countsDecodedSize() throws {
+        var small = desk
+        small.rules.bodyLimit = 100
+        var received = small.received(200, ["Cache-Control": "max-age=60", "Content-Length": "900"])
+        received.isDecoded = true
+
+        let decision = small.rules.storage(try desk.query(), received).decision
+
+        #expect(small.rules.finished(decision, received: 100, .complete).decision.head?.length == 100)
+        #expect(small.rules.finished(decision, received: 101, .complete).rule == .tooLarge)
+    }
+
+    @Test("cache CA-29 a body that the reader dropped leaves no complete entry")
+    func refusesDroppedBodies() throws {
+        let decision = try storage(["Cache-Control": "max-age=60"]).decision
+
+        #expect(desk.rules.finished(decision, received: 10, .brokenOff).decision == .refuse)
+    }
+
+    @Test("cache CA-30 fields of the connection are not stored, and all others are, in order")
+    func dropsConnectionFields() throws {
+        let kept: [(String, String)] = [
+            ("Cache-Control", "max-age=60"), ("Set-Cookie", "a=1"), ("Set-Cookie", "b=2"), ("X-Unknown", "ü"),
+            ("ETag", "a"), ("Date", Desk.date(0)),
+        ]
+        let dropped = [
+            "Connection", "Proxy-Connection", "Keep-Alive", "TE", "Trailer", "Transfer-Encoding", "Upgrade",
+            "Proxy-Authenticate", "Proxy-Authentication-Info", "Proxy-Authorization",
+        ]
+        var headers = Headers(kept)
+        for name in dropped { headers.add(name.uppercased(), "X-Named, x-other") }
+        headers.add("x-NAMED", "1")
+        headers.add("X-Other", "2")
+
+        let head = try desk.keep(headers)
+
+        #expect(head.headers.areSpelled(like: Headers(kept)))
+    }
+
+    @Test("cache CA-31 trailers stay apart from the fields")
+    func keepsTrailersApart() throws {
+        var head = try desk.keep(["Cache-Control": "max-age=60"])
+        head.trailers = ["X-Sum": "1"]
+
+        let (_, served) = CacheRules.served(head, nil)
+
+        #expect(served["X-Sum"] == nil)
+        #expect(head.trailers["X-Sum"] == "1")
+    }
+
+    @Test("cache CA-32 a decoded body is stored without the fields of its coding")
+    func storesDecoded() throws {
+        let headers: Headers = ["Cache-Control": "max-age=60", "Content-Encoding": "gzip", "Content-Length": "9"]
+        let outcome = try storage(headers) { _, received in received.isDecoded = true }
+        let head = try #require(outcome.decision.head)
+
+        #expect(head.isDecoded)
+        #expect(head.headers["Content-Encoding"] == nil)
+        #expect(head.headers["Content-Length"] == nil)
+    }
+
+    @Test("cache CA-33 a body that is not decoded keeps its coding")
+    func storesCoded() throws {
+        let head = try desk.keep(["Cache-Control": "max-age=60", "Content-Encoding": "x", "Content-Length": "9"])
+
+        #expect(!head.isDecoded)
+        #expect(head.headers["Content-Encoding"] == "x")
+        #expect(head.headers["Content-Length"] == "9")
+    }
+
+    @Test(
+        "cache CA-34 a body with another digest than announced is not stored",
+        arguments: ["Repr-Digest", "Content-Digest"]
+    )
+    func comparesDigests(name: String) throws {
+        let body = Array("hello".utf8)
+        let text = "sha-256=:\(Data(SHA256.hash(body)).base64EncodedString()):"
+        let decision = try storage(["Cache-Control": "max-age=60", name: text]).decision
+        func rule(_ bytes: String) -> CacheRule {
+            desk.rules.finished(decision, received: 5, .complete, digest: SHA256.hash(bytes.utf8)).rule
+        }
+
+        #expect(rule("hello") == .storable)
+        #expect(rule("hallo") == .digest)
+        #expect(CacheRules.expectedDigest([name: text], 203) == (name == "Repr-Digest" ? SHA256.hash(body) : nil))
+        #expect(CacheRules.expectedDigest([name: "sha-256=x"], 200) == nil)
+        #expect(CacheRules.expectedDigest([name: "md5=:AAAA:"], 200) == nil)
+    }
+
+    @Test("cache CA-35 the response whose exchange began later replaces the other")
+    func replacesByExchange() throws {
+        let first = try desk.keep(["Cache-Control": "max-age=60", "Date": Desk.date(500)], id: 7, from: 1, at: 4)
+        let query = try desk.query()
+        func replaced(from: Double, at seconds: Double) -> [UInt64]? {
+            let received = desk.received(200, ["Cache-Control": "max-age=60"], from: from, at: seconds)
+            guard case .store(_, let ids) = desk.rules.storage(query, received, stored: [first]).decision else {
+                return nil
+            }
+            return ids
+        }
+
+        #expect(replaced(from: 2, at: 3) == [7])
+        #expect(replaced(from: 0, at: 9) == [])
+    }
+
+    @Test("cache CA-36 a 503 is stored by the rule for its status")
+    func storesUnavailable() throws {
+        #expect(try storage(["Cache-Control": "max-age=60"], 503).decision.head?.status == 503)
+    }
+
+    @Test("cache CA-03 other schemes than http and https pass by", arguments: ["file:///a", "data:,a", "ftp://a/b"])
+    func passesSchemes(address: String) throws {
+        let url = try #require(URL(string: address))
+        var query = CacheQuery(
+            Request(url),
+            partition: "service",
+            account: "me",
+            now: Desk.at(0),
+            digester: Desk.digester
+        )
+
+        #expect(desk.rules.decide(query, []).decision == .passBy)
+        #expect(desk.rules.decide(query, []).rule == .scheme)
+        #expect(desk.rules.storage(query, desk.received(200, ["Cache-Control": "max-age=60"])).rule == .scheme)
+        query.mode = .storedOnly
+        #expect(desk.rules.decide(query, []).decision == .passBy)
+    }
+
+    @Test("cache CA-07 Set-Cookie is stored, and comes from a 304 only if the 304 has it")
+    func storesCookies() throws {
+        let head = try desk.keep(["Cache-Control": "max-age=60", "Set-Cookie": "a=1", "ETag": "\"a\""])
+        let without = desk.rules.merged(head, desk.received(304, [:], at: 5), try desk.query(at: 5))
+        let with = desk.rules.merged(head, desk.received(304, ["Set-Cookie": "a=2"], at: 5), try desk.query(at: 5))
+
+        #expect(CacheRules.served(head, nil).headers["Set-Cookie"] == "a=1")
+        #expect(without.headers.all("Set-Cookie") == ["a=1"])
+        #expect(with.headers.all("Set-Cookie") == ["a=2"])
+    }
+
+    @Test("cache CA-09 301 and 308 need no lifetime, and other redirects do")
+    func storesRedirects() throws {
+        let location: Headers = ["Location": "/b", "Last-Modified": Desk.date(-86_400)]
+
+        for code in [301, 308] { #expect(try storage(location, HTTPStatus(code)).decision.head != nil) }
+        for code in [302, 303, 307] {
+            #expect(try storage(location, HTTPStatus(code)).rule == .status)
+            #expect(
+                try storage(["Location": "/b", "Cache-Control": "max-age=9"], HTTPStatus(code)).decision.head != nil
+            )
+        }
+    }
+
+    @Test("cache CA-42 a shared response comes from an exchange without credentials and cookies")
+    func storesShared() throws {
+        func rule(_ sent: Headers, _ headers: Headers) throws -> CacheRule {
+            var query = try desk.query()
+            let place = try #require(query.key).place.with(scope: .shared)
+            query.key = CacheKey(place, digester: Desk.digester)
+            var all = headers
+            all.add("Cache-Control", "max-age=60")
+            return desk.rules.storage(query, desk.received(200, all, sent: sent)).rule
+        }
+        let place = try Desk.key().place
+
+        #expect(try rule([:], [:]) == .storable)
+        #expect(try rule(["Authorization": "x"], [:]) == .sharedScope)
+        #expect(try rule(["Cookie": "a=1"], [:]) == .sharedScope)
+        #expect(try rule([:], ["Set-Cookie": "a=1"]) == .sharedScope)
+        #expect(try Desk.key(account: "me") != Desk.key(account: "you"))
+        #expect(
+            CacheKey(place.with(scope: .shared), digester: Desk.digester)
+                == CacheKey(try Desk.key(account: "you").place.with(scope: .shared), digester: Desk.digester)
+        )
+    }
+
+    @Test("cache CA-144 a response whose address was invalidated meanwhile must be validated, or is not stored")
+    func refusesRaced() throws {
+        let lasting = try storage(["Cache-Control": "max-age=60", "ETag": "\"a\""]) { _, received in
+            received.wasInvalidated = true
+        }
+        let bare = try storage(["Cache-Control": "max-age=60"]) { _, received in received.wasInvalidated = true }
+
+        let head = try #require(lasting.decision.head)
+        #expect(lasting.rule == .raced)
+        #expect(try desk.rule([head], at: 1) == .invalidated)
+        #expect(bare.rule == .raced)
+        #expect(bare.decision == .refuse)
+    }
+
+    @Test("cache CA-233 a head above the limit is not stored")
+    func refusesLargeHeads() throws {
+        let names = (0..<100).map { "x-\($0)" }.joined(separator: ", ")
+
+        #expect(
+            try storage(["Cache-Control": "max-age=60", "X-A": String(repeating: "a", count: 65_536)]).rule
+                == .headTooLarge
+        )
+        #expect(try storage(["Cache-Control": "max-age=60", "Vary": names]).rule == .varyStar)
+    }
+}

@@ -1,0 +1,204 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import CacheStoreConformance
+import LadeCache
+import LadeCore
+import Testing
+
+@Suite(.timeLimit(.minutes(5)))
+struct VariantTests {
+    private let desk = Desk()
+
+    private func keep(
+        _ vary: String?,
+        _ request: Headers,
+        sent: Headers? = nil,
+        id: UInt64 = 1,
+        at seconds: Double = 0,
+        maxAge: Int = 60
+    ) throws -> StoredHead {
+        var headers: Headers = ["Cache-Control": "max-age=\(maxAge)", "ETag": "\"\(id)\""]
+        if let vary { headers.add("Vary", vary) }
+        return try desk.keep(headers, request: request, sent: sent, id: id, at: seconds)
+    }
+
+    private func served(_ stored: [StoredHead], _ request: Headers, at seconds: Double = 1) throws -> UInt64? {
+        let outcome = desk.rules.decide(try desk.query(.get, "https://example.org/a", request, at: seconds), stored)
+        guard case .serve(let serving) = outcome.decision else { return nil }
+        return serving.id
+    }
+
+    @Test("cache CA-50 all variants are kept, each served to its own requests")
+    func keepsVariants() throws {
+        let stored = [
+            try keep("Accept", ["Accept": "a/a"], id: 1), try keep("Accept", ["Accept": "b/b"], id: 2),
+        ]
+
+        #expect(try served(stored, ["Accept": "a/a"]) == 1)
+        #expect(try served(stored, ["Accept": "b/b"]) == 2)
+        #expect(try served(stored, ["Accept": "c/c"]) == nil)
+        #expect(try desk.rule(stored, ["Accept": "c/c"], at: 1) == .variantMiss)
+    }
+
+    @Test("cache CA-51 all lines of Vary count, and absent matches only absent")
+    func readsAllVary() throws {
+        var headers: Headers = ["Cache-Control": "max-age=60"]
+        headers.add("Vary", "x-a")
+        headers.add("vary", "X-B, x-a")
+        let head = try desk.keep(headers, request: ["X-A": "1"])
+
+        #expect(try served([head], ["x-a": "1"]) == 1)
+        #expect(try served([head], ["X-A": "1", "X-B": "2"]) == nil)
+        #expect(try served([head], ["X-A": "1", "X-B": ""]) == nil)
+        #expect(try served([head], [:]) == nil)
+    }
+
+    private static let values: [([String], [String], Bool)] = [
+        (["1,2"], [" 1, 2 "], true), (["1,2"], ["1", "2"], true), (["1 ,\t2"], ["1,2"], true),
+        (["a"], ["A"], false), (["1,2"], ["2,1"], false), (["a b"], ["a  b"], false),
+        (["\"a, b\""], ["\"a,b\""], false), (["\"a\\\"\", b"], ["\"a\\\"\",b"], true), (["1"], ["1,"], false),
+        (["é"], ["e\u{301}"], false), ([""], [], false),
+    ]
+
+    @Test("cache CA-52 CA-252 values match but for blanks around commas and the division into lines", arguments: values)
+    func comparesValues(first: [String], second: [String], areEqual: Bool) throws {
+        func form(_ lines: [String]) -> [UInt8]? { SelectingFields.normalise("x-a", lines.map { Array($0.utf8) }) }
+        let head = try keep("X-A", Headers(first.map { ("X-A", $0) }))
+
+        #expect((form(first) == form(second)) == areEqual)
+        #expect(try served([head], Headers(second.map { ("X-A", $0) })) == (areEqual ? 1 : nil))
+    }
+
+    private static let preferences: [(String, String, String, Bool)] = [
+        ("accept", "text/html, image/png", "IMAGE/PNG, text/html;q=1.0", true),
+        ("accept", "a/a;q=0.5, b/b", "b/b, a/a;q=0.500", true), ("accept", "a/a;q=0.5", "a/a;q=0.6", false),
+        ("accept", "a/a, b/b;q=0.9", "b/b, a/a;q=0.9", false), ("accept", "a/a;q=500", "a/a;q=0.5", false),
+        ("accept", "a/a;level=1", "a/a;level=2", false), ("accept", "a/a;q=x", "a/a", false),
+        ("accept-language", "de, EN;q=0.8", "en;q=0.8,DE", true), ("accept-language", "de", "de-ch", false),
+        ("accept-encoding", "gzip, br", "br,gzip", true), ("accept-encoding", "gzip", "gzip;q=0", false),
+        ("accept", "a/a;q=1.001", "a/a", false), ("accept", "a/a;q=0.", "a/a;q=0", true),
+    ]
+
+    @Test("cache CA-53 CA-252 weights are compared by meaning, unless matching is exact", arguments: preferences)
+    func comparesWeights(name: String, first: String, second: String, areEqual: Bool) throws {
+        func form(_ line: String, isExact: Bool = false) -> [UInt8]? {
+            SelectingFields.normalise(name, [Array(line.utf8)], isExact: isExact)
+        }
+        var exact = desk
+        exact.rules.variantMatching = .exact
+        let headers: Headers = ["Cache-Control": "max-age=60", "Vary": name]
+        let head = try exact.keep(headers, request: Headers([(name, first)]))
+
+        #expect((form(first) == form(second)) == areEqual)
+        #expect(form(first, isExact: true) != form(second, isExact: true))
+        #expect(try exact.rule([head], Headers([(name, second)]), at: 1) == .variantMiss)
+    }
+
+    @Test(
+        "cache CA-54 fields that are added to every request alike count as absent",
+        arguments: ["Accept-Encoding", "Host", "Connection", "traceparent", "tracestate"]
+    )
+    func ignoresAddedFields(name: String) throws {
+        let head = try keep(name, [:], sent: Headers([(name, "x")]))
+
+        #expect(try served([head], [:]) == 1)
+        #expect(try served([head], Headers([(name, "x")])) == nil)
+    }
+
+    @Test("cache CA-54 the fields of an authoriser count as absent, and any other added one is never matched")
+    func distrustsAddedFields() throws {
+        let query = try desk.query()
+        var received = desk.received(200, ["Cache-Control": "max-age=60", "Vary": "Authorization, X-Key"])
+        received.sent = ["Authorization": "Bearer 1", "X-Key": "2"]
+        received.authorised = ["authorization", "x-key"]
+        let authorised = try #require(desk.rules.storage(query, received).decision.head)
+        let unseen = try keep("X-Added", [:], sent: ["X-Added": "1"])
+        let unnamed = try keep("X-Other", [:], sent: ["X-Added": "1"])
+
+        #expect(try desk.rule([authorised], at: 1) == .fresh)
+        #expect(try desk.rule([unseen], at: 1) == .unseenField)
+        #expect(try desk.rule([unseen], mode: .preferStored, at: 1) == .unseenField)
+        #expect(try desk.rule([unnamed], at: 1) == .fresh)
+    }
+
+    @Test("cache CA-55 the latest Date is used, then the latest stored, and no stale variant hides a fresh one")
+    func choosesVariant() throws {
+        let early = try keep(nil, [:], id: 1, at: 0)
+        let late = try keep(nil, [:], id: 2, at: 5)
+        let twin = try keep(nil, [:], id: 3, at: 5)
+        let stale = try keep(nil, [:], id: 4, at: 8, maxAge: 1)
+
+        #expect(try served([late, early], [:], at: 10) == 2)
+        #expect(try served([early, late], [:], at: 10) == 2)
+        #expect(try served([twin, late, early], [:], at: 10) == 3)
+        #expect(try served([stale, early], [:], at: 10) == 1)
+    }
+
+    @Test("cache CA-55 the most recent Vary applies to a response without one")
+    func appliesRecentVary() throws {
+        let plain = try keep(nil, ["X-A": "1"], id: 1, at: 5)
+        let varying = try keep("X-A", ["X-A": "2"], id: 2, at: 3)
+
+        #expect(try served([plain, varying], ["X-A": "1"], at: 6) == 1)
+        #expect(try served([plain, varying], ["X-A": "2"], at: 6) == 2)
+        #expect(try served([plain, varying], ["X-A": "3"], at: 6) == nil)
+        #expect(try served([plain], ["X-A": "3"], at: 6) == 1)
+    }
+
+    @Test("cache CA-56 CA-57 credentials are compared by keyed digests of 256 bits")
+    func digestsCredentials() throws {
+        let head = try keep(
+            "Cookie, Authorization",
+            ["Cookie": "session=0123456789", "Authorization": "Bearer 99999999"]
+        )
+        let text = "\(head.selecting)"
+
+        #expect(try served([head], ["Cookie": "session=0123456789", "Authorization": "Bearer 99999999"]) == 1)
+        #expect(try served([head], ["Cookie": "session=0123456788", "Authorization": "Bearer 99999999"]) == nil)
+        #expect(try served([head], [:]) == nil)
+        for value in head.selecting {
+            guard case .digest(let digest) = value.form else {
+                Issue.record("\(value.name) is not a digest")
+                continue
+            }
+            #expect(digest.count == 32)
+            #expect(digest != SHA256.hash("session=0123456789".utf8))
+        }
+        #expect(!text.contains("0123456789"))
+    }
+
+    @Test("cache CA-58 a replacement has its own Vary and values")
+    func replacesVary() throws {
+        let old = try keep("X-A", ["X-A": "1"], id: 1)
+        let query = try desk.query(.get, "https://example.org/a", ["X-A": "1", "X-B": "2"], at: 100)
+        var received = desk.received(200, ["Cache-Control": "max-age=60", "Vary": "X-B"], at: 100)
+        received.sent = query.headers
+
+        guard case .store(let head, let replaced) = desk.rules.storage(query, received, stored: [old]).decision else {
+            Issue.record("not stored")
+            return
+        }
+
+        #expect(replaced == [1])
+        #expect(head.reading.vary.names == ["x-b"])
+        #expect(head.selecting.map(\.name) == ["x-b"])
+    }
+
+    @Test("cache CA-268 matching is an equivalence, and every change beyond the normal form is told apart")
+    func isEquivalence() throws {
+        let random = SeededRandom(seed: Seed.next)
+        for _ in 0..<3_000 {
+            let value = (0..<random.below(6)).map { _ in random.pick(["a", "B", ",", " ", "\"", "\\", ";q=1", "é"]) }
+                .joined()
+            let head = try keep("X-A", ["X-A": value])
+            let changed = value + random.pick(["x", "\u{301}", ",1"])
+            #expect(try served([head], ["X-A": value]) == 1, "seed \(random.seed): \(value)")
+            #expect(try served([head], ["X-A": changed]) == nil, "seed \(random.seed): \(value) and \(changed)")
+            // Symmetric: the other request's response is not served to this one, either.
+            #expect(try served([keep("X-A", ["X-A": changed])], ["X-A": value]) == nil, "seed \(random.seed): \(value)")
+        }
+    }
+}

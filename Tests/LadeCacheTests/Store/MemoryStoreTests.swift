@@ -1,0 +1,72 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import CacheStoreConformance
+import LadeCache
+import LadeCore
+import Testing
+
+@Suite(.timeLimit(.minutes(5)))
+struct MemoryStoreTests {
+    @Test("the memory store passes the suite for stores", arguments: StoreConformance.cases)
+    func conforms(entry: StoreCase) async throws {
+        try await entry.run(StoreBench { limit in try MemoryStore(limit: limit) })
+    }
+
+    private let bench = StoreBench { limit in try MemoryStore(limit: limit) }
+
+    @Test("cache CA-194 shrinking the limit evicts immediately")
+    func shrinks() async throws {
+        let store = try MemoryStore(limit: 1 << 20)
+        for number in 0..<50 { try await bench.put(store, "\(number)", bench.bytes(10_000)) }
+
+        try store.setLimit(100_000)
+
+        #expect(try await store.size() <= 100_000)
+        #expect(store.evictions.entries == 50 - (try await store.entries(.all).count))
+        #expect(throws: CacheFault(.limitTooSmall(least: 65_536))) { try store.setLimit(1) }
+    }
+
+    @Test("cache CA-200 a body is shared with its readers, and everything can be evicted")
+    func sharesBodies() async throws {
+        let store = try MemoryStore()
+        let body = bench.bytes(100_000)
+        let id = try #require(try await bench.put(store, body))
+        let reader = try #require(try await store.open(id, span: nil))
+        let bytes = try #require(reader.bytes)
+
+        let isShared = body.withUnsafeBytes { first in bytes.withUnsafeBytes { $0.baseAddress == first.baseAddress } }
+        #expect(isShared)
+        store.evictAll()
+        #expect(try await store.size() == 0)
+        #expect(try await bench.drain(reader) == body)
+    }
+
+    @Test("cache CA-247 an entry costs at most 512 bytes beyond key, head and body")
+    func countsOverhead() async throws {
+        let store = try MemoryStore()
+        try await bench.put(store, bench.bytes(1_000))
+        let entry = try #require(try await store.entries(.all).first)
+
+        #expect(entry.bytes - 1_000 - Int64(entry.head.cost) - Int64(entry.key.octets.count) <= 512)
+    }
+
+    @Test("cache CA-195 parts are evicted before all others")
+    func evictsPartsFirst() async throws {
+        let store = try MemoryStore(limit: 100_000)
+        for number in 0..<5 { try await bench.put(store, "\(number)", bench.bytes(9_000)) }
+        var head = try Desk().keep(["Cache-Control": "max-age=60", "ETag": "\"a\""])
+        head.extent = .parts([0..<9_000], total: 20_000)
+        let writer = try #require(
+            try await store.begin(CacheWrite(Desk.key("https://example.org/part"), head, ticket: 0))
+        )
+        try await writer.append(bench.bytes(9_000))
+        _ = try await writer.commit(head)
+        for number in 5..<10 { try await bench.put(store, "\(number)", bench.bytes(9_000)) }
+
+        #expect(try await bench.heads(store, "part").isEmpty)
+        #expect(try await store.entries(.all).count == 10)
+    }
+}

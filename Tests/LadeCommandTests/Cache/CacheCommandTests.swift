@@ -1,0 +1,151 @@
+import Foundation
+import LadeTesting
+import SharedDoubles
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+@testable import Lade
+@testable import LadeCommand
+
+/// `lade get --cache` and `lade cache`, in this process, on a scripted transport and a store in a folder of the test.
+@Suite(.timeLimit(.minutes(5)))
+struct CacheCommandTests {
+    private let folder: TemporaryFolder
+    private let time = VirtualTime()
+    private let transport = ScriptedTransport()
+
+    init() throws { folder = try TemporaryFolder() }
+
+    /// Runs the command; `--cache` among the arguments names the folder of the test.
+    private func run(_ words: String...) async throws -> (code: ExitCode, output: String, talk: String) {
+        try await run(words)
+    }
+
+    private func run(_ words: [String]) async throws -> (code: ExitCode, output: String, talk: String) {
+        let aside = try TemporaryFolder()
+        defer { aside.remove() }
+        var console = Console()
+        console.output = try Descriptor.open(aside.file("out", ""), O_WRONLY)
+        console.talk = LineLog(try Descriptor.open(aside.file("talk", ""), O_WRONLY))
+        (console.isOutputTerminal, console.isTalkTerminal) = (false, false)
+        (console.usesColour, console.coloursTalk, console.laysOut) = (false, false, false)
+        var context = CommandContext(table: .standard, console: console, interruption: Interruption(), time: time)
+        context.makeService = { [transport] settings throws(LoadingError) in Service(settings, transport: transport) }
+        let arguments = words.map { $0 == "--cache" ? "--cache=\(folder.path)cache" : $0 }
+        let code = await time.runAutomatically { [context] in
+            do throws(CommandError) {
+                return try await context.table.run(arguments, in: context)
+            } catch {
+                if !error.isQuiet { context.console.talk.write(error.lines) }
+                return error.code
+            }
+        }
+        console.talk.flush()
+        return (code, aside.text("out") ?? "", aside.text("talk") ?? "")
+    }
+
+    private let address = "https://svc.example.com/thing?token=canary"
+
+    @Test("cache CA-224 --cache serves the second call from the folder, and --cache-status and --verbose say so")
+    func getsTwice() async throws {
+        defer { folder.remove() }
+        transport.onAnyRequest().respond(.text("one", headers: ["Cache-Control": "max-age=60"])).andNoMore()
+
+        let first = try await run("get", "--cache", "--cache-status", "-v", address)
+        let second = try await run("get", "--cache", "--cache-status", "-v", address)
+
+        #expect((first.code, first.output) == (.success, "one"))
+        #expect((second.code, second.output) == (.success, "one"))
+        #expect(first.talk.contains("Cache-Status: Lade; fwd=uri-miss; stored; detail=uri-miss\n"))
+        #expect(second.talk.contains("Cache-Status: Lade; hit; ttl="))
+        #expect(first.talk.contains("* stored: 3 bytes, fresh for 60 s"))
+        #expect(second.talk.contains("* served from the cache: fresh, 0 ms old, fresh for 60 s"))
+        #expect(transport.received.count == 1)
+    }
+
+    @Test("cache CA-224 without --cache nothing is stored, and --no-cache overrides it")
+    func isOff() async throws {
+        defer { folder.remove() }
+        transport.onAnyRequest().respond(.text("one", headers: ["Cache-Control": "max-age=60"]))
+
+        for _ in 1...2 { _ = try await run("get", address) }
+        for _ in 1...2 { _ = try await run("get", "--cache", "--no-cache", address) }
+
+        #expect(transport.received.count == 4)
+        #expect(!FileManager.default.fileExists(atPath: folder.path + "cache"))
+    }
+
+    @Test("cache CA-224 the mode only fails with two lines where nothing is stored, and never asks a server")
+    func onlyStored() async throws {
+        defer { folder.remove() }
+        let outcome = try await run("get", "--cache", "--cache-mode", "only", address)
+
+        #expect(outcome.code == .usage)
+        #expect(outcome.talk.split(separator: "\n").count == 2)
+        #expect(!outcome.talk.contains("canary"))
+        #expect(transport.received.isEmpty)
+    }
+
+    @Test("cache CA-225 CA-227 CA-236 ls, purge and check show, remove and verify what is stored, without secrets")
+    func manages() async throws {
+        defer { folder.remove() }
+        transport.onAnyRequest().respond(
+            .text("one", headers: ["Cache-Control": "max-age=60", "Vary": "Accept", "Set-Cookie": "a=canary"])
+        )
+        _ = try await run("get", "--cache", address)
+        _ = try await run("get", "--cache", "https://other.example.com/")
+
+        let list = try await run("cache", "ls", "--cache", "--host", "svc.example.com")
+        let check = try await run("cache", "check", "--cache")
+        let purge = try await run("cache", "purge", "--cache", "--host", "svc.example.com")
+        let rest = try await run("cache", "ls", "--cache")
+
+        #expect(list.output.split(separator: "\n").count == 1)
+        #expect(list.output.contains(#""status":200"#) && list.output.contains(#""varyingFields":["accept"]"#))
+        #expect(!list.output.contains("canary"))
+        #expect((check.code, check.output) == (.success, "2 responses are sound, 0 damaged\n"))
+        #expect(purge.output.hasPrefix("1 responses, "))
+        #expect(rest.output.contains("other.example.com") && !rest.output.contains("svc.example.com"))
+    }
+
+    @Test("cache CA-226 why says what a call would get, and asks no server")
+    func explains() async throws {
+        defer { folder.remove() }
+        transport.onAnyRequest().respond(.text("one", headers: ["Cache-Control": "max-age=60"])).andNoMore()
+        _ = try await run("get", "--cache", address)
+
+        let hit = try await run("cache", "why", "--cache", address)
+        let miss = try await run("cache", "why", "--cache", "https://svc.example.com/other")
+
+        #expect(hit.output.hasPrefix("served from the cache: fresh\n"))
+        #expect(hit.output.contains("lifetime 60 s, from max-age\n"))
+        #expect(miss.output.hasPrefix("fetched from the server: uri-miss\n"))
+        #expect(transport.received.count == 1)
+    }
+
+    @Test("cache CA-230 the responses of a user are served to no other")
+    func users() async throws {
+        defer { folder.remove() }
+        transport.onAnyRequest().respond(
+            .computed { request, _ in
+                .text(request.headers["Authorization"] ?? "none", headers: ["Cache-Control": "max-age=60"])
+            }
+        )
+        var outputs: [String] = []
+        for user in ["", "a:x", "b:x", "a:x"] {
+            let words = user.isEmpty ? [] : ["-u", user]
+            outputs.append(try await run(["get", "--cache"] + words + [address]).output)
+        }
+
+        #expect(outputs[1] == outputs[3])
+        #expect(Set(outputs).count == 3)
+        #expect(transport.received.count == 3)
+    }
+}

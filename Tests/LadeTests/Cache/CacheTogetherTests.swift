@@ -1,0 +1,207 @@
+import Lade
+import LadeCache
+import LadeTesting
+import SharedDoubles
+import Testing
+
+@Suite("Cache of a service, calls together", .timeLimit(.minutes(5)))
+struct CacheTogetherTests {
+    /// Starts calls for one address, and returns once all but the first wait.
+    private func start(
+        _ count: Int,
+        on rig: Rig,
+        _ change: @escaping @Sendable (inout Request, Int) -> Void = { _, _ in }
+    ) async throws -> [Task<Result<String, LoadingError>, any Error>] {
+        var tasks: [Task<Result<String, LoadingError>, any Error>] = []
+        for number in 0..<count {
+            var request = try rig.request()
+            change(&request, number)
+            tasks.append(
+                Task { [request] in
+                    do throws(LoadingError) {
+                        let response = try await rig.loader.load(request)
+                        return .success(try await response.wholeText)
+                    } catch {
+                        return .failure(error)
+                    }
+                }
+            )
+            if number == 0 {
+                _ = try await rig.transport.request(at: 0)
+            } else {
+                try await waiting(number, on: rig)
+            }
+        }
+        return tasks
+    }
+
+    /// Returns once so many calls have begun to wait for another one.
+    private func waiting(_ count: Int, on rig: Rig) async throws {
+        while true {
+            // Counted before the story is read, so that no event falls between the two.
+            let seen = rig.events.records.count
+            if rig.events.story.count(where: { $0.hasPrefix("wait started: the response") }) >= count { return }
+            try await rig.events.next(after: seen)
+        }
+    }
+
+    @Test("cache CA-175 CA-184 equal calls share one exchange, and each says for which it waited")
+    func shares() async throws {
+        let rig = Rig.caching()
+        let signal = Signal()
+        rig.transport.onAnyRequest().respond(.text("one", headers: .fresh()).after(signal))
+        let tasks = try await start(20, on: rig)
+
+        signal.raise()
+        for task in tasks { #expect(try await task.value == .success("one")) }
+
+        #expect(rig.sent == 1)
+        #expect(rig.cacheStory.count { $0 == "cacheJoined(#1)" } == 19)
+        #expect(rig.events.story.contains("wait ended: the response to the equal call #1"))
+        #expect(await rig.service.cache?.counters.joined == 19)
+    }
+
+    @Test(
+        "cache CA-177 CA-178 a call that is cancelled changes nothing for the others, also the one that sent the request"
+    )
+    func leaves() async throws {
+        let rig = Rig.caching()
+        let signal = Signal()
+        rig.transport.onAnyRequest().respond(.stalls).then(.text("one", headers: .fresh()).after(signal))
+        let tasks = try await start(4, on: rig)
+
+        tasks[2].cancel()
+        guard case .failure(let error) = try await tasks[2].value else { throw CancellationError() }
+        #expect(error.isCancellation)
+        tasks[0].cancel()
+        guard case .failure(let first) = try await tasks[0].value else { throw CancellationError() }
+        #expect(first.isCancellation)
+        _ = try await rig.transport.request(at: 1)
+        signal.raise()
+
+        #expect(try await tasks[1].value == .success("one"))
+        #expect(try await tasks[3].value == .success("one"))
+        #expect(rig.sent == 2)
+    }
+
+    @Test("cache CA-177 each waiting call has its own deadline, and its own patience")
+    func deadlines() async throws {
+        let rig = Rig.caching { $0.patience = .seconds(3) }
+        let signal = Signal()
+        rig.transport.onAnyRequest().respond(.text("one", headers: .fresh()).after(signal)).then(.text("own"))
+        let tasks = try await start(3, on: rig) { request, number in
+            if number == 1 { request.deadline = .seconds(2) }
+        }
+
+        _ = try await rig.time.sleepers(atLeast: 2)
+        rig.time.advance(by: .seconds(2))
+        guard case .failure(let error) = try await tasks[1].value else { throw CancellationError() }
+        guard case .deadlineExceeded = error.kind else { throw error }
+        rig.time.advance(by: .seconds(1))
+        #expect(try await tasks[2].value == .success("own"))
+        signal.raise()
+        #expect(try await tasks[0].value == .success("one"))
+        #expect(rig.sent == 2)
+    }
+
+    @Test("cache CA-179 an error goes to all that wait, and a later call starts anew")
+    func fails() async throws {
+        let rig = Rig.caching()
+        let signal = Signal()
+        rig.transport.onAnyRequest().respond(.connectionLost().after(signal)).then(.text("later"))
+        let tasks = try await start(5, on: rig)
+
+        signal.raise()
+        for task in tasks {
+            guard case .failure(let error) = try await task.value else { throw CancellationError() }
+            #expect(error.kind == .connectionLost(.nothing, isSafeToRepeat: false))
+        }
+
+        #expect(rig.sent == 1)
+        #expect(try await rig.loader.load(rig.endpoint().text()) == "later")
+    }
+
+    @Test(
+        "cache CA-180 after a response that is not stored all waiting calls go alone, together, and later ones do not wait"
+    )
+    func goesAlone() async throws {
+        let rig = Rig.caching()
+        let (signal, second) = (Signal(), Signal())
+        rig.transport.onAnyRequest().respond(.text("own", headers: ["Cache-Control": "no-store"]).after(signal))
+            .then(.text("own", headers: ["Cache-Control": "no-store"]).after(second))
+        let tasks = try await start(4, on: rig)
+
+        signal.raise()
+        // All three are on their way before any of them has a response.
+        _ = try await rig.transport.request(at: 3)
+        second.raise()
+        for task in tasks { #expect(try await task.value == .success("own")) }
+        let waits = rig.events.story.count { $0.hasPrefix("wait started") }
+        let later = try await start(1, on: rig)
+        for task in later { _ = try await task.value }
+
+        #expect(rig.sent == 5)
+        #expect(rig.events.story.count { $0.hasPrefix("wait started") } == waits)
+    }
+
+    @Test("cache CA-176 CA-230 calls of two accounts, and calls with credentials of their own, never share")
+    func accounts() async throws {
+        let rig = Rig.caching()
+        let signal = Signal()
+        rig.transport.onAnyRequest().respond(
+            .computed { request, call in
+                .text(call.account + (request.headers["Authorization"] ?? ""), headers: .fresh())
+            }.after(signal)
+        )
+        let request = try rig.request()
+        var own = request
+        own.headers["Authorization"] = "Basic x"
+        let calls = [("a", request), ("b", request), ("a", own), ("b", own)]
+        let tasks = calls.map { account, request in
+            let loader = rig.service.account(identifier: account).makeLoader()
+            return Task { try await loader.load(request).wholeText }
+        }
+        _ = try await rig.transport.request(at: 3)
+        signal.raise()
+
+        for (task, call) in zip(tasks, calls) {
+            #expect(try await task.value == call.0 + (call.1.headers["Authorization"] ?? ""))
+        }
+        #expect(rig.sent == 4)
+    }
+
+    @Test("cache CA-183 calls that validate one stale response share one conditional request")
+    func validates() async throws {
+        let rig = Rig.caching()
+        let signal = Signal()
+        rig.transport.onAnyRequest().respond(.text("one", headers: .fresh(1, ["ETag": "\"a\""])))
+            .then(.status(304, headers: .fresh(60)).after(signal))
+        _ = try await rig.loader.load(rig.request())
+        rig.time.advance(by: .seconds(10))
+        let request = try rig.request()
+        let tasks = (0..<10).map { _ in Task { try await rig.loader.load(request).wholeText } }
+        try await waiting(9, on: rig)
+
+        signal.raise()
+        for task in tasks { #expect(try await task.value == "one") }
+        #expect(rig.sent == 2)
+    }
+}
+
+extension EventRecorder {
+    /// Returns once more events than this are recorded.
+    fileprivate func next(after count: Int) async throws(LoadingError) {
+        let seen = Locked(0)
+        try await event { _ in
+            seen.withLock {
+                $0 += 1; return $0
+            } > count
+        }
+    }
+}
+
+extension Result<String, LoadingError> {
+    fileprivate static func == (lhs: Self, rhs: Self) -> Bool {
+        if case (.success(let one), .success(let other)) = (lhs, rhs) { one == other } else { false }
+    }
+}

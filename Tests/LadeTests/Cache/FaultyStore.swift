@@ -1,0 +1,75 @@
+import Lade
+import LadeCache
+import LadeCore
+
+/// A memory store that fails on demand.
+final class FaultyStore: CacheStore {
+    enum Fault: Sendable { case none, open, everything }
+
+    let fault = Locked(Fault.none)
+    private let store: MemoryStore
+
+    init() {
+        do throws(CacheFault) { store = try MemoryStore() } catch { preconditionFailure("\(error)") }
+    }
+
+    private func check(_ isOpening: Bool = false) throws(CacheFault) {
+        switch fault.withLock({ $0 }) {
+        case .none: break
+        case .open: if isOpening { throw CacheFault(.damaged) }
+        case .everything: throw CacheFault(.system("no space is left"))
+        }
+    }
+
+    var digestKey: [UInt8] { store.digestKey }
+    var bodyLimit: Int64 { store.bodyLimit }
+
+    func lookUp(_ key: CacheKey) async throws(CacheFault) -> CacheLookup {
+        try check()
+        return try await store.lookUp(key)
+    }
+
+    func open(_ id: UInt64, span: Range<Int64>?) async throws(CacheFault) -> (any CacheReader)? {
+        try check(true)
+        return try await store.open(id, span: span)
+    }
+
+    func begin(_ write: CacheWrite) async throws(CacheFault) -> (any CacheWriter)? {
+        try check()
+        return try await store.begin(write)
+    }
+
+    func update(_ head: StoredHead) async throws(CacheFault) -> Bool {
+        try check()
+        return try await store.update(head)
+    }
+
+    func add(_ head: StoredHead, sharingBodyOf id: UInt64, version: UInt64) async throws(CacheFault) -> Bool {
+        try check()
+        return try await store.add(head, sharingBodyOf: id, version: version)
+    }
+
+    func invalidate(_ selection: CacheSelection) async throws(CacheFault) -> Int {
+        try check()
+        return try await store.invalidate(selection)
+    }
+
+    func remove(_ selection: CacheSelection) async throws(CacheFault) -> CacheRemoval {
+        try check()
+        return try await store.remove(selection)
+    }
+
+    func entries(_ selection: CacheSelection) async throws(CacheFault) -> [CacheEntry] {
+        try check()
+        return try await store.entries(selection)
+    }
+
+    func size() async throws(CacheFault) -> Int64 {
+        try check()
+        return try await store.size()
+    }
+
+    func flush() async throws(CacheFault) { try check() }
+
+    func close() async { await store.close() }
+}
