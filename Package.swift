@@ -233,13 +233,19 @@ if hasCurl {
             providers: [.apt(["libbrotli-dev"]), .brew(["brotli"])]
         ),
         .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"]), .brew(["zstd"])]),
-        // Sockets, timers and name look-ups in C, for LadeWire.
-        .target(name: "CWire"),
+        // TLS for LadeWire.
+        .systemLibrary(
+            name: "COpenSSL",
+            pkgConfig: "openssl",
+            providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]
+        ),
+        // Sockets, timers, name look-ups and the bytes of TLS in C, for LadeWire.
+        .target(name: "CWire", dependencies: ["COpenSSL"]),
         // Floor 2: what transports share that own their sockets.
         .target(name: "LadeExchange", dependencies: ["CBrotli", "CZlib", "CZstd", "LadeCore"]),
         // Floor 3.
         .target(name: "LadeCurl", dependencies: ["CCurl", "LadeCore", "LadeExchange"]),
-        .target(name: "LadeWire", dependencies: ["CWire", "LadeCore", "LadeExchange"]),
+        .target(name: "LadeWire", dependencies: ["COpenSSL", "CWire", "LadeCore", "LadeExchange"]),
         // Doubles of the tests of transports.
         .target(name: "TransportDoubles", dependencies: ["CZlib", "LadeCore"], path: "Tests/TransportDoubles"),
         .testTarget(
@@ -256,7 +262,8 @@ if hasCurl {
         .testTarget(
             name: "LadeWireTests",
             dependencies: [
-                "CHangingResolver", "LadeConformance", "LadeExchange", "LadeTesting", "LadeWire", "TransportDoubles",
+                "CHangingResolver", "COpenSSL", "CWire", "LadeConformance", "LadeExchange", "LadeTesting", "LadeWire",
+                "TransportDoubles",
             ]
         ),
         // The policies on libcurl, and harvests, against real servers.
