@@ -239,7 +239,7 @@ if hasCurl {
             pkgConfig: "openssl",
             providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]
         ),
-        // Sockets, timers, name look-ups and the bytes of TLS in C, for LadeWire.
+        // Floor 1: sockets, timers, name look-ups and the bytes of TLS in C, for LadeWire.
         .target(name: "CWire", dependencies: ["COpenSSL"]),
         // Floor 2: what transports share that own their sockets.
         .target(name: "LadeExchange", dependencies: ["CBrotli", "CZlib", "CZstd", "LadeCore"]),

@@ -39,6 +39,8 @@ enum WireFault: Equatable {
     case bytesBeforeRequest
     /// The first bytes cannot begin a response.
     case notHTTP
+    /// The TLS handshake failed.
+    case tls(TLSFault, host: String)
 
     var kind: LoadingError.Kind {
         switch self {
@@ -54,6 +56,7 @@ enum WireFault: Equatable {
         case .incomplete(let received, let expected): .incompleteBody(received: received, expected: expected)
         case .bytesBeforeRequest: .malformedResponse(LoadingError.MalformedResponse(.beforeRequest))
         case .notHTTP: .malformedResponse(LoadingError.MalformedResponse(.notHTTP))
+        case .tls(let fault, let host): fault.kind(host: host)
         }
     }
 }

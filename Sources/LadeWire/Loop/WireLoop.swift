@@ -23,11 +23,13 @@ final class WireLoop: @unchecked Sendable {
     let settings: TransportSettings
     let rules: Exchange.Rules
     let idleLife: Int64
+    let tls: TLSContext
 
     /// The time of this turn, in nanoseconds of the monotonic clock.
     @exclusivity(unchecked) private(set) var now: Int64 = 0
     @exclusivity(unchecked) var admission: Admission
     @exclusivity(unchecked) var pool: ConnectionPool<Connection>
+    @exclusivity(unchecked) var sessions = SessionCache<TLSSession>()
     /// The open connections and the attempts to open one, by the numbers that the poller reports.
     @exclusivity(unchecked) var watched: [Int: Connection] = [:]
     /// The connections that wait for a look-up, by their numbers.
@@ -54,11 +56,20 @@ final class WireLoop: @unchecked Sendable {
     private let lanes = Delivery.Lane.priorities.map { Delivery(priority: $0) }
     /// Where bytes are received whose place is not known yet.
     let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: TurnBudget.piece, alignment: 16)
+    /// Where ciphertext is received.
+    let ciphertext = UnsafeMutableRawBufferPointer.allocate(byteCount: TurnBudget.piece, alignment: 16)
     /// The identity of the loop thread as a number, once it runs.
     private let thread = Atomic<UInt>(0)
 
     /// Makes the loop; the thread is started by ``start()``.
-    init(_ settings: TransportSettings, system: any WireSystem, now: @escaping @Sendable () -> Int64) {
+    ///
+    /// - Throws: `LoadingError.Kind.invalidSetting` for a setting of TLS that cannot be used.
+    init(
+        _ settings: TransportSettings,
+        system: any WireSystem,
+        now: @escaping @Sendable () -> Int64
+    ) throws(LoadingError) {
+        tls = try TLSContext(settings.tls, now: now())
         self.settings = settings
         self.system = system
         rules = Exchange.Rules(settings)
@@ -73,6 +84,7 @@ final class WireLoop: @unchecked Sendable {
 
     deinit {
         scratch.deallocate()
+        ciphertext.deallocate()
     }
 
     /// Whether the caller is on the loop thread.
@@ -113,6 +125,7 @@ final class WireLoop: @unchecked Sendable {
         thread.store(pthread_self(), ordering: .relaxed)
         while turn() {}
         shutDown()
+        TLSContext.endThread()
     }
 
     // MARK: - A turn

@@ -121,17 +121,19 @@ final class TLSContext: @unchecked Sendable {
     ///   - peer: Where it leads.
     ///   - protocols: What is offered, the preferred one first.
     ///   - session: The session to resume.
+    ///   - lower: The open layer of a proxy that the connection is within.
     ///   - now: The time of the loop's clock.
     /// - Returns: The layer; nil without memory.
     func makeLayer(
         _ peer: TLSPeer,
         protocols: [ApplicationProtocol],
         session: TLSSession?,
+        within lower: TLSLayer? = nil,
         now: Int64
     ) -> TLSLayer? {
         ERR_clear_error()
         guard let ssl = SSL_new(raw),
-            let layer = TLSLayer(ssl, pins: Pins(settings, host: peer.host), session: session)
+            let layer = TLSLayer(ssl, pins: Pins(settings, host: peer.host), session: session, within: lower)
         else { return nil }
         SSL_set_connect_state(ssl)
         guard let store = trust.current(at: now), lade_tls_set_store(ssl, store.raw) == 1 else { return nil }

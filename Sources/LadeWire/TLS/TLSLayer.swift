@@ -67,6 +67,8 @@ final class TLSLayer {
     }
 
     private let ssl: OpaquePointer
+    /// The layer that this one is within, such as that of a proxy; its plaintext is this one's ciphertext.
+    private let lower: TLSLayer?
     private let io: UnsafeMutablePointer<lade_tls_bytes>
     private let pins: Pins?
     private var state = State.handshaking
@@ -87,10 +89,12 @@ final class TLSLayer {
     ///   - ssl: The connection, in the state of a client or a server.
     ///   - pins: The keys of which the peer must have one.
     ///   - session: The session that it offers.
-    init?(_ ssl: OpaquePointer, pins: Pins? = nil, session: TLSSession? = nil) {
+    ///   - lower: The open layer that it is within; nil when it is the only one.
+    init?(_ ssl: OpaquePointer, pins: Pins? = nil, session: TLSSession? = nil, within lower: TLSLayer? = nil) {
         io = .allocate(capacity: 1)
         io.initialize(to: lade_tls_bytes())
         self.ssl = ssl
+        self.lower = lower
         self.pins = pins
         offered = session
         guard let bio = lade_tls_bio(io) else { return nil }
@@ -122,11 +126,23 @@ final class TLSLayer {
 
     /// Takes received ciphertext, which must stay where it is until ``keepInput()``.
     func feed(_ bytes: UnsafeRawBufferPointer) {
+        if let lower { return feed(bytes, through: lower) }
         // More arrived before the rest was read.
         keepInput()
         guard held.isEmpty else { return held.append(contentsOf: bytes) }
         io.pointee.input = bytes.bindMemory(to: UInt8.self).baseAddress
         io.pointee.input_count = bytes.count
+    }
+
+    private func feed(_ bytes: UnsafeRawBufferPointer, through lower: TLSLayer) {
+        lower.feed(bytes)
+        keepInput()
+        withUnsafeTemporaryAllocation(byteCount: 16 << 10, alignment: 16) { buffer in
+            while case .bytes(let count) = lower.read(into: buffer) {
+                held.append(contentsOf: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            }
+        }
+        lower.keepInput()
     }
 
     /// Copies what was not read of the received ciphertext, because its memory is used for something else.
@@ -136,23 +152,41 @@ final class TLSLayer {
         io.pointee.input_count = 0
     }
 
-    /// Whether there is ciphertext, or a part of a record in plaintext, that was not read.
-    var hasInput: Bool { io.pointee.input_count > 0 || !held.isEmpty || SSL_pending(ssl) > 0 }
+    /// Whether a read would give something other than a wish for more: ciphertext, plaintext, the peer's end or a fault.
+    var hasInput: Bool { io.pointee.input_count > 0 || !held.isEmpty || SSL_pending(ssl) > 0 || state != .open }
+
+    /// Whether the beginning of a record has arrived, and its end has not.
+    var hasPartialRecord: Bool { SSL_has_pending(ssl) == 1 || lower?.hasPartialRecord == true }
 
     /// The number of bytes of ciphertext to send.
-    var outputCount: Int { io.pointee.output_end - io.pointee.output_start }
+    var outputCount: Int { lower?.outputCount ?? ownOutput.count }
+
+    private var ownOutput: UnsafeRawBufferPointer {
+        let count = io.pointee.output_end - io.pointee.output_start
+        return UnsafeRawBufferPointer(start: io.pointee.output.map { $0 + io.pointee.output_start }, count: count)
+    }
+
+    /// Encrypts this layer's ciphertext by the one that it is within; called after each step that may have made some.
+    private func passDown() {
+        guard let lower, !ownOutput.isEmpty else { return }
+        // When it has failed, its owner finds that out from what it reads.
+        _ = lower.write(ownOutput)
+        lade_tls_consume(io, ownOutput.count)
+    }
 
     /// Calls a closure with the ciphertext to send.
     func withOutput<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-        let start = io.pointee.output.map { $0 + io.pointee.output_start }
-        return body(UnsafeRawBufferPointer(start: start, count: outputCount))
+        lower?.withOutput(body) ?? body(ownOutput)
     }
 
     /// Removes ciphertext that was sent.
-    func consumeOutput(_ count: Int) { lade_tls_consume(io, count) }
+    func consumeOutput(_ count: Int) {
+        if let lower { lower.consumeOutput(count) } else { lade_tls_consume(io, count) }
+    }
 
     /// Calls a closure that lets OpenSSL read, with what was held before.
     private func reading<Result>(_ body: () -> Result) -> Result {
+        defer { passDown() }
         guard io.pointee.input_count == 0, !held.isEmpty else { return body() }
         let bytes = held
         held = []
@@ -239,7 +273,7 @@ final class TLSLayer {
 
     /// The sessions that the peer has given since the last call.
     func takeSessions() -> [TLSSession] {
-        guard !newSessions.isEmpty, state == .open else { return [] }
+        guard !newSessions.isEmpty, state == .open || state == .peerClosed else { return [] }
         defer { newSessions = [] }
         return newSessions.map { TLSSession($0, keys: keys) }
     }
@@ -287,6 +321,7 @@ final class TLSLayer {
     /// Encrypts plaintext; false when the connection has failed.
     func write(_ bytes: UnsafeRawBufferPointer) -> Bool {
         var rest = bytes
+        defer { passDown() }
         while !rest.isEmpty {
             guard state == .open || state == .peerClosed else { return false }
             ERR_clear_error()
@@ -306,12 +341,15 @@ final class TLSLayer {
         guard state == .open || state == .peerClosed else { return }
         ERR_clear_error()
         SSL_shutdown(ssl)
+        passDown()
+        lower?.close()
     }
 
     /// Releases memory that an idle connection does not need.
     func rest() {
         keepInput()
-        guard outputCount == 0, held.isEmpty else { return }
+        lower?.rest()
+        guard ownOutput.isEmpty, held.isEmpty else { return }
         lade_tls_release(io)
         SSL_free_buffers(ssl)
     }

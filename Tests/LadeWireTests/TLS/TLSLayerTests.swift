@@ -81,6 +81,28 @@ struct TLSLayerTests {
         }
     }
 
+    @Test("a layer within another one gives the same, at any split", arguments: [1, 5, 100, Int.max])
+    func nested(size: Int) throws {
+        let realm = try Realm()
+        let outer = try TLSPair(try realm.server("DNS:proxy.com"), realm.settings, host: "proxy.com")
+        outer.run(pieces: size)
+        #expect(outer.outcome == .done)
+        let context = try TLSContext(realm.settings, now: 0)
+        let peer = TLSPeer(host: "example.com", isAddress: false, sessionKey: "")
+        let client = context.makeLayer(peer, protocols: [.http1_1], session: nil, within: outer.client, now: 0)
+        let server = try realm.server().makeLayer(within: outer.server)
+        let inner = TLSPair(client: try #require(client), server: server)
+        inner.run(pieces: size)
+        inner.write("request", from: inner.client)
+        inner.run(pieces: size)
+        #expect(String(decoding: inner.serverReceived, as: UTF8.self) == "request")
+        inner.write("response", from: inner.server)
+        inner.server.close()
+        inner.run(pieces: size)
+        #expect(inner.text == "response")
+        #expect(inner.lastRead == .ended)
+    }
+
     @Test("wire WR-26 names a peer that does not speak TLS, whatever arrives of it")
     func notTLS() throws {
         let realm = try Realm()

@@ -41,10 +41,10 @@ struct TLSServer {
         }
     }
 
-    func makeLayer() throws -> TLSLayer {
+    func makeLayer(within lower: TLSLayer? = nil) throws -> TLSLayer {
         let ssl = try #require(SSL_new(context))
         SSL_set_accept_state(ssl)
-        return try #require(TLSLayer(ssl))
+        return try #require(TLSLayer(ssl, within: lower))
     }
 }
 
