@@ -46,10 +46,19 @@ static inline int lade_key_digest(X509 *certificate, unsigned char *digest) {
     return result;
 }
 
+// Text that needs a pass phrase is damaged: without this, OpenSSL would ask for one at the terminal.
+static inline int lade_no_passphrase(char *buffer, int room, int writes, void *context) {
+    (void)buffer;
+    (void)room;
+    (void)writes;
+    (void)context;
+    return -1;
+}
+
 // Adds the certificates and revocation lists of a PEM text to a store: how many there were, -1 for a damaged text.
 static inline int lade_store_add_pem(X509_STORE *store, const void *bytes, int count) {
     BIO *text = BIO_new_mem_buf(bytes, count);
-    STACK_OF(X509_INFO) *list = text ? PEM_X509_INFO_read_bio(text, NULL, NULL, NULL) : NULL;
+    STACK_OF(X509_INFO) *list = text ? PEM_X509_INFO_read_bio(text, NULL, lade_no_passphrase, NULL) : NULL;
     BIO_free(text);
     if (!list) return -1;
     int found = 0;

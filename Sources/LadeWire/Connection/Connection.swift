@@ -84,6 +84,9 @@ final class Connection: Due {
     /// Whether bytes were prepared that the socket has not accepted.
     var hasUnsent: Bool { !output.isEmpty || (tls?.outputCount ?? 0) > 0 }
 
+    /// The protocol that its peer has chosen; HTTP/1.1 in clear text.
+    var applicationProtocol: ApplicationProtocol { tls?.applicationProtocol ?? .http1_1 }
+
     /// Resets what belongs to one exchange, before the next.
     func begin(_ exchange: Exchange) {
         self.exchange = exchange

@@ -63,5 +63,9 @@ enum WireFault: Equatable {
 
 extension Exchange {
     /// The error of a fault in this exchange.
-    func error(_ fault: WireFault) -> LoadingError { LoadingError(fault.kind, context) }
+    func error(_ fault: WireFault) -> LoadingError {
+        var context = context
+        if case .tls(let fault, _) = fault { context.detail = fault.detail }
+        return LoadingError(fault.kind, context)
+    }
 }

@@ -55,6 +55,8 @@ extension WireLoop {
     func settleLayer(_ connection: Connection) {
         guard let tls = connection.tls else { return }
         tls.keepInput()
+        // The answer to a key update; with the next bytes of the exchange, if it has any.
+        if tls.outputCount > 0, connection.life == .busy, !connection.writes { markDirty(connection) }
         guard let peer = connection.peer else { return }
         for session in tls.takeSessions() {
             sessions.store(session, for: peer.sessionKey, isSingleUse: session.isSingleUse)
@@ -92,12 +94,15 @@ extension WireLoop {
         connection.life = .securing
         connection.tls = tls.makeLayer(
             peer,
-            protocols: [.http1_1],
+            protocols: protocols(for: connection),
             session: sessions.take(for: peer.sessionKey),
             now: now
         )
         secure(connection)
     }
+
+    /// What is offered to the peer; `Connection.applicationProtocol` is what it chose.
+    private func protocols(for connection: Connection) -> [ApplicationProtocol] { [.http1_1] }
 
     /// Continues the handshake.
     func secure(_ connection: Connection) {

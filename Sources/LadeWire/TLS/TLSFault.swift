@@ -43,6 +43,18 @@ enum TLSFault: Error, Equatable {
         return Self.meaning(alert: alert, wasAsked: wasAsked) == .clientCertificate
     }
 
+    /// The fact, for the detail of an error.
+    var detail: String {
+        switch self {
+        case .verification(let result): "verification result \(result) of OpenSSL"
+        case .alert(let alert, _): "the server sent the alert \(alert)"
+        case .refused(let reason): "reason \(reason) of OpenSSL"
+        case .notTLS: "the first bytes are no record of TLS"
+        case .ended: "the connection ended within the handshake"
+        case .pinMismatch: "no certificate has a pinned key"
+        }
+    }
+
     private static func untrusted(_ host: String, _ cause: LoadingError.TrustCause.Cause) -> LoadingError.Kind {
         .untrustedServer(LoadingError.TrustCause(host: host, cause: cause))
     }
