@@ -24,7 +24,7 @@ struct TLSLayerTests {
     }
 
     /// The cause of a refused server; nil when the handshake is done.
-    private func cause(_ pair: TLSPair) throws -> LoadingError.TrustCause.Cause? {
+    private static func cause(_ pair: TLSPair) throws -> LoadingError.TrustCause.Cause? {
         pair.run()
         guard case .failed(let fault) = pair.outcome else {
             #expect(pair.outcome == .done)
@@ -79,6 +79,38 @@ struct TLSLayerTests {
             pair.run(pieces: 5_000, room: room)
             #expect(pair.text == text)
         }
+    }
+
+    @Test("wire WR-34 ciphertext that was not read stays when its memory is used for something else")
+    func keepsInput() throws {
+        let realm = try Realm()
+        let pair = try TLSPair(try realm.server(), realm.settings)
+        pair.run()
+        let text = (0..<9_000).map { "\($0) " }.joined()
+        pair.write(text, from: pair.server)
+        var bytes = pair.server.withOutput { Array($0) }
+        var plaintext: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 5_000)
+        // The reader stops after each read, and the next bytes arrive in the same memory.
+        let half = bytes.count / 2
+        let second = Array(bytes[half...])
+        for part in [Array(bytes[..<half]), second] {
+            bytes.replaceSubrange(..<part.count, with: part)
+            bytes[..<part.count].withUnsafeBytes { memory in
+                pair.client.feed(memory)
+                if case .bytes(let count) = buffer.withUnsafeMutableBytes({ pair.client.read(into: $0) }) {
+                    plaintext += buffer[..<count]
+                }
+                #expect(pair.client.hasInput)
+                pair.client.keepInput()
+            }
+            for index in bytes.indices { bytes[index] = 0 }
+        }
+        while case .bytes(let count) = buffer.withUnsafeMutableBytes({ pair.client.read(into: $0) }) {
+            plaintext += buffer[..<count]
+        }
+        #expect(String(decoding: plaintext, as: UTF8.self) == text)
+        #expect(!pair.client.hasInput)
     }
 
     @Test("a layer within another one gives the same, at any split", arguments: [1, 5, 100, Int.max])
@@ -144,14 +176,14 @@ struct TLSLayerTests {
     func names(names: String, host: String, isGood: Bool) throws {
         let realm = try Realm()
         let pair = try TLSPair(try realm.server(names), realm.settings, host: host)
-        #expect(try cause(pair) == (isGood ? nil : .wrongHost))
+        #expect(try Self.cause(pair) == (isGood ? nil : .wrongHost))
     }
 
     @Test("wire WR-22 the common name is no name of a host")
     func commonName() throws {
         let realm = try Realm()
         let server = try TLSServer(try Identity("example.com", issuer: realm.authority))
-        #expect(try cause(try TLSPair(server, realm.settings)) == .wrongHost)
+        #expect(try Self.cause(try TLSPair(server, realm.settings)) == .wrongHost)
     }
 
     @Test("wire WR-23 a given authority is an anchor although another one has issued it, and nothing else is")
@@ -164,7 +196,7 @@ struct TLSLayerTests {
             var settings = TLSSettings()
             settings.trustsSystemAuthorities = false
             settings.authorities = anchor.map { [.pem($0.pem)] } ?? []
-            return try self.cause(try TLSPair(server, settings))
+            return try Self.cause(try TLSPair(server, settings))
         }
         for anchor in [root, middle, leaf] { #expect(try cause(anchor) == nil) }
         #expect(try cause(nil) == .untrustedRoot)
@@ -176,7 +208,37 @@ struct TLSLayerTests {
     func weakKey() throws {
         let realm = try Realm()
         let weak = try Identity("weak", names: "DNS:example.com", issuer: realm.authority, kind: .rsa1024)
-        #expect(try cause(try TLSPair(try TLSServer(weak), realm.settings)) == .weakKey)
+        #expect(try Self.cause(try TLSPair(try TLSServer(weak), realm.settings)) == .weakKey)
+    }
+
+    /// In a process of its own, because OpenSSL reads the configuration once.
+    @Test("wire WR-24 a lax configuration of the system allows neither weak keys nor old versions")
+    func laxSystem() async {
+        await #expect(processExitsWith: .success) {
+            let file = FileManager.default.temporaryDirectory.appending(path: "lade-\(UUID().uuidString).cnf")
+            let lax = """
+                openssl_conf = start
+                [start]
+                ssl_conf = modules
+                [modules]
+                system_default = lax
+                [lax]
+                MinProtocol = TLSv1
+                CipherString = ALL:@SECLEVEL=0
+
+                """
+            try Data(lax.utf8).write(to: file)
+            defer { try? FileManager.default.removeItem(at: file) }
+            setenv("OPENSSL_CONF", file.path, 1)
+            let realm = try Realm()
+            let context = SSL_CTX_new(TLS_client_method())
+            #expect(SSL_CTX_get_security_level(context) == 0, "the configuration is not read")
+            SSL_CTX_free(context)
+            let weak = try Identity("weak", names: "DNS:example.com", issuer: realm.authority, kind: .rsa1024)
+            #expect(try TLSLayerTests.cause(try TLSPair(try TLSServer(weak), realm.settings)) == .weakKey)
+            let old = try TLSServer(weak, version: TLS1_1_VERSION)
+            #expect(try TLSLayerTests.cause(try TLSPair(old, realm.settings)) == .protocolVersion)
+        }
     }
 
     @Test("names a certificate that is expired, too young, self-signed or revoked")
@@ -185,18 +247,18 @@ struct TLSLayerTests {
         func identity(_ days: ClosedRange<Int>) throws -> Identity {
             try Identity("server", names: "DNS:example.com", issuer: realm.authority, days: days)
         }
-        #expect(try cause(try TLSPair(try TLSServer(try identity(-9 ... -2)), realm.settings)) == .expired)
-        #expect(try cause(try TLSPair(try TLSServer(try identity(2...9)), realm.settings)) == .notYetValid)
+        #expect(try Self.cause(try TLSPair(try TLSServer(try identity(-9 ... -2)), realm.settings)) == .expired)
+        #expect(try Self.cause(try TLSPair(try TLSServer(try identity(2...9)), realm.settings)) == .notYetValid)
         let own = try Identity("server", names: "DNS:example.com")
-        #expect(try cause(try TLSPair(try TLSServer(own), realm.settings)) == .selfSigned)
+        #expect(try Self.cause(try TLSPair(try TLSServer(own), realm.settings)) == .selfSigned)
         let good = try identity(-1...9)
         let list = FileManager.default.temporaryDirectory.appending(path: "lade-\(UUID().uuidString).pem").path
         defer { try? FileManager.default.removeItem(atPath: list) }
         try realm.authority.revocationList(revoking: [good]).write(to: URL(filePath: list))
         var settings = realm.settings
         settings.revocationLists = [list]
-        #expect(try cause(try TLSPair(try TLSServer(good), settings)) == .revoked)
-        #expect(try cause(try TLSPair(try TLSServer(try identity(-1...9)), settings)) == nil)
+        #expect(try Self.cause(try TLSPair(try TLSServer(good), settings)) == .revoked)
+        #expect(try Self.cause(try TLSPair(try TLSServer(try identity(-1...9)), settings)) == nil)
     }
 
     @Test("accepts any certificate when that is asked for")
@@ -205,7 +267,7 @@ struct TLSLayerTests {
         settings.trustsSystemAuthorities = false
         settings.verification = .unsafelyAcceptEveryCertificate
         let server = try TLSServer(try Identity("server", names: "DNS:other.com"))
-        #expect(try cause(try TLSPair(server, settings)) == nil)
+        #expect(try Self.cause(try TLSPair(server, settings)) == nil)
     }
 
     // MARK: - Pins
