@@ -218,6 +218,7 @@ let package = Package(
 
 if hasCurl {
     package.products.append(.library(name: "LadeCurl", targets: ["LadeCurl"]))
+    package.products.append(.library(name: "LadeWire", targets: ["LadeWire"]))
     package.targets += [
         // Floor 0.
         .systemLibrary(
