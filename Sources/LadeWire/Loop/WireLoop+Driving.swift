@@ -20,8 +20,11 @@ extension WireLoop {
         switch connection.life {
         case .resolving, .closed: return
         case .racing: return attemptEnded(ready.number, connection)
-        // No byte may arrive while no request is in flight, and the end is the end.
-        case .idle: return close(connection)
+        case .idle:
+            // No byte may arrive while no request is in flight, and the end is the end. The report may be older than
+            // the end of the exchange: what it announced was read since.
+            guard system.peek(connection.socket) != .nothing else { return }
+            return close(connection)
         case .busy: break
         }
         if ready.isWritable, connection.writes { markDirty(connection) }
@@ -74,9 +77,8 @@ extension WireLoop {
     private func receive(_ connection: Connection, _ budget: TurnBudget) {
         var budget = budget
         while connection.life == .busy, let exchange = connection.exchange, !connection.isPaused {
-            let most = budget.nextRead
-            guard most > 0 else { return markBacklogged(connection) }
-            let (result, room) = receiveOnce(exchange, connection, atMost: most)
+            guard budget.receivable > 0 else { return markBacklogged(connection) }
+            let (result, room) = receiveOnce(exchange, connection, atMost: budget.receivable)
             switch result {
             case .bytes(let count):
                 budget.received(count)
@@ -95,13 +97,14 @@ extension WireLoop {
     private func receiveOnce(_ exchange: Exchange, _ connection: Connection, atMost most: Int) -> (IOResult, room: Int)
     {
         guard let left = connection.http.directContent, !exchange.isCoded else {
-            let room = UnsafeMutableRawBufferPointer(rebasing: scratch[..<most])
+            let piece = connection.http.receiving == .head ? TurnBudget.headPiece : TurnBudget.piece
+            let room = UnsafeMutableRawBufferPointer(rebasing: scratch[..<min(most, piece)])
             let result = system.receive(connection.socket, into: room)
             if case .bytes(let count) = result {
                 noteReceived(exchange, connection)
                 process(UnsafeRawBufferPointer(rebasing: scratch[..<count]), exchange, connection)
             }
-            return (result, most)
+            return (result, room.count)
         }
         var result = IOResult.wouldBlock
         var room = 0
