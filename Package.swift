@@ -10,6 +10,7 @@ import PackageDescription
 #endif
 let hasCurl = Context.environment["LADE_CURL"].map { $0 == "1" } ?? isLinux
 let curl: [Target.Dependency] = hasCurl ? [.target(name: "LadeCurl", condition: .when(platforms: [.linux]))] : []
+let wire: [Target.Dependency] = hasCurl ? [.target(name: "LadeWire", condition: .when(platforms: [.linux]))] : []
 
 // The floors of Documentation/Architecture.md, bottom up: a target imports only targets of lower floors.
 let package = Package(
@@ -111,7 +112,7 @@ let package = Package(
             name: "LadeCommand",
             dependencies: [
                 "Lade", "LadeCacheSQLite", "LadeCatalogue", "LadeCatalogueServer", "LadeHarvest", "LadeTesting",
-            ] + curl
+            ] + curl + wire
         ),
         // Not part of a product: only this package builds it.
         .executableTarget(
@@ -218,6 +219,7 @@ let package = Package(
 
 if hasCurl {
     package.products.append(.library(name: "LadeCurl", targets: ["LadeCurl"]))
+    package.products.append(.library(name: "LadeWire", targets: ["LadeWire"]))
     package.targets += [
         // Floor 0.
         .systemLibrary(

@@ -54,6 +54,8 @@ final class Connection: Due {
     /// Whether the loop has it in a list of this turn.
     @exclusivity(unchecked) var isDirty = false
     @exclusivity(unchecked) var isBacklogged = false
+    /// The number of the turn that served it last.
+    @exclusivity(unchecked) var servedIn = 0
     /// Whether the producer of the request's body has no bytes.
     @exclusivity(unchecked) var awaitsProducer = false
 

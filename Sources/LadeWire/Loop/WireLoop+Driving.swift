@@ -76,9 +76,8 @@ extension WireLoop {
         connection.isDrained = false
         defer { settleLayer(connection) }
         while connection.life == .busy, let exchange = connection.exchange, !connection.isPaused {
-            let most = budget.nextRead
-            guard most > 0 else { return markBacklogged(connection) }
-            let result = receiveOnce(exchange, connection, atMost: most)
+            guard budget.receivable > 0 else { return markBacklogged(connection) }
+            let result = receiveOnce(exchange, connection, atMost: budget.receivable)
             budget.received(connection.intake)
             connection.intake = 0
             switch result {
@@ -93,7 +92,8 @@ extension WireLoop {
     /// Receives with one call.
     private func receiveOnce(_ exchange: Exchange, _ connection: Connection, atMost most: Int) -> IOResult {
         guard let left = connection.http.directContent, !exchange.isCoded else {
-            let room = UnsafeMutableRawBufferPointer(rebasing: scratch[..<most])
+            let piece = connection.http.receiving == .head ? TurnBudget.headPiece : TurnBudget.piece
+            let room = UnsafeMutableRawBufferPointer(rebasing: scratch[..<min(most, piece)])
             let result = receive(from: connection, into: room)
             if case .bytes(let count) = result {
                 noteReceived(exchange, connection)

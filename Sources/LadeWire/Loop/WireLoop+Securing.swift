@@ -160,9 +160,10 @@ extension WireLoop {
 
     /// Handles what has arrived on an idle connection: nothing but messages of TLS itself leaves it open.
     func rest(_ connection: Connection) {
-        guard let tls = connection.tls, bytesBeforeRequest(connection) == .nothing else { return close(connection) }
+        // A report may be older than the end of the exchange: what it announced was read since.
+        guard bytesBeforeRequest(connection) == .nothing else { return close(connection) }
         flushLayer(connection)
-        tls.rest()
+        connection.tls?.rest()
     }
 
     /// Whether an idle connection can carry another exchange.
