@@ -181,7 +181,7 @@ struct ConnectionSettings: Sendable {
             "NAME",
             .connection,
             "What makes the exchanges: curl or wire",
-            details: "wire is the new transport, for trying it out. It has no https, no HTTP/2 and no proxies yet: a "
+            details: "wire is the new transport, for trying it out. It has no HTTP/2 and no proxies yet: a "
                 + "call that needs one of them fails before anything is sent.",
             isCommon: false,
             completion: .words(Engine.allCases.map(\.rawValue))

@@ -22,7 +22,7 @@ struct EngineTests {
     @Test(
         "names what the wire does not have yet, before anything is sent",
         arguments: [
-            (["https://ORIGIN/"], "no TLS yet"), (["--http2-prior-knowledge", "http://ORIGIN/"], "HTTP/1.1 only yet"),
+            (["--http2-prior-knowledge", "http://ORIGIN/"], "HTTP/1.1 only yet"),
             (["-x", "http://ORIGIN", "http://192.0.2.1/"], "no proxies yet"),
         ]
     )
