@@ -132,11 +132,14 @@ final class TLSContext: @unchecked Sendable {
         now: Int64
     ) -> TLSLayer? {
         ERR_clear_error()
-        guard let ssl = SSL_new(raw),
-            let layer = TLSLayer(ssl, pins: Pins(settings, host: peer.host), session: session, within: lower)
-        else { return nil }
+        // An empty name would not be checked.
+        guard !peer.host.isEmpty, let store = trust.current(at: now), let ssl = SSL_new(raw) else { return nil }
+        // What was verified with other authorities or lists must be verified again.
+        let session = session?.trust === store ? session : nil
+        let pins = Pins(settings, host: peer.host)
+        guard let layer = TLSLayer(ssl, pins: pins, trust: store, session: session, within: lower) else { return nil }
         SSL_set_connect_state(ssl)
-        guard let store = trust.current(at: now), lade_tls_set_store(ssl, store.raw) == 1 else { return nil }
+        guard lade_tls_set_store(ssl, store.raw) == 1 else { return nil }
         if !peer.isAddress { _ = lade_tls_set_server_name(ssl, peer.host) }
         if settings.verification == .full { guard check(peer, of: ssl) else { return nil } }
         let list = protocols.flatMap { [UInt8($0.rawValue.utf8.count)] + Array($0.rawValue.utf8) }

@@ -21,13 +21,16 @@ struct TLSPeer: Equatable {
 final class TLSSession {
     let raw: OpaquePointer
     let keys: [KeyDigest]
+    /// The store that the certificates were verified with.
+    let trust: TrustStore.Parsed?
     /// Whether it must be offered once only, so that connections cannot be linked (RFC 8446 §C.4).
     let isSingleUse: Bool
 
     /// Takes ownership of a session.
-    init(_ raw: OpaquePointer, keys: [KeyDigest]) {
+    init(_ raw: OpaquePointer, keys: [KeyDigest], trust: TrustStore.Parsed?) {
         self.raw = raw
         self.keys = keys
+        self.trust = trust
         isSingleUse = SSL_SESSION_get_protocol_version(raw) >= TLS1_3_VERSION
     }
 
@@ -71,6 +74,7 @@ final class TLSLayer {
     private let lower: TLSLayer?
     private let io: UnsafeMutablePointer<lade_tls_bytes>
     private let pins: Pins?
+    private let trust: TrustStore.Parsed?
     private var state = State.handshaking
     /// How many bytes of the peer's first record were checked.
     private var checkedBytes = 0
@@ -88,14 +92,22 @@ final class TLSLayer {
     /// - Parameters:
     ///   - ssl: The connection, in the state of a client or a server.
     ///   - pins: The keys of which the peer must have one.
+    ///   - trust: The store that certificates are verified with.
     ///   - session: The session that it offers.
     ///   - lower: The open layer that it is within; nil when it is the only one.
-    init?(_ ssl: OpaquePointer, pins: Pins? = nil, session: TLSSession? = nil, within lower: TLSLayer? = nil) {
+    init?(
+        _ ssl: OpaquePointer,
+        pins: Pins? = nil,
+        trust: TrustStore.Parsed? = nil,
+        session: TLSSession? = nil,
+        within lower: TLSLayer? = nil
+    ) {
         io = .allocate(capacity: 1)
         io.initialize(to: lade_tls_bytes())
         self.ssl = ssl
         self.lower = lower
         self.pins = pins
+        self.trust = trust
         offered = session
         guard let bio = lade_tls_bio(io) else { return nil }
         SSL_set_bio(ssl, bio, bio)
@@ -275,7 +287,7 @@ final class TLSLayer {
     func takeSessions() -> [TLSSession] {
         guard !newSessions.isEmpty, state == .open || state == .peerClosed else { return [] }
         defer { newSessions = [] }
-        return newSessions.map { TLSSession($0, keys: keys) }
+        return newSessions.map { TLSSession($0, keys: keys, trust: trust) }
     }
 
     /// Takes a session that the peer has given; called by OpenSSL.

@@ -377,6 +377,14 @@ struct TLSLayerTests {
         #expect(session.isSingleUse == (version == TLS1_3_VERSION))
         #expect(session.keys.count == 2)
 
+        // Other authorities: the certificates must be verified again.
+        var wider = realm.settings
+        wider.authorities.append(.pem(try Identity("Other", isAuthority: true).pem))
+        let full = try TLSPair(server, wider, session: session)
+        full.run()
+        #expect(full.outcome == .done)
+        #expect(!full.client.isResumed)
+
         let second = try TLSPair(server, realm.settings, session: session)
         second.run()
         #expect(second.outcome == .done)

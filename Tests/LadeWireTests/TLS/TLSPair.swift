@@ -51,6 +51,8 @@ struct TLSServer {
 /// A client and a server that exchange their ciphertext in memory.
 final class TLSPair {
     let client: TLSLayer
+    /// Keeps the store of authorities, so that other pairs share it.
+    private var context: TLSContext?
     let server: TLSLayer
     /// What the client's handshake gave; nil while it lasts.
     private(set) var outcome: TLSLayer.Handshake?
@@ -79,6 +81,7 @@ final class TLSPair {
         let peer = TLSPeer(host: host, isAddress: isAddress, sessionKey: host)
         let layer = context.makeLayer(peer, protocols: [.http1_1], session: session, now: 0)
         self.init(client: try #require(layer), server: try server.makeLayer())
+        self.context = context
     }
 
     /// Moves all bytes in both directions until neither side has any.
