@@ -10,6 +10,7 @@ import PackageDescription
 #endif
 let hasCurl = Context.environment["LADE_CURL"].map { $0 == "1" } ?? isLinux
 let curl: [Target.Dependency] = hasCurl ? [.target(name: "LadeCurl", condition: .when(platforms: [.linux]))] : []
+let wire: [Target.Dependency] = hasCurl ? [.target(name: "LadeWire", condition: .when(platforms: [.linux]))] : []
 
 // The floors of Documentation/Architecture.md, bottom up: a target imports only targets of lower floors.
 let package = Package(
@@ -111,7 +112,7 @@ let package = Package(
             name: "LadeCommand",
             dependencies: [
                 "Lade", "LadeCacheSQLite", "LadeCatalogue", "LadeCatalogueServer", "LadeHarvest", "LadeTesting",
-            ] + curl
+            ] + curl + wire
         ),
         // Not part of a product: only this package builds it.
         .executableTarget(
@@ -218,6 +219,7 @@ let package = Package(
 
 if hasCurl {
     package.products.append(.library(name: "LadeCurl", targets: ["LadeCurl"]))
+    package.products.append(.library(name: "LadeWire", targets: ["LadeWire"]))
     package.targets += [
         // Floor 0.
         .systemLibrary(
@@ -233,10 +235,19 @@ if hasCurl {
             providers: [.apt(["libbrotli-dev"]), .brew(["brotli"])]
         ),
         .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"]), .brew(["zstd"])]),
+        // TLS for LadeWire.
+        .systemLibrary(
+            name: "COpenSSL",
+            pkgConfig: "openssl",
+            providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]
+        ),
+        // Floor 1: sockets, timers, name look-ups and the bytes of TLS in C, for LadeWire.
+        .target(name: "CWire", dependencies: ["COpenSSL"]),
         // Floor 2: what transports share that own their sockets.
         .target(name: "LadeExchange", dependencies: ["CBrotli", "CZlib", "CZstd", "LadeCore"]),
         // Floor 3.
         .target(name: "LadeCurl", dependencies: ["CCurl", "LadeCore", "LadeExchange"]),
+        .target(name: "LadeWire", dependencies: ["COpenSSL", "CWire", "LadeCore", "LadeExchange"]),
         // Doubles of the tests of transports.
         .target(name: "TransportDoubles", dependencies: ["CZlib", "LadeCore"], path: "Tests/TransportDoubles"),
         .testTarget(
@@ -247,6 +258,13 @@ if hasCurl {
             name: "LadeCurlTests",
             dependencies: [
                 "CCurl", "CHangingResolver", "LadeConformance", "LadeCurl", "LadeExchange", "LadeTesting",
+                "TransportDoubles",
+            ]
+        ),
+        .testTarget(
+            name: "LadeWireTests",
+            dependencies: [
+                "CHangingResolver", "COpenSSL", "CWire", "LadeConformance", "LadeExchange", "LadeTesting", "LadeWire",
                 "TransportDoubles",
             ]
         ),

@@ -1,0 +1,111 @@
+import LadeCore
+import LadeExchange
+
+/// One connection, from the look-up of its host to its close.
+///
+/// It owns its socket and the machines that say what bytes mean; the loop carries out. Used by the loop thread alone.
+final class Connection: Due {
+    /// The number by which events of the connection are reported; unique during the life of the loop.
+    let number: Int
+    /// The host and destination that it serves, as the admission names it.
+    let key: Int
+    let route: Route
+    /// Where it leads within TLS; nil in clear text.
+    let peer: TLSPeer?
+    /// The length of its idle life, in nanoseconds.
+    @exclusivity(unchecked) var idleLife: Int64
+
+    @exclusivity(unchecked) var life = ConnectionLife.resolving
+    /// The exchange that it carries, or is being opened for.
+    @exclusivity(unchecked) var exchange: Exchange?
+    /// Whether it has carried an exchange before.
+    @exclusivity(unchecked) var wasUsed = false
+
+    // Opening.
+    @exclusivity(unchecked) var race: AddressRace?
+    /// The sockets of the attempts that have not ended, by the index of their address.
+    @exclusivity(unchecked) var attempts: [(index: Int, socket: Int32, number: Int)] = []
+
+    // Open.
+    @exclusivity(unchecked) var socket: Int32 = -1
+    /// What its bytes pass; nil in clear text.
+    @exclusivity(unchecked) var tls: TLSLayer?
+    /// Why the layer failed.
+    @exclusivity(unchecked) var tlsFault: TLSFault?
+    /// Whether the peer has announced its end by close_notify.
+    @exclusivity(unchecked) var wasEndAnnounced = false
+    /// Whether the socket had no more bytes at the last read.
+    @exclusivity(unchecked) var isDrained = false
+    /// The bytes that the socket has given since they were last counted.
+    @exclusivity(unchecked) var intake = 0
+    @exclusivity(unchecked) var endpoint: Endpoint?
+    @exclusivity(unchecked) var http: HTTP1Exchange
+    @exclusivity(unchecked) var output = OutputBuffer()
+    /// Received bytes that the reader was too far behind to take.
+    @exclusivity(unchecked) var held: [UInt8] = []
+    @exclusivity(unchecked) var isPaused = false
+    /// Whether the poller reports nothing of the socket, because it failed while the exchange was paused.
+    @exclusivity(unchecked) var isIgnored = false
+    /// Whether sending failed, so that the end of the connection completes no body.
+    @exclusivity(unchecked) var wasReset = false
+    /// What the poller reports.
+    @exclusivity(unchecked) var reads = true
+    @exclusivity(unchecked) var writes = false
+    /// Whether the loop has it in a list of this turn.
+    @exclusivity(unchecked) var isDirty = false
+    @exclusivity(unchecked) var isBacklogged = false
+    /// The number of the turn that served it last.
+    @exclusivity(unchecked) var servedIn = 0
+    /// Whether the producer of the request's body has no bytes.
+    @exclusivity(unchecked) var awaitsProducer = false
+
+    // The present exchange. Times of the loop's clock, in nanoseconds; 0 when it has not happened.
+    @exclusivity(unchecked) var hasSent = false
+    @exclusivity(unchecked) var resolvedAt: Int64 = 0
+    @exclusivity(unchecked) var connectedAt: Int64 = 0
+    @exclusivity(unchecked) var securedAt: Int64 = 0
+    @exclusivity(unchecked) var requestStarted: Int64 = 0
+    @exclusivity(unchecked) var firstByte: Int64 = 0
+    @exclusivity(unchecked) var continueDue: Int64 = .max
+    @exclusivity(unchecked) var headBytes = 0
+    @exclusivity(unchecked) var bodyBytes: Int64 = 0
+    @exclusivity(unchecked) var idleSince: Int64 = 0
+
+    @exclusivity(unchecked) var due = Int64.max
+    @exclusivity(unchecked) var queuedDue = Int64.max
+
+    init(number: Int, key: Int, route: Route, peer: TLSPeer?, idleLife: Int64, rules: Exchange.Rules) {
+        http = HTTP1Exchange(framing: .none, isToHead: false, rules: rules)
+        self.number = number
+        self.key = key
+        self.route = route
+        self.peer = peer
+        self.idleLife = idleLife
+    }
+
+    /// Whether bytes were prepared that the socket has not accepted.
+    var hasUnsent: Bool { !output.isEmpty || (tls?.outputCount ?? 0) > 0 }
+
+    /// The protocol that its peer has chosen; HTTP/1.1 in clear text.
+    var applicationProtocol: ApplicationProtocol { tls?.applicationProtocol ?? .http1_1 }
+
+    /// Resets what belongs to one exchange, before the next.
+    func begin(_ exchange: Exchange) {
+        self.exchange = exchange
+        exchange.carrier = self
+        http = HTTP1Exchange(
+            framing: RequestFraming(exchange.request),
+            isToHead: exchange.request.method == .head,
+            rules: exchange.rules
+        )
+        held = []
+        isPaused = false
+        awaitsProducer = false
+        hasSent = false
+        requestStarted = 0
+        firstByte = 0
+        continueDue = .max
+        headBytes = 0
+        bodyBytes = 0
+    }
+}

@@ -1,0 +1,559 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import LadeCore
+import LadeExchange
+
+// Bytes of an open connection, in both directions.
+extension WireLoop {
+    /// How long a body waits for 100, in nanoseconds (RFC 9110 §10.1.1).
+    private static let continuePatience: Int64 = 1_000_000_000
+    /// A body of this size at most is sent with the head.
+    private static let smallBody = 64 << 10
+
+    // MARK: - Sockets
+
+    /// Handles a report of the poller.
+    func note(_ ready: ReadySocket, on connection: Connection, _ budget: TurnBudget) {
+        switch connection.life {
+        case .resolving, .closed: return
+        case .racing: return attemptEnded(ready.number, connection)
+        case .securing: return secure(connection)
+        case .idle: return rest(connection)
+        case .busy: break
+        }
+        if ready.isWritable, connection.writes { markDirty(connection) }
+        guard ready.isReadable else { return }
+        guard connection.isPaused else { return receive(connection, budget) }
+        if ready.isBroken {
+            // Reported whether it is asked for or not.
+            system.ignore(connection.socket)
+            connection.isIgnored = true
+        } else {
+            watch(connection, reads: false, writes: connection.writes)
+        }
+    }
+
+    /// Serves a connection that has bytes of an earlier turn, or whose reader asks for more.
+    func serve(_ connection: Connection, _ budget: TurnBudget) {
+        guard connection.life == .busy, let exchange = connection.exchange, !connection.isPaused else { return }
+        if !connection.held.isEmpty {
+            let held = connection.held
+            connection.held = []
+            held.withUnsafeBytes { process($0, exchange, connection) }
+            guard connection.exchange === exchange, !connection.isPaused else { return }
+        }
+        watch(connection, reads: true, writes: connection.writes)
+        receive(connection, budget)
+    }
+
+    /// Sets what the poller reports.
+    func watch(_ connection: Connection, reads: Bool, writes: Bool) {
+        guard connection.reads != reads || connection.writes != writes || connection.isIgnored else { return }
+        system.watch(
+            connection.socket,
+            number: connection.number,
+            reads: reads,
+            writes: writes,
+            isNew: connection.isIgnored
+        )
+        connection.isIgnored = false
+        connection.reads = reads
+        connection.writes = writes
+    }
+
+    private func pause(_ connection: Connection) {
+        connection.isPaused = true
+        updateDue(connection)
+    }
+
+    // MARK: - Receiving
+
+    private func receive(_ connection: Connection, _ budget: TurnBudget) {
+        var budget = budget
+        connection.isDrained = false
+        defer { settleLayer(connection) }
+        while connection.life == .busy, let exchange = connection.exchange, !connection.isPaused {
+            guard budget.receivable > 0 else { return markBacklogged(connection) }
+            let result = receiveOnce(exchange, connection, atMost: budget.receivable)
+            budget.received(connection.intake)
+            connection.intake = 0
+            switch result {
+            case .bytes: continue
+            case .wouldBlock: return
+            case .ended: return peerEnded(connection, wasReset: false)
+            case .failed: return peerEnded(connection, wasReset: true)
+            }
+        }
+    }
+
+    /// Receives with one call.
+    private func receiveOnce(_ exchange: Exchange, _ connection: Connection, atMost most: Int) -> IOResult {
+        guard let left = connection.http.directContent, !exchange.isCoded else {
+            let piece = connection.http.receiving == .head ? TurnBudget.headPiece : TurnBudget.piece
+            let room = UnsafeMutableRawBufferPointer(rebasing: scratch[..<min(most, piece)])
+            let result = receive(from: connection, into: room)
+            if case .bytes(let count) = result {
+                noteReceived(exchange, connection)
+                process(UnsafeRawBufferPointer(rebasing: scratch[..<count]), exchange, connection)
+            }
+            return result
+        }
+        var result = IOResult.wouldBlock
+        let count = exchange.receive(atMost: Int(min(Int64(most), left)), pool: buffers) { space in
+            result = receive(from: connection, into: space)
+            return if case .bytes(let count) = result { count } else { 0 }
+        }
+        guard let count else {
+            pause(connection)
+            return .wouldBlock
+        }
+        if count > 0 {
+            noteReceived(exchange, connection)
+            connection.http.took(count)
+            if exchange.isStreamed { markUnpublished(exchange) }
+            if connection.http.receiving == .done { complete(connection) }
+        }
+        return result
+    }
+
+    private func noteReceived(_ exchange: Exchange, _ connection: Connection) {
+        exchange.lastActivity = now
+        if connection.firstByte == 0 { connection.firstByte = now }
+    }
+
+    /// Handles received bytes; the exchange may have ended afterwards.
+    private func process(_ bytes: UnsafeRawBufferPointer, _ exchange: Exchange, _ connection: Connection) {
+        var rest = bytes
+        let hadTolerated = connection.http.hasToleratedChunks
+        defer {
+            if !hadTolerated, connection.http.hasToleratedChunks {
+                exchange.call.record(.malformationTolerated(LoadingError.MalformedResponse(.chunk)))
+            }
+        }
+        do throws(HeadVetting.Fault) {
+            while true {
+                let heads = !exchange.hasHead ? exchange.heads : nil
+                var finding = HTTP1Exchange.Finding.more
+                try exchange.withVetting { vetting throws(HeadVetting.Fault) in
+                    finding = try connection.http.next(&rest, &vetting, heads)
+                }
+                switch finding {
+                case .more: return updateDue(connection)
+                case .interim(let status, let headers):
+                    exchange.call.record(.interimResponse(status: status, headers: headers))
+                    guard connection.continueDue < .max, connection.http.sending == .body else { continue }
+                    connection.continueDue = .max
+                    markDirty(connection)
+                case .final(let head): guard begin(head, exchange, connection) else { return }
+                case .content(let count): guard take(count, &rest, exchange, connection) else { return }
+                case .complete: return complete(connection)
+                }
+            }
+        } catch {
+            end(exchange, exchange.headError(error))
+        }
+    }
+
+    /// Handles the final head; false when the exchange has ended.
+    private func begin(_ head: HeadVetting.Head, _ exchange: Exchange, _ connection: Connection) -> Bool {
+        exchange.noteHead(head)
+        let (continues, caller) = exchange.beginBody(head, pool: buffers, decoders: decoders, inbox: inbox)
+        if let caller { resume(caller, exchange.lane) }
+        guard continues else {
+            end(exchange, exchange.failure)
+            return false
+        }
+        if connection.http.sending == .stopped { stopUpload(exchange, connection) }
+        return true
+    }
+
+    /// Takes content from the front of the bytes; false when the exchange has ended or is paused.
+    private func take(
+        _ count: Int,
+        _ rest: inout UnsafeRawBufferPointer,
+        _ exchange: Exchange,
+        _ connection: Connection
+    ) -> Bool {
+        var piece = UnsafeRawBufferPointer(rebasing: rest[..<count])
+        let intake = exchange.take(&piece, pool: buffers)
+        let taken = intake == .paused ? count - piece.count : count
+        connection.http.took(taken)
+        rest = UnsafeRawBufferPointer(rebasing: rest[taken...])
+        if exchange.isStreamed { markUnpublished(exchange) }
+        switch intake {
+        case .taken: return true
+        case .paused:
+            connection.held = Array(rest)
+            pause(connection)
+            return false
+        case .failed:
+            end(exchange, exchange.failure)
+            return false
+        }
+    }
+
+    /// Handles the end of the peer's direction, or an error of the socket.
+    private func peerEnded(_ connection: Connection, wasReset: Bool) {
+        guard let exchange = connection.exchange else { return close(connection) }
+        let wasReset = wasReset || connection.wasReset
+        let hadPart = connection.http.hasPartOfLine
+        let isUntilClose = connection.http.receiving == .untilClose
+        if connection.tlsFault?.isAboutClientCertificate == true {
+            return end(exchange, LoadingError(.clientCertificateRequired, exchange.context))
+        }
+        let received = connection.http.received
+        switch connection.http.ended() {
+        case .complete where !(wasReset && isUntilClose):
+            // Without the announcement of TLS, the body may have been truncated (RFC 9112 §9.8).
+            if isUntilClose, connection.tls != nil, !connection.wasEndAnnounced {
+                guard rules.tolerances.contains(.missingCloseNotify) else {
+                    return end(exchange, exchange.error(.incomplete(received: received, expected: nil)))
+                }
+                exchange.call.record(.malformationTolerated(LoadingError.MalformedResponse(.closeNotify)))
+            }
+            connection.http.stopSending()
+            complete(connection)
+        case .incomplete(let expected) where !wasReset:
+            end(exchange, exchange.error(.incomplete(received: received, expected: expected)))
+        case .notHTTP: end(exchange, exchange.error(.notHTTP))
+        case .complete, .incomplete: lose(exchange, connection, exchange.progress)
+        case .lost:
+            let progress = exchange.progress
+            lose(exchange, connection, progress == .nothing && hadPart ? .head : progress)
+        }
+    }
+
+    /// Ends an exchange whose connection was lost, or sends its request again (WR-46, WR-47).
+    private func lose(
+        _ exchange: Exchange,
+        _ connection: Connection,
+        _ progress: LoadingError.ResponseProgress
+    ) {
+        guard exchange.wasReused, progress == .nothing else {
+            return end(exchange, exchange.error(.lost(progress, wasSent: connection.hasSent)))
+        }
+        guard connection.hasSent else { return sendAgain(exchange, connection, isFresh: false) }
+        guard exchange.isRepeatable, !exchange.wasRepeated else {
+            return end(exchange, exchange.error(.lost(progress, wasSent: true)))
+        }
+        exchange.wasRepeated = true
+        exchange.call.record(.exchangeRepeated(onFreshConnection: true))
+        sendAgain(exchange, connection, isFresh: true)
+    }
+
+    // MARK: - Sending
+
+    /// Begins to send the request of an exchange; the bytes leave when the turn settles.
+    func send(_ exchange: Exchange, on connection: Connection) {
+        let head = RequestHead.bytes(of: exchange, framing: connection.http.framing)
+        connection.headBytes = head.count
+        connection.output.append(contentsOf: head)
+        if case .bytes(let data) = exchange.request.body?.content, case .length = connection.http.framing,
+            data.count <= Self.smallBody, !expectsContinue(exchange)
+        {
+            connection.output.append(contentsOf: data)
+            exchange.sentBytes = data.count
+            connection.bodyBytes = Int64(data.count)
+        }
+        connection.requestStarted = now
+        exchange.lastActivity = now
+        updateDue(connection)
+        markDirty(connection)
+    }
+
+    private func expectsContinue(_ exchange: Exchange) -> Bool {
+        exchange.request.headers["Expect"]?.equalsIgnoringASCIICase("100-continue") ?? false
+    }
+
+    /// Sends as much as the socket and the budget of the turn allow.
+    func flush(_ connection: Connection) {
+        guard connection.life == .busy else { return flushLayer(connection) }
+        var budget = TurnBudget(readyConnections: 1)
+        while connection.life == .busy, let exchange = connection.exchange {
+            guard budget.sendable > 0 else { return watch(connection, reads: connection.reads, writes: true) }
+            if !connection.output.isEmpty {
+                let result = connection.output.withUnsent { send(to: connection, $0) }
+                guard let count = accepted(result, exchange, connection) else { return }
+                connection.output.consume(count)
+                budget.sent(count)
+                continue
+            }
+            if let stop = pushCiphertext(connection) {
+                guard accepted(stop, exchange, connection) != nil else { return }
+            }
+            switch connection.http.sending {
+            case .head: headAccepted(exchange, connection)
+            case .body: guard produce(exchange, connection, &budget) else { return }
+            case .awaitingContinue: return watch(connection, reads: connection.reads, writes: false)
+            case .done, .stopped:
+                watch(connection, reads: connection.reads, writes: false)
+                if connection.http.receiving == .done { complete(connection) }
+                return
+            }
+        }
+    }
+
+    /// The number of bytes that the socket has accepted; nil when sending cannot continue now.
+    private func accepted(_ result: IOResult, _ exchange: Exchange, _ connection: Connection) -> Int? {
+        switch result {
+        case .bytes(let count):
+            connection.hasSent = true
+            exchange.lastActivity = now
+            return count
+        case .wouldBlock: watch(connection, reads: connection.reads, writes: true)
+        case .ended, .failed: sendingFailed(exchange, connection)
+        }
+        return nil
+    }
+
+    private func headAccepted(_ exchange: Exchange, _ connection: Connection) {
+        let bodyFollows =
+            switch connection.http.framing {
+            case .none: false
+            case .length(let length): length > Int64(exchange.sentBytes)
+            case .chunked: true
+            }
+        let awaitsContinue = bodyFollows && expectsContinue(exchange)
+        connection.http.headSent(bodyFollows: bodyFollows, awaitsContinue: awaitsContinue)
+        guard connection.http.sending == .awaitingContinue else { return }
+        connection.continueDue = now + Self.continuePatience
+        updateDue(connection)
+    }
+
+    /// Sends or prepares the next bytes of the body; false when there are none now, or the exchange has ended.
+    private func produce(_ exchange: Exchange, _ connection: Connection, _ budget: inout TurnBudget) -> Bool {
+        if case .bytes(let data) = exchange.request.body?.content, connection.http.framing != .chunked {
+            guard exchange.sentBytes < data.count else {
+                connection.http.bodySent()
+                return true
+            }
+            // From where the bytes lie, without a copy.
+            let end = min(data.count, exchange.sentBytes + budget.sendable)
+            let result = data.withUnsafeBytes { bytes in
+                send(to: connection, UnsafeRawBufferPointer(rebasing: bytes[exchange.sentBytes..<end]))
+            }
+            guard let count = accepted(result, exchange, connection) else { return false }
+            note(sent: count, exchange, connection)
+            budget.sent(count)
+            return true
+        }
+        switch nextPortion(exchange) {
+        case .bytes(let count):
+            append(UnsafeRawBufferPointer(rebasing: scratch[..<count]), to: connection)
+            note(sent: count, exchange, connection)
+            return true
+        case .end:
+            if connection.http.framing == .chunked { appendLastChunk(exchange, to: connection) }
+            connection.http.bodySent()
+            return true
+        case .nothingYet:
+            connection.awaitsProducer = true
+            watch(connection, reads: connection.reads, writes: false)
+            return false
+        case .failed:
+            end(exchange, exchange.pipe?.failure)
+            return false
+        }
+    }
+
+    private func note(sent count: Int, _ exchange: Exchange, _ connection: Connection) {
+        exchange.sentBytes += count
+        connection.bodyBytes += Int64(count)
+    }
+
+    /// Reads the next bytes of the body into the scratch buffer.
+    private func nextPortion(_ exchange: Exchange) -> UploadPipe.Portion {
+        if case .bytes(let data) = exchange.request.body?.content {
+            let count = min(data.count - exchange.sentBytes, scratch.count)
+            guard count > 0 else { return .end }
+            data.withUnsafeBytes { bytes in
+                scratch.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[exchange.sentBytes...].prefix(count)))
+            }
+            return .bytes(count)
+        }
+        exchange.startPump(inbox: inbox)
+        return exchange.pipe?.read(into: scratch) ?? .end
+    }
+
+    private func append(_ bytes: UnsafeRawBufferPointer, to connection: Connection) {
+        guard connection.http.framing == .chunked else { return connection.output.append(contentsOf: bytes) }
+        connection.output.append(contentsOf: "\(String(bytes.count, radix: 16))\r\n".utf8)
+        connection.output.append(contentsOf: bytes)
+        connection.output.append(contentsOf: "\r\n".utf8)
+    }
+
+    private func appendLastChunk(_ exchange: Exchange, to connection: Connection) {
+        connection.output.append(contentsOf: "0\r\n".utf8)
+        for field in exchange.request.body?.trailers?() ?? Headers() {
+            let isFraming =
+                field.name.equalsIgnoringASCIICase("Content-Length")
+                || field.name.equalsIgnoringASCIICase("Transfer-Encoding")
+            if isFraming { continue }
+            connection.output.append(contentsOf: "\(field.name): ".utf8)
+            connection.output.append(contentsOf: field.octets)
+            connection.output.append(contentsOf: "\r\n".utf8)
+        }
+        connection.output.append(contentsOf: "\r\n".utf8)
+    }
+
+    /// Stops the upload; the next write of the producer throws.
+    private func stopUpload(_ exchange: Exchange, _ connection: Connection) {
+        connection.http.stopSending()
+        connection.output.removeAll()
+        connection.continueDue = .max
+        exchange.pipe?.close()
+    }
+
+    private func sendingFailed(_ exchange: Exchange, _ connection: Connection) {
+        guard connection.hasSent || !exchange.wasReused else {
+            return sendAgain(exchange, connection, isFresh: false)
+        }
+        // What has arrived is read to its end first: a complete response counts.
+        connection.wasReset = true
+        stopUpload(exchange, connection)
+        watch(connection, reads: true, writes: false)
+        guard connection.http.receiving != .done else { return complete(connection) }
+        receive(connection, TurnBudget(readyConnections: 1))
+    }
+
+    // MARK: - Endings
+
+    /// Ends the exchange when both halves have ended.
+    func complete(_ connection: Connection) {
+        guard let exchange = connection.exchange, let head = exchange.head else { return }
+        // A response to a part of a head is complete, and the connection cannot be used again.
+        if connection.http.sending == .head, connection.hasUnsent { stopUpload(exchange, connection) }
+        let isSent = connection.http.sending.hasEnded && !connection.hasUnsent
+        guard isSent || connection.http.sending == .stopped else { return markDirty(connection) }
+        let isWhole = !connection.http.hasSurplus && connection.http.sending == .done && !connection.wasReset
+        let reuse = Reuse(head, request: exchange.request.headers, isWhole: isWhole)
+        if let life = reuse.life { connection.idleLife = min(idleLife, life) }
+        end(exchange, nil, keepsConnection: reuse.isPossible)
+    }
+
+    /// Ends an exchange that has a connection.
+    ///
+    /// - Parameters:
+    ///   - exchange: The exchange.
+    ///   - error: Its error; nil when the response is complete.
+    ///   - keepsConnection: Whether the connection can be used again; nil lets its state decide.
+    func end(_ exchange: Exchange, _ error: LoadingError?, keepsConnection: Bool? = nil) {
+        guard case .running = exchange.phase else { return }
+        let connection = exchange.connection
+        let metrics = metrics(exchange, connection)
+        detach(exchange)
+        if let connection { release(connection, exchange, keepsConnection) }
+        let last = running.removeLast()
+        if last !== exchange {
+            running[exchange.index] = last
+            last.index = exchange.index
+        }
+        finish(exchange, error, metrics)
+        admitted += admission.end(host: exchange.hostNumber, kind: kind(exchange))
+    }
+
+    private func detach(_ exchange: Exchange) {
+        exchange.connection?.exchange = nil
+        exchange.carrier = nil
+    }
+
+    private func release(_ connection: Connection, _ exchange: Exchange, _ keeps: Bool?) {
+        switch connection.life {
+        case .closed: break
+        case .resolving, .racing, .securing, .idle:
+            guard keeps ?? !exchange.needsFreshConnection else { return close(connection) }
+            pool.orphaned(connection, key: connection.key)
+            orphanedKeys.append(connection.key)
+            updateDue(connection)
+        case .busy:
+            // A connection on which nothing was sent is as it was.
+            let isUntouched = !connection.hasSent && connection.http.receiving == .head && connection.firstByte == 0
+            guard keeps ?? isUntouched else { return close(connection) }
+            keep(connection)
+        }
+    }
+
+    /// Sends a request again on another connection.
+    private func sendAgain(_ exchange: Exchange, _ connection: Connection, isFresh: Bool) {
+        detach(exchange)
+        close(connection)
+        exchange.needsFreshConnection = isFresh
+        place(exchange)
+    }
+
+    /// Keeps an open connection for the next exchange.
+    func keep(_ connection: Connection) {
+        guard connection.idleLife > 0 else { return close(connection) }
+        connection.output.removeAll()
+        connection.held = []
+        connection.life = .idle
+        connection.isPaused = false
+        connection.idleSince = now
+        connection.continueDue = .max
+        watch(connection, reads: true, writes: false)
+        pool.idled(connection, key: connection.key, at: now)
+        updateDue(connection)
+        guard let tls = connection.tls else { return }
+        if tls.hasInput { rest(connection) } else { tls.rest() }
+    }
+
+    /// Closes a connection, whatever it does; its exchange must have left it.
+    func close(_ connection: Connection) {
+        guard connection.life != .closed else { return }
+        if resolving.removeValue(forKey: connection.number) != nil, case .host(let host, _) = connection.route {
+            resolver.leave(host, connection.number)
+        }
+        closeAttempts(of: connection)
+        endLayer(connection)
+        connection.life = .closed
+        connection.due = .max
+        if connection.socket >= 0 {
+            watched[connection.number] = nil
+            system.close(connection.socket)
+            connection.socket = -1
+        }
+        connection.held = []
+        pool.closed(connection, key: connection.key)
+    }
+
+    /// Ends an exchange with an outcome, and resumes its tasks at the end of this turn.
+    func finish(_ exchange: Exchange, _ error: LoadingError?, _ metrics: Response.Metrics) {
+        let wakening = exchange.finish(error, metrics: metrics)
+        if let reader = wakening.reader { resume(reader, .direct) }
+        if let caller = wakening.caller { resume(caller, exchange.lane) }
+    }
+
+    /// The measurements of an exchange.
+    private func metrics(_ exchange: Exchange, _ connection: Connection?) -> Response.Metrics {
+        var metrics = Response.Metrics()
+        metrics.queued =
+            exchange.started > exchange.submitted ? .nanoseconds(exchange.started - exchange.submitted) : nil
+        guard let connection else { return metrics }
+        func offset(_ moment: Int64) -> Int64 { moment == 0 ? 0 : max(1, (moment - exchange.started) / 1_000) }
+        metrics.setStages(
+            nameLookup: exchange.wasReused ? 0 : offset(connection.resolvedAt),
+            connect: exchange.wasReused ? 0 : offset(connection.connectedAt),
+            secureConnect: exchange.wasReused ? 0 : offset(connection.securedAt),
+            requestStarted: offset(connection.requestStarted),
+            firstByte: offset(connection.firstByte),
+            total: offset(now)
+        )
+        metrics.responseHeadBytes = Int64(exchange.headBytes)
+        metrics.responseBodyBytes = connection.http.received
+        metrics.decodedBodyBytes = exchange.bodyBytes
+        metrics.contentEncoding = exchange.decodedCodings
+        metrics.version = exchange.version
+        guard connection.hasSent else { return metrics }
+        metrics.requestHeadBytes = Int64(connection.headBytes)
+        metrics.requestBodyBytes = connection.bodyBytes
+        metrics.isReusedConnection = exchange.wasReused
+        if case .address(let address, let port) = connection.endpoint {
+            metrics.remoteAddress = address.text
+            metrics.remotePort = Int(port)
+        }
+        return metrics
+    }
+}

@@ -1,0 +1,176 @@
+import LadeCore
+import LadeExchange
+
+// Messages from other threads: start an exchange, end one, continue one, note an outcome of the resolver.
+extension WireLoop {
+    func handle(_ message: LoopMessage) {
+        switch message {
+        case .submit(let exchange): submit(exchange)
+        case .cancel(let exchange): cancel(exchange)
+        case .resume(let exchange, .upload): resumeUpload(exchange)
+        case .resume(let exchange, .download): resumeDownload(exchange)
+        case .resolved(let number): if let connection = resolving[number] { resolved(connection) }
+        case .run(let job): job.runSynchronously(on: executor.asUnownedTaskExecutor())
+        }
+    }
+
+    private func submit(_ exchange: Exchange) {
+        exchange.submitted = now
+        guard !exchange.isCancelled else {
+            return finish(exchange, LoadingError(.cancelled, exchange.context), Response.Metrics())
+        }
+        guard exchange.limits.deadline > 0 else {
+            return finish(exchange, exchange.deadlineExceeded, Response.Metrics())
+        }
+        exchange.hostNumber =
+            exchange.request.destination == nil
+            ? admission.host(of: exchange.address, upTo: exchange.parts.authorityEnd) { exchange.hostKey }
+            : admission.host(exchange.hostKey)
+        exchange.hostIdentity = admission.identity(host: exchange.hostNumber)
+        let priority = exchange.request.priority
+        switch admission.request(exchange, host: exchange.hostNumber, kind: kind(exchange), priority: priority) {
+        case .start: start(exchange)
+        case .wait(let place): wait(exchange, in: place)
+        }
+    }
+
+    /// A streamed response keeps its connection until its reader has finished.
+    func kind(_ exchange: Exchange) -> Admission.Kind { exchange.isStreamed ? .exclusive : .shared }
+
+    private func wait(_ exchange: Exchange, in place: Admission.Place) {
+        exchange.phase = .waiting(place)
+        exchange.waitStarted = now
+        exchange.call.record(.waitStarted(.connection(host: exchange.host)))
+        let (deadline, overflow) = exchange.submitted.addingReportingOverflow(exchange.limits.deadline)
+        if !overflow { deadlines.insert(exchange, at: deadline) }
+    }
+
+    /// Records that an exchange no longer waits for its turn.
+    func endWait(_ exchange: Exchange) {
+        exchange.call.record(
+            .waitEnded(.connection(host: exchange.host), after: .nanoseconds(now - exchange.waitStarted))
+        )
+        deadlines.noteDeparture { if case .waiting = $0.phase { true } else { false } }
+    }
+
+    private func cancel(_ exchange: Exchange) {
+        exchange.isCancelled = true
+        let error = LoadingError(.cancelled, exchange.context)
+        switch exchange.phase {
+        case .new, .finished: break
+        case .waiting: leaveQueue(exchange, error)
+        case .running: end(exchange, error)
+        }
+    }
+
+    private func leaveQueue(_ exchange: Exchange, _ error: LoadingError) {
+        guard case .waiting(let place) = exchange.phase else { return }
+        admission.withdraw(from: place, host: exchange.hostNumber)
+        endWait(exchange)
+        finish(exchange, error, Response.Metrics())
+    }
+
+    private func resumeUpload(_ exchange: Exchange) {
+        guard let connection = exchange.connection, connection.awaitsProducer else { return }
+        connection.awaitsProducer = false
+        exchange.lastActivity = now
+        updateDue(connection)
+        markDirty(connection)
+    }
+
+    private func resumeDownload(_ exchange: Exchange) {
+        guard let connection = exchange.connection, connection.isPaused else { return }
+        connection.isPaused = false
+        exchange.lastActivity = now
+        updateDue(connection)
+        markBacklogged(connection)
+    }
+
+    // MARK: - Due times
+
+    /// Ends what has taken too long.
+    func expire() {
+        while let exchange = deadlines.popFirst(until: now) { leaveQueue(exchange, exchange.deadlineExceeded) }
+        if !resolving.isEmpty, resolver.due <= now { resolver.startWaiting() }
+        while let connection = dues.popFirst(until: now) {
+            expire(connection)
+            // Also when nothing was due any more: the entry is gone.
+            updateDue(connection)
+        }
+    }
+
+    private func expire(_ connection: Connection) {
+        if connection.life == .idle {
+            if connection.idleSince + connection.idleLife <= now { close(connection) }
+            return
+        }
+        if let exchange = connection.exchange {
+            let (at, bound) = firstBound(of: exchange, connection)
+            if at <= now { return expire(exchange, connection, bound) }
+        }
+        if connection.continueDue <= now {
+            connection.continueDue = .max
+            connection.http.continueAnyway()
+            markDirty(connection)
+        }
+        if let action = connection.race?.expire(at: now) { carryOut(action, connection) }
+    }
+
+    private func expire(_ exchange: Exchange, _ connection: Connection, _ bound: Bound) {
+        switch bound {
+        case .deadline: end(exchange, exchange.deadlineExceeded)
+        // The response is complete, and the server does not read the rest of the request.
+        case .timeout(.idle) where connection.http.receiving == .done:
+            connection.http.stopSending()
+            complete(connection)
+        case .timeout(let phase): end(exchange, LoadingError(.timedOut(phase), exchange.context))
+        }
+    }
+
+    /// Why an exchange ends that takes too long.
+    private enum Bound {
+        case timeout(LoadingError.TimeoutPhase)
+        case deadline
+    }
+
+    /// The time of the first time-out of an exchange, and its reason.
+    private func firstBound(of exchange: Exchange, _ connection: Connection) -> (at: Int64, bound: Bound) {
+        let limits = exchange.limits
+        var next = (at: Int64.max, bound: Bound.deadline)
+        func consider(_ limit: Int64, since start: Int64, _ bound: Bound) {
+            let (at, overflow) = start.addingReportingOverflow(limit)
+            if !overflow, at < next.at { next = (at, bound) }
+        }
+        consider(limits.deadline, since: exchange.submitted, .deadline)
+        consider(limits.whole, since: exchange.started, .timeout(.whole))
+        if connection.life.isOpening {
+            let phase = connection.life == .resolving ? LoadingError.TimeoutPhase.nameLookup : .connect
+            consider(limits.connect, since: exchange.started, .timeout(phase))
+        } else if !connection.isPaused {
+            consider(limits.idle, since: exchange.lastActivity, .timeout(.idle))
+        }
+        return next
+    }
+
+    /// Computes when the loop must look at a connection.
+    func updateDue(_ connection: Connection) {
+        var due = Int64.max
+        switch connection.life {
+        case .closed: break
+        case .idle: due = connection.idleSince + connection.idleLife
+        case .resolving, .racing, .securing, .busy:
+            if let exchange = connection.exchange { due = firstBound(of: exchange, connection).at }
+            due = min(due, connection.continueDue, connection.race?.due ?? .max)
+        }
+        connection.due = due
+        dues.moved(connection)
+    }
+}
+
+extension Exchange {
+    /// The connection that carries the exchange; nil while none does.
+    var connection: Connection? {
+        guard let carrier else { return nil }
+        return unsafeDowncast(carrier, to: Connection.self)
+    }
+}

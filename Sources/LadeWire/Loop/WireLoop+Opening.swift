@@ -1,0 +1,209 @@
+import LadeCore
+import LadeExchange
+
+// From an admitted exchange to an open connection: the pool's choice, the look-up, the race.
+extension WireLoop {
+    /// Gives an admitted exchange a connection.
+    func start(_ exchange: Exchange) {
+        if case .finished = exchange.phase {
+            // It was cancelled in the turn in which it was admitted: the next exchange takes its turn.
+            admitted += admission.end(host: exchange.hostNumber, kind: kind(exchange))
+            return
+        }
+        if case .waiting = exchange.phase { endWait(exchange) }
+        exchange.phase = .running
+        exchange.started = now
+        exchange.lastActivity = now
+        exchange.index = running.count
+        running.append(exchange)
+        exchange.announce(skipsCertificates: settings.tls.verification == .unsafelyAcceptEveryCertificate)
+        place(exchange)
+    }
+
+    /// Places a running exchange on a connection, for its first sending or another one.
+    func place(_ exchange: Exchange) {
+        exchange.prepareForSending()
+        while true {
+            switch pool.place(exchange.hostIdentity, needsFresh: exchange.needsFreshConnection) {
+            case .reuse(let connection):
+                guard isUsable(connection) else {
+                    // Bytes that belong to no request, or the end: nothing was sent, and another connection is taken.
+                    close(connection)
+                    continue
+                }
+                exchange.wasReused = true
+                connection.life = .busy
+                connection.begin(exchange)
+                return send(exchange, on: connection)
+            case .join(let connection):
+                exchange.wasReused = false
+                connection.begin(exchange)
+                return updateDue(connection)
+            case .open(let closing):
+                if let closing { close(closing) }
+                exchange.wasReused = false
+                return open(for: exchange)
+            }
+        }
+    }
+
+    private func open(for exchange: Exchange) {
+        let route: Route
+        let peer: TLSPeer?
+        do throws(LoadingError) {
+            route = try Route(exchange)
+            peer = try exchange.isSecure ? TLSPeer(exchange) : nil
+        } catch {
+            return end(exchange, error)
+        }
+        let connection = Connection(
+            number: nextNumber(),
+            key: exchange.hostIdentity,
+            route: route,
+            peer: peer,
+            idleLife: idleLife,
+            rules: rules
+        )
+        pool.opened(connection.key)
+        connection.begin(exchange)
+        switch route {
+        case .unix: race(connection, [])
+        case .host(let host, _):
+            switch Route.known(host) {
+            case .addresses(let addresses): race(connection, addresses)
+            case .unknownZone: fail(connection, .unknownZone(host: exchange.host))
+            case .nothing:
+                resolving[connection.number] = connection
+                if let addresses = resolver.ask(host, for: connection.number) {
+                    resolving[connection.number] = nil
+                    race(connection, addresses)
+                } else {
+                    updateDue(connection)
+                }
+            }
+        }
+    }
+
+    /// Takes the outcome of a look-up.
+    func resolved(_ connection: Connection) {
+        guard let addresses = resolver.take(connection.number) else { return }
+        resolving[connection.number] = nil
+        guard !addresses.isEmpty else {
+            return fail(connection, .nameNotResolved(host: connection.exchange?.host ?? ""))
+        }
+        race(connection, addresses)
+    }
+
+    private func race(_ connection: Connection, _ addresses: [SocketAddress]) {
+        connection.resolvedAt = now
+        connection.life = .racing
+        guard case .host(let host, _) = connection.route else { return attempt(connection, 0) }
+        var addresses = addresses
+        switch settings.addressFamily {
+        case .v4: addresses.removeAll { $0.isV6 }
+        case .v6: addresses.removeAll { !$0.isV6 }
+        case nil: break
+        }
+        guard !addresses.isEmpty else { return fail(connection, .nameNotResolved(host: host)) }
+        var race = AddressRace(addresses)
+        let action = race.start(at: now)
+        connection.race = race
+        carryOut(action, connection)
+    }
+
+    /// Carries out what a race asks for.
+    func carryOut(_ action: AddressRace.Action, _ connection: Connection) {
+        switch action {
+        case .wait: updateDue(connection)
+        case .connect(let index): attempt(connection, index)
+        case .lost(let code):
+            if case .host(let host, _) = connection.route { resolver.forget(host) }
+            fail(connection, .cannotConnect(host: connection.exchange?.host ?? "", errno: code))
+        }
+    }
+
+    private func endpoint(_ connection: Connection, _ index: Int) -> Endpoint? {
+        switch connection.route {
+        case .unix(let path): .unix(path: path)
+        case .host(_, let port): connection.race.map { .address($0.addresses[index], port: port) }
+        }
+    }
+
+    private func attempt(_ connection: Connection, _ index: Int) {
+        guard let endpoint = endpoint(connection, index) else { return }
+        switch system.connect(to: endpoint) {
+        case .success(let socket):
+            let number = nextNumber()
+            connection.attempts.append((index, socket, number))
+            watched[number] = connection
+            system.watch(socket, number: number, reads: false, writes: true, isNew: true)
+            updateDue(connection)
+        case .failure(let error): attemptFailed(connection, error.errno)
+        }
+    }
+
+    private func attemptFailed(_ connection: Connection, _ code: Int32) {
+        guard let action = connection.race?.failed(code, at: now) else {
+            return fail(connection, .cannotConnect(host: connection.exchange?.host ?? "", errno: code))
+        }
+        carryOut(action, connection)
+    }
+
+    /// Handles the end of an attempt to connect.
+    func attemptEnded(_ number: Int, _ connection: Connection) {
+        guard let position = connection.attempts.firstIndex(where: { $0.number == number }) else { return }
+        let attempt = connection.attempts[position]
+        let code = system.connectError(attempt.socket)
+        guard code == 0 else {
+            connection.attempts.remove(at: position)
+            watched[number] = nil
+            system.close(attempt.socket)
+            return attemptFailed(connection, code)
+        }
+        connection.socket = attempt.socket
+        connection.endpoint = endpoint(connection, attempt.index)
+        connection.attempts.remove(at: position)
+        closeAttempts(of: connection)
+        connection.race = nil
+        connection.connectedAt = now
+        watched[number] = nil
+        watched[connection.number] = connection
+        system.watch(attempt.socket, number: connection.number, reads: true, writes: false, isNew: false)
+        if let peer = connection.peer { return secure(connection, peer) }
+        opened(connection)
+    }
+
+    /// Gives an open connection its exchange, or keeps it when that has left.
+    func opened(_ connection: Connection) {
+        guard let exchange = connection.exchange else { return keep(connection) }
+        switch bytesBeforeRequest(connection) {
+        case .bytes: return fail(connection, .bytesBeforeRequest)
+        // Sending finds the end of a connection in clear text, as it always must.
+        case .end where connection.tls != nil: return fail(connection, .lost(.nothing, wasSent: false))
+        case .end, .nothing: break
+        }
+        connection.life = .busy
+        send(exchange, on: connection)
+    }
+
+    func closeAttempts(of connection: Connection) {
+        for attempt in connection.attempts {
+            watched[attempt.number] = nil
+            system.close(attempt.socket)
+        }
+        connection.attempts = []
+    }
+
+    /// Closes the connections that are being opened and that no exchange has joined in this turn.
+    func closeOrphans() {
+        while let key = orphanedKeys.popLast() {
+            for connection in pool.takeOrphans(of: key) { close(connection) }
+        }
+    }
+
+    /// Fails a connection that could not be opened, with its exchange.
+    func fail(_ connection: Connection, _ fault: WireFault) {
+        guard let exchange = connection.exchange else { return close(connection) }
+        end(exchange, exchange.error(fault), keepsConnection: false)
+    }
+}

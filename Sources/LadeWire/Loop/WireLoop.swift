@@ -1,0 +1,302 @@
+import LadeCore
+import LadeExchange
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// The thread that owns every connection and every running exchange.
+///
+/// A turn handles messages, due times and ready sockets, and then resumes all waiting tasks. No other thread accesses a
+/// variable other than ``inbox``, ``buffers`` and ``resolver``. This justifies `@unchecked Sendable` and the omitted
+/// exclusivity checks.
+final class WireLoop: @unchecked Sendable {
+    let inbox: Inbox
+    let executor: LoopExecutor
+    let buffers = BufferPool()
+    let decoders = DecoderPool()
+    let resolver: Resolver
+    let system: any WireSystem
+    let settings: TransportSettings
+    let rules: Exchange.Rules
+    let idleLife: Int64
+    let tls: TLSContext
+
+    /// The time of this turn, in nanoseconds of the monotonic clock.
+    @exclusivity(unchecked) private(set) var now: Int64 = 0
+    @exclusivity(unchecked) var admission: Admission
+    @exclusivity(unchecked) var pool: ConnectionPool<Connection>
+    @exclusivity(unchecked) var sessions = SessionCache<TLSSession>()
+    /// The open connections and the attempts to open one, by the numbers that the poller reports.
+    @exclusivity(unchecked) var watched: [Int: Connection] = [:]
+    /// The connections that wait for a look-up, by their numbers.
+    @exclusivity(unchecked) var resolving: [Int: Connection] = [:]
+    @exclusivity(unchecked) var running: [Exchange] = []
+    /// The exchanges that may use a connection; they start when the turn settles.
+    @exclusivity(unchecked) var admitted: [Exchange] = []
+    /// The exchanges that wait for a connection, by the deadline of their call.
+    @exclusivity(unchecked) var deadlines = ExpiryQueue()
+    @exclusivity(unchecked) var dues = DueQueue<Connection>()
+    /// Connections with output to send when the turn settles.
+    @exclusivity(unchecked) var dirty: [Connection] = []
+    /// Connections that are served again in the next turn although nothing new is ready.
+    @exclusivity(unchecked) var backlog: [Connection] = []
+    /// The hosts for which connections are opened that no exchange waits for any more.
+    @exclusivity(unchecked) var orphanedKeys: [Int] = []
+    @exclusivity(unchecked) private var numbers = 0
+    @exclusivity(unchecked) private var messages: [LoopMessage] = []
+    @exclusivity(unchecked) private var ready: [ReadySocket] = []
+    /// The reports that the last turn had no time for; they come first in the next.
+    @exclusivity(unchecked) private var late: [ReadySocket] = []
+    /// The number of this turn.
+    @exclusivity(unchecked) private var turns = 0
+    @exclusivity(unchecked) private var unpublished: [Exchange] = []
+    @exclusivity(unchecked) private var resumptions: [Waiter] = []
+    /// The tasks of the default executor that are resumed at the end of this turn, by lane.
+    @exclusivity(unchecked) private var deliveries: [[Waiter]] = [[], [], [], []]
+    private let lanes = Delivery.Lane.priorities.map { Delivery(priority: $0) }
+    /// Where bytes are received whose place is not known yet.
+    let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: TurnBudget.piece, alignment: 4096)
+    /// Where ciphertext is received.
+    let ciphertext = UnsafeMutableRawBufferPointer.allocate(byteCount: TurnBudget.piece, alignment: 4096)
+    /// The identity of the loop thread as a number, once it runs.
+    private let thread = Atomic<UInt>(0)
+
+    /// Makes the loop; the thread is started by ``start()``.
+    ///
+    /// - Throws: `LoadingError.Kind.invalidSetting` for a setting of TLS that cannot be used.
+    init(
+        _ settings: TransportSettings,
+        system: any WireSystem,
+        now: @escaping @Sendable () -> Int64
+    ) throws(LoadingError) {
+        tls = try TLSContext(settings.tls, now: now())
+        self.settings = settings
+        self.system = system
+        rules = Exchange.Rules(settings)
+        inbox = Inbox(wakeUpDescriptor: system.wakeUpDescriptor)
+        executor = LoopExecutor(inbox: inbox)
+        resolver = Resolver(inbox: inbox, now: now)
+        let connections = settings.connections
+        idleLife = max(0, min(connections.idleLife.wholeNanoseconds, 1 << 60))
+        admission = Admission(limits: connections)
+        pool = ConnectionPool(perKey: connections.perHost, total: connections.total)
+    }
+
+    deinit {
+        scratch.deallocate()
+        ciphertext.deallocate()
+    }
+
+    /// Whether the caller is on the loop thread.
+    var isCurrentThread: Bool { thread.load(ordering: .relaxed) == pthread_self() }
+
+    /// A number for a connection or an attempt, which is never used again.
+    func nextNumber() -> Int {
+        numbers += 1
+        return numbers
+    }
+
+    /// Starts the thread, which keeps the loop alive until it is stopped.
+    func start() throws(LoadingError) {
+        let this = Unmanaged.passRetained(self)
+        var thread = pthread_t()
+        let result = pthread_create(
+            &thread,
+            nil,
+            { context in
+                guard let context else { return nil }
+                var signals = sigset_t()
+                sigfillset(&signals)
+                pthread_sigmask(SIG_BLOCK, &signals, nil)
+                Unmanaged<WireLoop>.fromOpaque(context).takeRetainedValue().run()
+                return nil
+            },
+            this.toOpaque()
+        )
+        guard result == 0 else {
+            shutDown()
+            this.release()
+            throw LoadingError(.transport(code: Int(result), message: "no thread could be started"))
+        }
+        pthread_detach(thread)
+    }
+
+    private func run() {
+        thread.store(pthread_self(), ordering: .relaxed)
+        while turn() {}
+        shutDown()
+        TLSContext.endThread()
+    }
+
+    // MARK: - A turn
+
+    /// Runs one turn; false when the loop must stop.
+    func turn() -> Bool {
+        now = system.now()
+        guard handleMessages() else { return false }
+        expire()
+        settle()
+        let wakeTime = wakeTime
+        let mayWait = backlog.isEmpty && late.isEmpty && wakeTime > now && inbox.fallAsleep()
+        system.wait(until: mayWait ? wakeTime : nil, into: &ready)
+        inbox.wakeUp()
+        now = system.now()
+        // Before the sockets, so that a cancellation precedes the data of the same turn.
+        guard handleMessages() else { return false }
+        serveSockets()
+        expire()
+        settle()
+        return true
+    }
+
+    /// The time at which the loop must run again: the least of all due times.
+    var wakeTime: Int64 { min(dues.next, deadlines.first ?? .max, resolving.isEmpty ? .max : resolver.due) }
+
+    private func handleMessages() -> Bool {
+        // A job of the executor may post messages while it runs: draining again handles them without an empty wait.
+        for _ in 0..<4 {
+            let isStopped = inbox.drain(into: &messages)
+            for message in messages { handle(message) }
+            let isEmpty = messages.isEmpty
+            messages.removeAll(keepingCapacity: true)
+            if isStopped { return false }
+            if isEmpty { return true }
+        }
+        return true
+    }
+
+    /// Serves the connections that continue from the last turn, then those that are ready, each once within its budget.
+    private func serveSockets() {
+        let began = now
+        turns += 1
+        let continued = backlog
+        backlog.removeAll(keepingCapacity: true)
+        if !late.isEmpty {
+            let known = Set(late.map(\.number))
+            late += ready.filter { !known.contains($0.number) }
+            swap(&late, &ready)
+            late.removeAll(keepingCapacity: true)
+        }
+        let count = continued.count + ready.count
+        for connection in continued {
+            connection.isBacklogged = false
+            connection.servedIn = turns
+            serve(connection, TurnBudget(readyConnections: count))
+            now = system.now()
+        }
+        var index = 0
+        while index < ready.count {
+            let socket = ready[index]
+            index += 1
+            guard let connection = watched[socket.number] else { continue }
+            // Level-triggered: what comes of a connection that has had its share is reported again.
+            guard connection.servedIn != turns || connection.life.isOpening else { continue }
+            connection.servedIn = turns
+            note(socket, on: connection, TurnBudget(readyConnections: count))
+            guard index % 8 == 0 || count < 8 else { continue }
+            now = system.now()
+            guard now - began <= TurnBudget.longestWork else {
+                late.append(contentsOf: ready[index...])
+                break
+            }
+        }
+        ready.removeAll(keepingCapacity: true)
+    }
+
+    /// Starts exchanges, sends output, and resumes all waiting tasks.
+    private func settle() {
+        repeat {
+            while !admitted.isEmpty {
+                let exchanges = admitted
+                admitted = []
+                for exchange in exchanges { start(exchange) }
+            }
+            closeOrphans()
+            flushDirty()
+        } while !admitted.isEmpty || !dirty.isEmpty
+        for exchange in unpublished {
+            if let waiter = exchange.stream?.publish() { resume(waiter, .direct) }
+        }
+        unpublished.removeAll(keepingCapacity: true)
+        for waiter in resumptions { waiter.resume() }
+        resumptions.removeAll(keepingCapacity: true)
+        for lane in lanes.indices where !deliveries[lane].isEmpty { lanes[lane].take(&deliveries[lane]) }
+    }
+
+    private func flushDirty() {
+        let connections = dirty
+        dirty.removeAll(keepingCapacity: true)
+        for connection in connections {
+            connection.isDirty = false
+            flush(connection)
+        }
+    }
+
+    /// Resumes a task at the end of this turn.
+    func resume(_ waiter: Waiter, _ lane: Delivery.Lane) {
+        if lane == .direct {
+            resumptions.append(waiter)
+        } else {
+            deliveries[lane.rawValue].append(waiter)
+        }
+    }
+
+    func markUnpublished(_ exchange: Exchange) {
+        if unpublished.last !== exchange { unpublished.append(exchange) }
+    }
+
+    /// Sends the output of a connection when the turn settles.
+    func markDirty(_ connection: Connection) {
+        guard !connection.isDirty else { return }
+        connection.isDirty = true
+        dirty.append(connection)
+    }
+
+    /// Serves a connection in the next turn, without waiting for the poller.
+    func markBacklogged(_ connection: Connection) {
+        guard !connection.isBacklogged else { return }
+        connection.isBacklogged = true
+        backlog.append(connection)
+    }
+
+    // MARK: - The end
+
+    private func shutDown() {
+        let late = inbox.close()
+        for exchange in admission.removeAllWaiting() + admitted {
+            finish(exchange, LoadingError(.cancelled, exchange.context), Response.Metrics())
+        }
+        admitted = []
+        while let exchange = running.last { end(exchange, LoadingError(.cancelled, exchange.context)) }
+        for message in late {
+            switch message {
+            case .submit(let exchange):
+                finish(exchange, LoadingError(.cancelled, exchange.context), Response.Metrics())
+            case .run(let job): job.runSynchronously(on: executor.asUnownedTaskExecutor())
+            case .cancel, .resume, .resolved: break
+            }
+        }
+        // No exchange starts any more: what the ends above have admitted was cancelled before.
+        admitted = []
+        for connection in Set(watched.values.map(Reference.init)).map(\.connection) { close(connection) }
+        for connection in resolving.values { close(connection) }
+        settle()
+        dues.removeAll()
+        system.shutDown()
+        for lane in lanes { lane.end() }
+        inbox.announceEnd()
+    }
+}
+
+/// A connection that is compared by its identity.
+private struct Reference: Hashable {
+    let connection: Connection
+
+    static func == (first: Reference, second: Reference) -> Bool { first.connection === second.connection }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(connection)) }
+}

@@ -1,0 +1,132 @@
+import CWire
+import LadeCore
+import LadeExchange
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// Looks names up in threads of its own, because the system's function blocks.
+///
+/// A thread holds this object and the inbox, and not the transport: a look-up that hangs keeps neither.
+final class Resolver: Sendable {
+    private struct State {
+        var table = NameTable()
+        /// The outcomes that the loop has not taken yet, by asker.
+        var outcomes: [Int: [SocketAddress]] = [:]
+    }
+
+    /// Looks a name up, and calls back from any thread; no addresses mean failure.
+    typealias LookUp = @Sendable (_ name: String, _ done: @escaping @Sendable ([SocketAddress]) -> Void) -> Void
+
+    private let state = Locked(State())
+    private let inbox: Inbox
+    private let lookUp: LookUp
+    private let now: @Sendable () -> Int64
+
+    /// Makes a resolver.
+    ///
+    /// - Parameters:
+    ///   - inbox: Receives the asker's number in a message when its outcome can be taken.
+    ///   - now: The clock of the loop.
+    ///   - lookUp: The look-up; the system's in a new thread by default.
+    init(
+        inbox: Inbox,
+        now: @escaping @Sendable () -> Int64,
+        lookUp: @escaping LookUp = { systemLookUp($0, $1) }
+    ) {
+        self.inbox = inbox
+        self.now = now
+        self.lookUp = lookUp
+    }
+
+    /// Asks for the addresses of a name; nil when the asker is notified by a message.
+    func ask(_ name: String, for asker: Int) -> [SocketAddress]? {
+        let answer = state.withLock { $0.table.ask(name, for: asker, at: now()) }
+        if case .known(let addresses) = answer { return addresses }
+        startWaiting()
+        return nil
+    }
+
+    /// The outcome for an asker that was notified; no addresses mean that there are none.
+    func take(_ asker: Int) -> [SocketAddress]? {
+        state.withLock { $0.outcomes.removeValue(forKey: asker) }
+    }
+
+    /// Withdraws a question.
+    func leave(_ name: String, _ asker: Int) {
+        state.withLock { state in
+            state.table.leave(name, asker)
+            state.outcomes[asker] = nil
+        }
+    }
+
+    /// Forgets the addresses of a name, of which none could be connected to.
+    func forget(_ name: String) { state.withLock { $0.table.forget(name) } }
+
+    /// When ``startWaiting()`` must be called; the greatest value for never.
+    var due: Int64 { state.withLock { $0.table.due(at: now()) } }
+
+    /// Starts the look-ups that may run now.
+    func startWaiting() {
+        for name in state.withLock({ $0.table.startable(at: now()) }) {
+            lookUp(name) { [self] addresses in done(name, addresses) }
+        }
+    }
+
+    private func done(_ name: String, _ addresses: [SocketAddress]) {
+        let askers = state.withLock { state -> [Int] in
+            let askers = state.table.done(name, addresses, at: now())
+            for asker in askers { state.outcomes[asker] = addresses }
+            return askers
+        }
+        for asker in askers { inbox.post(.resolved(asker)) }
+        startWaiting()
+    }
+}
+
+/// Looks a name up in a thread of its own, which ends with the look-up.
+private func systemLookUp(_ name: String, _ done: @escaping @Sendable ([SocketAddress]) -> Void) {
+    let job = Unmanaged.passRetained(LookUpJob(name: name, done: done))
+    var thread = pthread_t()
+    let result = pthread_create(
+        &thread,
+        nil,
+        { context in
+            guard let context else { return nil }
+            var signals = sigset_t()
+            sigfillset(&signals)
+            pthread_sigmask(SIG_BLOCK, &signals, nil)
+            Unmanaged<LookUpJob>.fromOpaque(context).takeRetainedValue().run()
+            return nil
+        },
+        job.toOpaque()
+    )
+    if result == 0 {
+        pthread_detach(thread)
+    } else {
+        // Without a thread the name counts as not resolved.
+        job.release()
+        done([])
+    }
+}
+
+private final class LookUpJob: Sendable {
+    private let name: String
+    private let done: @Sendable ([SocketAddress]) -> Void
+
+    init(name: String, done: @escaping @Sendable ([SocketAddress]) -> Void) {
+        self.name = name
+        self.done = done
+    }
+
+    func run() {
+        let found = withUnsafeTemporaryAllocation(of: lade_address.self, capacity: 64) { buffer in
+            let count = Int(lade_wire_resolve(name, buffer.baseAddress, 64))
+            return count > 0 ? buffer[..<count].map(SocketAddress.init) : []
+        }
+        done(found)
+    }
+}

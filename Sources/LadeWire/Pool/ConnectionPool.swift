@@ -1,0 +1,95 @@
+/// Which connection carries an exchange.
+///
+/// ``Admission`` decides which exchange is next; this value decides on which connection of its key. It counts every
+/// connection from its opening to its close.
+struct ConnectionPool<Connection: AnyObject> {
+    /// The connection for an exchange.
+    enum Placement {
+        /// An idle connection, which must be checked before its use.
+        case reuse(Connection)
+        /// A connection that is being opened and whose exchange has left.
+        case join(Connection)
+        /// A new connection; the idle one, if any, is closed first so that the limits hold.
+        case open(closing: Connection?)
+    }
+
+    private struct Key {
+        /// The idle connections, the last used at the end, with the times at which they became idle.
+        var idle: [(connection: Connection, since: Int64)] = []
+        /// Connections that are being opened for no exchange.
+        var orphans: [Connection] = []
+        var open = 0
+
+        var isUnused: Bool { open == 0 && idle.isEmpty && orphans.isEmpty }
+    }
+
+    private var keys: [Int: Key] = [:]
+    private let perKey: Int
+    private let total: Int
+    /// The number of connections.
+    private(set) var open = 0
+
+    init(perKey: Int, total: Int) {
+        self.perKey = perKey
+        self.total = total
+    }
+
+    /// Chooses the connection for an exchange of a key.
+    ///
+    /// - Parameters:
+    ///   - key: The key.
+    ///   - needsFresh: Whether the exchange must not use a connection that carried another one.
+    /// - Returns: The connection, or that one is opened.
+    mutating func place(_ key: Int, needsFresh: Bool) -> Placement {
+        if !needsFresh, let (connection, _) = keys[key]?.idle.popLast() { return .reuse(connection) }
+        if let orphan = keys[key]?.orphans.popLast() { return .join(orphan) }
+        let isFull = (keys[key]?.open ?? 0) >= perKey
+        let closing = isFull ? takeLongestIdle(of: key) : open >= total ? takeLongestIdle() : nil
+        return .open(closing: closing)
+    }
+
+    /// Counts a connection that is being opened.
+    mutating func opened(_ key: Int) {
+        keys[key, default: Key()].open += 1
+        open += 1
+    }
+
+    /// Keeps a connection for the next exchange of its key; one that was opened for no exchange is not an orphan any more.
+    mutating func idled(_ connection: Connection, key: Int, at now: Int64) {
+        keys[key, default: Key()].orphans.removeAll { $0 === connection }
+        keys[key, default: Key()].idle.append((connection, now))
+    }
+
+    /// Keeps a connection that is being opened and whose exchange has left.
+    mutating func orphaned(_ connection: Connection, key: Int) {
+        keys[key, default: Key()].orphans.append(connection)
+    }
+
+    /// Removes and returns the connections that are being opened for no exchange.
+    mutating func takeOrphans(of key: Int) -> [Connection] {
+        let orphans = keys[key]?.orphans ?? []
+        keys[key]?.orphans = []
+        return orphans
+    }
+
+    /// Removes a closed connection, wherever it was.
+    mutating func closed(_ connection: Connection, key: Int) {
+        guard var entry = keys[key] else { return }
+        entry.idle.removeAll { $0.connection === connection }
+        entry.orphans.removeAll { $0 === connection }
+        entry.open -= 1
+        open -= 1
+        keys[key] = entry.isUnused ? nil : entry
+    }
+
+    /// Removes and returns the connection that has been idle longest; nil without any.
+    mutating func takeLongestIdle() -> Connection? {
+        let oldest = keys.compactMap { key, entry in entry.idle.first.map { (key, $0.since) } }.min { $0.1 < $1.1 }
+        return oldest.flatMap { takeLongestIdle(of: $0.0) }
+    }
+
+    private mutating func takeLongestIdle(of key: Int) -> Connection? {
+        guard let entry = keys[key], !entry.idle.isEmpty else { return nil }
+        return keys[key]?.idle.removeFirst().connection
+    }
+}

@@ -1,0 +1,68 @@
+import LadeCore
+import LadeExchange
+
+/// Where the connection of an exchange leads, before names are resolved.
+enum Route: Equatable {
+    /// A host by name or number, and its port.
+    case host(String, port: UInt16)
+    case unix(path: String)
+
+    /// The route of a request: its destination where it names one, else the host of its address.
+    ///
+    /// - Throws: `LoadingError.Kind.invalidRequest` for a destination that no connection can lead to.
+    init(_ exchange: Exchange) throws(LoadingError) {
+        switch exchange.request.destination {
+        case nil: self = .host(exchange.host, port: UInt16(clamping: exchange.port))
+        case .host(let host, let port):
+            let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
+            let name = isBracketed ? String(host.dropFirst().dropLast()) : host
+            self = .host(name, port: UInt16(clamping: port ?? exchange.port))
+        case .unixSocket(let path):
+            // The size of `sun_path`, with its terminator.
+            guard path.utf8.count < 108 else {
+                let reason = LoadingError.RequestCause.unsupportedFeature("a Unix socket's path of 108 bytes or more")
+                throw LoadingError(.invalidRequest(reason), exchange.context)
+            }
+            self = .unix(path: path)
+        }
+    }
+
+    /// What is known of the addresses of a host without a look-up.
+    enum Known: Equatable {
+        case addresses([SocketAddress])
+        /// The zone of the address does not exist on this machine.
+        case unknownZone
+        case nothing
+    }
+
+    /// Reads a numeric host, and knows `localhost` and the names below it.
+    static func known(_ host: String) -> Known {
+        switch SocketAddress.parse(host.replacingPercentEscapedZone) {
+        case .address(let address): return .addresses([address])
+        case .unknownZone: return .unknownZone
+        case .name: break
+        }
+        let name = host.hasSuffix(".") ? String(host.dropLast()) : host
+        let isLocal = name == "localhost" || name.hasSuffix(".localhost")
+        return isLocal ? .addresses(SocketAddress.loopback) : .nothing
+    }
+}
+
+extension String {
+    /// The host with the percent sign of a zone written plainly: `%25` in an address (RFC 6874).
+    fileprivate var replacingPercentEscapedZone: String {
+        guard contains(":"), let escaped = range(ofUTF8: "%25") else { return self }
+        return String(self[..<escaped.lowerBound]) + "%" + String(self[escaped.upperBound...])
+    }
+
+    private func range(ofUTF8 text: String) -> Range<String.Index>? {
+        var start = startIndex
+        while start < endIndex {
+            if self[start...].utf8.starts(with: text.utf8) {
+                return start..<utf8.index(start, offsetBy: text.utf8.count)
+            }
+            start = utf8.index(after: start)
+        }
+        return nil
+    }
+}

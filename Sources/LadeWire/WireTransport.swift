@@ -1,0 +1,117 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+public import LadeCore
+import LadeExchange
+
+/// A transport of our own for HTTP/1.1, on epoll and OpenSSL.
+///
+/// It has one connection pool and one thread, which ends when the transport is released or ``shutDown()`` is called. It
+/// checks message framing strictly and streams bodies with back-pressure. It has no HTTP/2 and no proxies yet:
+/// requests that need them fail with `LoadingError.Kind.invalidRequest`.
+public final class WireTransport: Transport {
+    let loop: WireLoop
+    private let rules: Exchange.Rules
+    private let proxies: EnvironmentProxies?
+
+    /// Makes a transport and starts its thread.
+    ///
+    /// - Throws: `LoadingError.Kind.invalidSetting` for a setting that cannot be used.
+    public convenience init(settings: TransportSettings = TransportSettings()) throws(LoadingError) {
+        try self.init(settings: settings, clock: LoopClock())
+    }
+
+    /// Makes a transport that uses another clock.
+    init(settings: TransportSettings, clock: LoopClock) throws(LoadingError) {
+        try SettingsCheck.limits(settings)
+        rules = Exchange.Rules(settings)
+        switch settings.proxy {
+        case .direct: proxies = nil
+        case .environment: proxies = try SettingsCheck.environmentProxies(settings)
+        case .proxy: throw LoadingError(.invalidSetting(name: "proxy", reason: "this transport has no proxies yet"))
+        }
+        let system: LinuxSystem
+        do {
+            system = try LinuxSystem(clock: clock)
+        } catch {
+            throw LoadingError(.transport(code: Int(error.errno), message: "no poller could be made"))
+        }
+        loop = try WireLoop(settings, system: system, now: { clock.now() })
+        try loop.start()
+    }
+
+    deinit {
+        loop.inbox.stop()
+    }
+
+    /// Runs tasks on the transport's thread, which saves two thread switches per call.
+    ///
+    /// Use it for work that never blocks and never computes for long: while a job runs, no bytes are transferred.
+    public var executor: any TaskExecutor { loop.executor }
+
+    /// Carries out one exchange, as described at `Transport.send`.
+    public func send(_ request: Request, call: Call) async throws(LoadingError) -> Response {
+        if rules.allowsLocalAddresses, request.parts.scheme == .other, let scheme = request.url.scheme,
+            scheme == "file" || scheme == "data"
+        {
+            return try await LocalTransport().send(request, call: call)
+        }
+        let exchange = try Exchange(
+            request,
+            call: call,
+            rules: rules,
+            lane: .current(isolation: #isolation, isOnLoop: loop.isCurrentThread)
+        )
+        try checkFeatures(exchange)
+        // Here and not on the loop, which never waits for a disk.
+        if exchange.isSecure { loop.tls.load() }
+        if let body = request.body, request.hasBody, body.isEmptyStream {
+            try await call.inTask { (_) async throws(LoadingError) in try await body.writeNothing(for: request) }
+        }
+        let inbox = loop.inbox
+        // Handled like the cancellation of the task, which can also come before the submission or after the end.
+        let registration = call.scope?.add { inbox.post(.cancel(exchange)) }
+        if registration == nil, call.scope != nil { inbox.post(.cancel(exchange)) }
+        await withTaskCancellationHandler {
+            await withResumption { continuation in
+                exchange.continuation = continuation
+                if !inbox.post(.submit(exchange)) {
+                    exchange.refuse(LoadingError(.cancelled, ErrorContext(request)))
+                    continuation.resume()
+                }
+            }
+        } onCancel: {
+            inbox.post(.cancel(exchange))
+        }
+        if let registration { call.scope?.remove(registration) }
+        return try exchange.takeOutcome()
+    }
+
+    /// Refuses what this transport does not have yet.
+    private func checkFeatures(_ exchange: Exchange) throws(LoadingError) {
+        let missing: String
+        if exchange.request.version == .http2PriorKnowledge {
+            missing = "HTTP/2: this transport has HTTP/1.1 only yet"
+        } else if proxies?.proxy(isSecure: exchange.isSecure, host: exchange.host, port: exchange.port) != nil,
+            exchange.request.destination == nil
+        {
+            missing = "the proxy of the environment: this transport has no proxies yet"
+        } else {
+            return
+        }
+        throw LoadingError(.invalidRequest(.unsupportedFeature(missing)), exchange.context)
+    }
+
+    /// True: an exchange ends when the scope of its call ends.
+    public var observesScope: Bool { true }
+    /// True: the body of a buffered response is complete when it is returned.
+    public var collectsBodies: Bool { true }
+
+    /// Cancels every exchange, closes all connections and returns when the thread has ended.
+    public func shutDown() async {
+        loop.inbox.stop()
+        await loop.inbox.ended()
+    }
+}
