@@ -233,13 +233,19 @@ if hasCurl {
             providers: [.apt(["libbrotli-dev"]), .brew(["brotli"])]
         ),
         .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"]), .brew(["zstd"])]),
+        // The framing of HTTP/2 and its header compression, for LadeWire.
+        .systemLibrary(
+            name: "CNghttp2",
+            pkgConfig: "libnghttp2",
+            providers: [.apt(["libnghttp2-dev"]), .brew(["libnghttp2"])]
+        ),
         // Sockets, timers and name look-ups in C, for LadeWire.
         .target(name: "CWire"),
         // Floor 2: what transports share that own their sockets.
         .target(name: "LadeExchange", dependencies: ["CBrotli", "CZlib", "CZstd", "LadeCore"]),
         // Floor 3.
         .target(name: "LadeCurl", dependencies: ["CCurl", "LadeCore", "LadeExchange"]),
-        .target(name: "LadeWire", dependencies: ["CWire", "LadeCore", "LadeExchange"]),
+        .target(name: "LadeWire", dependencies: ["CNghttp2", "CWire", "LadeCore", "LadeExchange"]),
         // Doubles of the tests of transports.
         .target(name: "TransportDoubles", dependencies: ["CZlib", "LadeCore"], path: "Tests/TransportDoubles"),
         .testTarget(
@@ -256,7 +262,8 @@ if hasCurl {
         .testTarget(
             name: "LadeWireTests",
             dependencies: [
-                "CHangingResolver", "LadeConformance", "LadeExchange", "LadeTesting", "LadeWire", "TransportDoubles",
+                "CHangingResolver", "CNghttp2", "LadeConformance", "LadeExchange", "LadeTesting", "LadeWire",
+                "TransportDoubles",
             ]
         ),
         // The policies on libcurl, and harvests, against real servers.
