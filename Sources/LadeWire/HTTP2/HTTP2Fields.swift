@@ -24,9 +24,19 @@ struct HTTP2Fields {
     /// How many fields there are.
     var count: Int { marks.count }
 
-    mutating func removeAll() {
-        bytes.removeAll(keepingCapacity: bytes.capacity <= 64 << 10)
-        marks.removeAll(keepingCapacity: true)
+    mutating func removeFirst(_ number: Int) {
+        guard number < marks.count else {
+            bytes.removeAll(keepingCapacity: bytes.capacity <= 64 << 10)
+            return marks.removeAll(keepingCapacity: true)
+        }
+        guard number > 0 else { return }
+        let start = marks[number].start
+        bytes.removeFirst(start)
+        marks.removeFirst(number)
+        for index in marks.indices {
+            marks[index].start -= start
+            marks[index].end -= start
+        }
     }
 
     /// Appends a field as it was received.
@@ -98,10 +108,7 @@ struct HTTP2Fields {
         text.removeAll(keepingCapacity: true)
         RequestHead.appendTarget(of: exchange, to: &text)
         append(":path", text)
-        let options = request.headers.all("Connection").flatMap(Self.options)
-        for field in request.headers where !options.contains(where: field.name.equalsIgnoringASCIICase) {
-            append(field, ofRequest: true)
-        }
+        for field in request.headers { append(field, ofRequest: true) }
         let headers = request.headers
         if !headers.contains("Accept"), !request.omitsAccept { append("accept", "*/*".utf8) }
         if exchange.isDecoding { append("accept-encoding", Self.codings.utf8) }
@@ -129,12 +136,15 @@ struct HTTP2Fields {
     }
 
     /// Appends a field of the caller, unless HTTP/2 forbids it or the transport writes it (RFC 9113 §8.2.2).
+    ///
+    /// `Connection` names no other field: a request in which it does is refused before.
     private mutating func append(_ field: Headers.Field, ofRequest isRequest: Bool) {
         let name = field.name.asciiLowercased
         switch name {
         case "connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade", "http2-settings", "host",
             "content-length":
             return
+        case "trailer" where !isRequest: return
         case "te":
             // The only value that is allowed.
             let hasTrailers = Self.options(field.value).contains { option in

@@ -10,15 +10,28 @@ extension HTTP2Session {
         nghttp2_option_set_no_auto_window_update(options, 1)
         // As large as a server's limit may be; by default nghttp2 refuses to send more than 64 KiB of fields.
         nghttp2_option_set_max_send_header_block_length(options, 1 << 20)
+        // By default eight, which allows no head of 256 KiB; and 1.52 counts each piece in which a frame is received.
+        // ``FrameMeter`` counts the frames.
+        nghttp2_option_set_max_continuations(options, 1 << 20)
         return options
     }()
 
     nonisolated(unsafe) static let callbacks: OpaquePointer? = {
         var callbacks: OpaquePointer?
         guard nghttp2_session_callbacks_new(&callbacks) == 0, let callbacks else { return nil }
+        nghttp2_session_callbacks_set_on_begin_frame_callback(callbacks) { _, head, user in
+            HTTP2Session.of(user).callBack { session in
+                // Disabled by the settings, which the peer has seen before any request. nghttp2 refuses the promised
+                // stream alone as long as the settings are not acknowledged.
+                if head?.pointee.type == UInt8(NGHTTP2_PUSH_PROMISE.rawValue) {
+                    session.events.append(.failed(.framing(code: Int32(NGHTTP2_PROTOCOL_ERROR.rawValue))))
+                }
+                return 0
+            }
+        }
         nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks) { _, _, user in
             HTTP2Session.of(user).callBack { session in
-                session.section = HTTP2Section(start: session.fields.count)
+                session.section = HTTP2Section(start: session.fields.count, isOpen: true)
                 return 0
             }
         }
@@ -187,7 +200,9 @@ extension HTTP2Session {
         if stream > 0 { hasHeardStream = true }
         let isLast = frame.hd.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0
         switch nghttp2_frame_type(UInt32(frame.hd.type)) {
-        case NGHTTP2_HEADERS: events.append(.section(stream, section.start..<fields.count, isLast: isLast))
+        case NGHTTP2_HEADERS:
+            section.isOpen = false
+            events.append(.section(stream, section.start..<fields.count, isLast: isLast))
         case NGHTTP2_DATA: if isLast { events.append(.endOfData(stream)) }
         case NGHTTP2_RST_STREAM: events.append(.reset(stream, code: frame.rst_stream.error_code))
         case NGHTTP2_SETTINGS:

@@ -139,6 +139,7 @@ final class HTTP2Session {
     ///   - framing: How the end of its body is marked.
     ///   - awaitsContinue: Whether the body waits for 100.
     ///   - now: The time.
+    /// - Returns: The number of the stream.
     func open(_ exchange: Exchange, framing: RequestFraming, awaitsContinue: Bool, at now: Int64) -> Int32? {
         guard life.canOpen, !hasFailed else { return nil }
         self.now = now
@@ -279,8 +280,10 @@ final class HTTP2Session {
             if let finding = finding(event) { return finding }
         }
         events.removeAll(keepingCapacity: true)
-        fields.removeAll()
         nextEvent = 0
+        // The beginning of a section whose end has not arrived stays.
+        fields.removeFirst(section.isOpen ? section.start : fields.count)
+        section.start = 0
         return nil
     }
 
@@ -443,5 +446,6 @@ struct HTTP2Section {
     var start = 0
     /// Its size, counted as lines of HTTP/1.1.
     var bytes = 0
-    var isRefused = false
+    /// Whether its end has not arrived.
+    var isOpen = false
 }

@@ -84,6 +84,8 @@ struct HTTP2Stream {
     /// - Parameters:
     ///   - fields: The fields of several sections.
     ///   - range: Which of them belong to this one.
+    /// - Returns: What the section is.
+    /// - Throws: What is malformed or too large.
     mutating func take(_ fields: HTTP2Fields, _ range: Range<Int>) throws(HeadVetting.Fault) -> Section {
         try fields.forEachJoiningCookies(in: range) { field, name throws(HeadVetting.Fault) in
             if field.first == UInt8(ascii: ":") {
@@ -133,6 +135,7 @@ struct HTTP2Stream {
     /// Only the end that the peer has set completes a response: a code proves nothing, NO_ERROR included.
     ///
     /// - Parameter isUnprocessed: Whether the peer has excluded the stream from what it processes.
+    /// - Returns: The ending.
     func ending(isUnprocessed: Bool) -> Ending {
         if receiving == .ended { return .complete }
         if isUnprocessed { return .unprocessed }
