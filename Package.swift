@@ -235,6 +235,12 @@ if hasCurl {
             providers: [.apt(["libbrotli-dev"]), .brew(["brotli"])]
         ),
         .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"]), .brew(["zstd"])]),
+        // The framing of HTTP/2 and its header compression, for LadeWire.
+        .systemLibrary(
+            name: "CNghttp2",
+            pkgConfig: "libnghttp2",
+            providers: [.apt(["libnghttp2-dev"]), .brew(["libnghttp2"])]
+        ),
         // TLS for LadeWire.
         .systemLibrary(
             name: "COpenSSL",
@@ -247,7 +253,7 @@ if hasCurl {
         .target(name: "LadeExchange", dependencies: ["CBrotli", "CZlib", "CZstd", "LadeCore"]),
         // Floor 3.
         .target(name: "LadeCurl", dependencies: ["CCurl", "LadeCore", "LadeExchange"]),
-        .target(name: "LadeWire", dependencies: ["COpenSSL", "CWire", "LadeCore", "LadeExchange"]),
+        .target(name: "LadeWire", dependencies: ["CNghttp2", "COpenSSL", "CWire", "LadeCore", "LadeExchange"]),
         // Doubles of the tests of transports.
         .target(name: "TransportDoubles", dependencies: ["CZlib", "LadeCore"], path: "Tests/TransportDoubles"),
         .testTarget(
@@ -264,7 +270,8 @@ if hasCurl {
         .testTarget(
             name: "LadeWireTests",
             dependencies: [
-                "CHangingResolver", "COpenSSL", "CWire", "LadeConformance", "LadeExchange", "LadeTesting", "LadeWire",
+                "CHangingResolver", "CNghttp2", "COpenSSL", "CWire", "LadeConformance", "LadeExchange", "LadeTesting",
+                "LadeWire",
                 "TransportDoubles",
             ]
         ),

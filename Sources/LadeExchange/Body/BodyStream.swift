@@ -8,7 +8,8 @@ package import LadeCore
 /// The bridge between the loop, which receives a streamed body, and the task that reads it.
 ///
 /// The loop appends to its own slab and publishes it once per turn; the reader takes the published bytes. Above the
-/// high-water mark the loop pauses the transfer, and below half of it the reader requests more.
+/// high-water mark the loop pauses the transfer, and below half of it the reader requests more. Where windows hold the
+/// sender back, the reader reports the bytes that it has taken.
 package final class BodyStream: ResponseBody.Source {
     private static let slab = 64 << 10
 
@@ -27,6 +28,9 @@ package final class BodyStream: ResponseBody.Source {
         var bytes = 0
         var end = End.open
         var isPaused = false
+        /// The number of bytes that the reader has taken, and the loop has not noted.
+        var taken = 0
+        var isReportPending = false
         var waiter: Waiter?
         var trailers = Headers()
         var metrics = Response.Metrics()
@@ -39,6 +43,7 @@ package final class BodyStream: ResponseBody.Source {
         mutating func popFirst() -> Data? {
             guard let chunk = ready.popFirst() else { return nil }
             bytes -= chunk.count
+            taken += chunk.count
             return chunk
         }
     }
@@ -52,6 +57,7 @@ package final class BodyStream: ResponseBody.Source {
 
     private let state = Locked(State())
     private let highWater: Int
+    private let reportSize: Int
     private let pool: BufferPool
     private let cancelTransfer: @Sendable () -> Void
     private let resumeTransfer: @Sendable () -> Void
@@ -60,14 +66,25 @@ package final class BodyStream: ResponseBody.Source {
     @exclusivity(unchecked) private nonisolated(unsafe) var slab: PooledBytes?
     @exclusivity(unchecked) private nonisolated(unsafe) var unpublished: [Data] = []
 
+    /// Makes an open body.
+    ///
+    /// - Parameters:
+    ///   - highWater: The number of unread bytes from which on the loop appends no more.
+    ///   - reportSize: After how many bytes that the reader has taken `resume` is called in any case.
+    ///   - pool: Gives the memory.
+    ///   - cancellation: The error of a reader that continues after it has cancelled.
+    ///   - cancel: Called once when the reader ends the body before its end.
+    ///   - resume: Called when the loop can append more, or has bytes to note (``takeReport()``).
     package init(
         highWater: Int,
+        reportSize: Int = .max,
         pool: BufferPool,
         cancellation: LoadingError,
         cancel: @escaping @Sendable () -> Void,
         resume: @escaping @Sendable () -> Void
     ) {
         self.highWater = highWater
+        self.reportSize = reportSize
         self.pool = pool
         self.cancellation = cancellation
         cancelTransfer = cancel
@@ -99,7 +116,9 @@ package final class BodyStream: ResponseBody.Source {
         if let chunk = state.popFirst() {
             let resumes = state.isPaused && state.bytes <= highWater / 2
             if resumes { state.isPaused = false }
-            return .chunk(chunk, resumes: resumes)
+            let reports = state.taken >= reportSize && !state.isReportPending
+            if reports { state.isReportPending = true }
+            return .chunk(chunk, resumes: resumes || reports)
         }
         switch state.end {
         case .finished: return .end
@@ -193,6 +212,15 @@ package final class BodyStream: ResponseBody.Source {
 
     /// Whether the transfer waits for the reader.
     package var isPaused: Bool { state.withLock { $0.isPaused } }
+
+    /// Returns how many bytes the reader has taken since the last call.
+    package func takeReport() -> Int {
+        state.withLock { state in
+            defer { state.taken = 0 }
+            state.isReportPending = false
+            return state.taken
+        }
+    }
 
     /// Publishes the bytes of this turn to the reader.
     ///

@@ -1,6 +1,6 @@
 package import LadeCore
 
-/// Checks the header sections of one HTTP/1.1 or HTTP/2 exchange line by line as they arrive.
+/// Checks the header sections of one HTTP/1.1 or HTTP/2 exchange as they arrive: line by line, or field by field.
 ///
 /// libcurl 7.88 accepts `Http/1.1`, bare LF, folding, contradictory lengths, and `Content-Length` with chunked. Its
 /// header callback receives the raw lines, so they are checked here, and the connection is closed when one is
@@ -76,8 +76,7 @@ package struct HeadVetting: Sendable {
 
     /// Checks one line with its line end, as libcurl delivers it.
     package mutating func take(_ line: UnsafeBufferPointer<UInt8>) throws(Fault) -> Finding {
-        bytes += line.count
-        guard bytes <= limits.headBytes else { throw .tooLarge(.bytes(limits.headBytes)) }
+        try count(line.count)
         let content = try contentOfLine(line)
         lines += 1
         switch section {
@@ -85,11 +84,7 @@ package struct HeadVetting: Sendable {
             lines = 1
             let (status, version) = try statusLine(content)
             guard status.code != 101 else { throw malformed(.unaskedUpgrade, content) }
-            section = .fields(status, version)
-            fields = HeaderBlock.Builder()
-            contentLength = nil
-            isChunked = false
-            contentEncoding = nil
+            beginFields(status, version)
             return .more
         case .fields(let status, let version):
             guard content.isEmpty else {
@@ -103,7 +98,78 @@ package struct HeadVetting: Sendable {
         }
     }
 
+    // MARK: - Fields of HTTP/2 (RFC 9113 §8.2)
+
+    /// Begins a head with the value of `:status`.
+    package mutating func begin(status value: UnsafeBufferPointer<UInt8>) throws(Fault) {
+        lines = 1
+        // Counted as the status line that HTTP/1.1 would have.
+        try count(Self.statusLineOfHTTP2)
+        guard value.count == 3, value.allSatisfy({ 0x30...0x39 ~= $0 }), value[0] != 0x30 else {
+            throw malformed(.statusLine, value)
+        }
+        let code = value.reduce(0) { $0 * 10 + Int($1 - 0x30) }
+        guard code != 101 else { throw malformed(.unaskedUpgrade, value) }
+        beginFields(HTTPStatus(code), .http2)
+    }
+
+    /// Takes a field of a head or trailer section, without building its line.
+    ///
+    /// - Parameters:
+    ///   - field: The name, and the value directly behind it.
+    ///   - name: The length of the name.
+    /// - Throws: What is malformed or too large.
+    package mutating func take(field: UnsafeBufferPointer<UInt8>, name: Int) throws(Fault) {
+        lines += 1
+        try count(field.count + 4)
+        let isTrailer =
+            switch section {
+            case .statusLine: throw malformed(.statusLine, field)
+            case .fields: false
+            case .trailers: true
+            }
+        guard fields.count < limits.headFields else { throw .tooLarge(.fields(limits.headFields)) }
+        let text = Bytes(rebasing: field[..<name])
+        guard name > 0, text.tokenPrefixLength == name, text.allSatisfy({ $0 == $0.lowercasedASCII }) else {
+            throw malformed(.fieldName, field)
+        }
+        let value = Bytes(rebasing: field[name...])
+        guard value.areFieldContent, Self.trimmed(value, from: 0).count == value.count else {
+            throw malformed(.fieldValue, text)
+        }
+        fields.append(field, name: name, value: name..<field.count)
+        lastIsFraming = false
+        if !isTrailer { try note(text, value, text) }
+    }
+
+    /// Ends a head or trailer section.
+    package mutating func endFields() throws(Fault) -> Finding {
+        lines += 1
+        try count(2)
+        switch section {
+        case .statusLine: throw .malformed(LoadingError.MalformedResponse(.statusLine))
+        case .fields(let status, let version): return try endOfHead(status, version)
+        case .trailers: return .more
+        }
+    }
+
+    /// `HTTP/2 200 ` with its line end.
+    private static let statusLineOfHTTP2 = 13
+
     // MARK: - Lines
+
+    private mutating func count(_ more: Int) throws(Fault) {
+        bytes += more
+        guard bytes <= limits.headBytes else { throw .tooLarge(.bytes(limits.headBytes)) }
+    }
+
+    private mutating func beginFields(_ status: HTTPStatus, _ version: HTTPVersion) {
+        section = .fields(status, version)
+        fields = HeaderBlock.Builder()
+        contentLength = nil
+        isChunked = false
+        contentEncoding = nil
+    }
 
     // Rebased buffers, and not slices, strings or collections, because this runs for each line of each response.
     private typealias Bytes = UnsafeBufferPointer<UInt8>

@@ -56,6 +56,8 @@ package struct Admission: Sendable {
         var multiplexing = Multiplexing.none
         /// The number of calls that libcurl carried when it queued another; nil when it has queued none.
         var capacity: Int?
+        /// The number of calls that the server's settings allow; nil when they are not known.
+        var allowance: Int?
         /// Whether the latest attempt to connect failed.
         var isDoubtful = false
         /// The queues, the most urgent first; two for each priority, one per kind.
@@ -69,17 +71,20 @@ package struct Admission: Sendable {
             self.identity = identity
         }
 
-        func hasRoom(_ kind: Kind, _ limits: TransportSettings.ConnectionLimits) -> Bool {
+        func hasRoom(_ kind: Kind, _ rules: Rules) -> Bool {
+            let limits = rules.limits
             if let capacity, active >= capacity { return false }
-            if kind == .exclusive, exclusive >= max(1, limits.perHost - 1) { return false }
+            if let allowance, active >= allowance { return false }
+            let isAlone = kind == .exclusive && !(rules.sharesMultiplexed && multiplexing == .streams)
+            if isAlone, exclusive >= max(1, limits.perHost - 1) { return false }
             return active < (multiplexing == .streams ? max(limits.streamsPerHost, limits.perHost) : limits.perHost)
         }
 
         /// The line of a priority from which a call can start; when both can, the line with the earlier arrival.
-        mutating func startableLine(_ urgency: Int, _ limits: TransportSettings.ConnectionLimits) -> Int? {
+        mutating func startableLine(_ urgency: Int, _ rules: Rules) -> Int? {
             let (shared, exclusive) = (Self.line(urgency, .shared), Self.line(urgency, .exclusive))
-            let first = hasRoom(.shared, limits) ? lines[shared].first?.arrival : nil
-            guard hasRoom(.exclusive, limits), let other = lines[exclusive].first?.arrival else {
+            let first = hasRoom(.shared, rules) ? lines[shared].first?.arrival : nil
+            guard hasRoom(.exclusive, rules), let other = lines[exclusive].first?.arrival else {
                 return first == nil ? nil : shared
             }
             return first.map { $0 < other } == true ? shared : exclusive
@@ -110,7 +115,13 @@ package struct Admission: Sendable {
         static func line(_ urgency: Int, _ kind: Kind) -> Int { 2 * urgency + kind.rawValue }
     }
 
-    private let limits: TransportSettings.ConnectionLimits
+    private struct Rules: Sendable {
+        let limits: TransportSettings.ConnectionLimits
+        /// Whether a streamed response over a connection that multiplexes leaves it to other calls.
+        let sharesMultiplexed: Bool
+    }
+
+    private let rules: Rules
     private var hosts: [Host] = []
     private var numbers: [String: Int] = [:]
     private var freeNumbers: [Int] = []
@@ -125,8 +136,14 @@ package struct Admission: Sendable {
     /// Hosts whose call libcurl queued although it carried no other call to them.
     private var blocked: [Int] = []
 
-    package init(limits: TransportSettings.ConnectionLimits) {
-        self.limits = limits
+    /// Makes an admission without calls.
+    ///
+    /// - Parameters:
+    ///   - limits: The limits of connections and streams.
+    ///   - sharesMultiplexed: Whether a streamed response over a connection that multiplexes leaves it to other calls,
+    ///     so that ``Kind/exclusive`` matters only on other connections. libcurl does not.
+    package init(limits: TransportSettings.ConnectionLimits, sharesMultiplexed: Bool = false) {
+        rules = Rules(limits: limits, sharesMultiplexed: sharesMultiplexed)
     }
 
     /// The number of a host, valid while any call uses the host or waits for it.
@@ -175,7 +192,7 @@ package struct Admission: Sendable {
         -> Answer
     {
         // While the total has room, every waiter lacks room at its host, so this call overtakes none of them.
-        if active < limits.total, hosts[host].hasRoom(kind, limits) {
+        if active < rules.limits.total, hosts[host].hasRoom(kind, rules) {
             begin(host, kind)
             return .start
         }
@@ -250,6 +267,16 @@ package struct Admission: Sendable {
         return fill()
     }
 
+    /// Sets how many calls the server's settings allow; nil when they are not known.
+    ///
+    /// A lower number ends no call. Returns the calls that may start now.
+    package mutating func allow(_ calls: Int?, host: Int) -> [Exchange] {
+        guard hosts[host].allowance != calls else { return [] }
+        hosts[host].allowance = calls
+        markReady(host)
+        return fill()
+    }
+
     /// Returns the calls that may start because others were taken back.
     package mutating func startable() -> [Exchange] { fill() }
 
@@ -282,7 +309,7 @@ package struct Admission: Sendable {
     private mutating func markReady(_ host: Int) {
         guard hosts[host].waiting > 0 else { return }
         for urgency in ready.indices where !hosts[host].isReady[urgency] {
-            guard hosts[host].startableLine(urgency, limits) != nil else { continue }
+            guard hosts[host].startableLine(urgency, rules) != nil else { continue }
             hosts[host].isReady[urgency] = true
             ready[urgency].append(host)
         }
@@ -290,7 +317,7 @@ package struct Admission: Sendable {
 
     private mutating func fill() -> [Exchange] {
         var exchanges: [Exchange] = []
-        while active < limits.total, let exchange = next() { exchanges.append(exchange) }
+        while active < rules.limits.total, let exchange = next() { exchanges.append(exchange) }
         return exchanges
     }
 
@@ -300,7 +327,7 @@ package struct Admission: Sendable {
             while let host = ready[urgency].popFirst() {
                 hosts[host].isReady[urgency] = false
                 // The host may no longer be able to start a call.
-                guard let line = hosts[host].startableLine(urgency, limits),
+                guard let line = hosts[host].startableLine(urgency, rules),
                     let exchange = hosts[host].popFirst(line: line)
                 else { continue }
                 begin(host, line % 2 == Kind.exclusive.rawValue ? .exclusive : .shared)

@@ -55,7 +55,7 @@ enum RequestHead {
         "Accept-Encoding: " + ContentCoding.allCases.map(\.rawValue).joined(separator: ", ") + "\r\n"
 
     /// Path and query, without the fragment (RFC 9112 §3.2.1).
-    private static func appendTarget(of exchange: Exchange, to head: inout [UInt8]) {
+    static func appendTarget(of exchange: Exchange, to head: inout [UInt8]) {
         var address = exchange.address
         address.withUTF8 { bytes in
             let rest = bytes[exchange.parts.authorityEnd...]
@@ -66,7 +66,7 @@ enum RequestHead {
     }
 
     /// Host and port without user information, without the port of the scheme, and without a zone (RFC 6874 §4).
-    private static func appendHost(of exchange: Exchange, to head: inout [UInt8]) {
+    static func appendHost(of exchange: Exchange, to head: inout [UInt8]) {
         let field = exchange.request.headers["Host"]
         if let field {
             head.append(text: field)

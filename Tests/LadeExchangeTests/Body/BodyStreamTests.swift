@@ -50,6 +50,34 @@ struct BodyStreamTests {
         #expect(stream.trailers["X-Sum"] == "6")
     }
 
+    @Test("reports the bytes that the reader has taken, once for each share of them")
+    func reportsWhatIsTaken() {
+        let stream = BodyStream(
+            highWater: 1 << 20,
+            reportSize: 4,
+            pool: pool,
+            cancellation: LoadingError(.cancelled),
+            cancel: {},
+            resume: { [resumes] in resumes.add() }
+        )
+        for text in ["abc", "d", "efgh", "ij"] {
+            append(text, to: stream)
+            _ = stream.publish()
+        }
+
+        #expect(read(stream).value == "abc")
+        #expect(resumes.count == 0)
+        #expect(read(stream).value == "d")
+        #expect(resumes.count == 1)
+        #expect(read(stream).value == "efgh")
+        #expect(resumes.count == 1, "reported before the loop has noted the first share")
+        #expect(stream.takeReport() == 8)
+        #expect(stream.takeReport() == 0)
+        #expect(read(stream).value == "ij")
+        #expect(resumes.count == 1)
+        #expect(stream.takeReport() == 2)
+    }
+
     @Test("wakes a waiting reader when something is published, and not before")
     func wakesTheReader() throws {
         let stream = makeStream()

@@ -258,4 +258,93 @@ struct HeadVettingTests {
             }
         }
     }
+
+    // MARK: - Fields of HTTP/2
+
+    private typealias Pair = (name: String, value: String)
+
+    /// Feeds the sections of a response: each begins with `:status`, except the trailers.
+    private func vet(
+        _ sections: [[Pair]],
+        limits: TransportSettings.ResponseLimits = .init()
+    ) throws -> (HeadVetting, [HeadVetting.Finding]) {
+        var vetting = HeadVetting(limits: limits, tolerances: [])
+        var findings: [HeadVetting.Finding] = []
+        for section in sections {
+            for (name, value) in section {
+                if name == ":status" {
+                    try Array(value.utf8).withUnsafeBufferPointer { try vetting.begin(status: $0) }
+                } else {
+                    let bytes = Array((name + value).utf8)
+                    try bytes.withUnsafeBufferPointer { try vetting.take(field: $0, name: name.utf8.count) }
+                }
+            }
+            findings.append(try vetting.endFields())
+        }
+        return (vetting, findings)
+    }
+
+    @Test("wire WR-62 takes interim heads, the head and trailers of HTTP/2 field by field")
+    func takesFields() throws {
+        var (vetting, findings) = try vet([
+            [(":status", "103"), ("link", "</a>")],
+            [(":status", "200"), ("content-length", "3"), ("content-encoding", "gzip"), ("x-empty", "")],
+            [("x-sum", "6"), ("content-length", "none")],
+        ])
+
+        guard case .interim(let status, let links) = findings[0], case .final(let head) = findings[1],
+            case .more = findings[2]
+        else { throw Missing() }
+        #expect(status == 103)
+        #expect(links.map(\.description) == ["link: </a>"])
+        #expect(head.version == .http2)
+        #expect(head.contentLength == 3)
+        #expect(head.contentEncoding == "gzip")
+        #expect(head.headers.map(\.name) == ["content-length", "content-encoding", "x-empty"])
+        #expect(vetting.takeTrailers().map(\.name) == ["x-sum", "content-length"])
+    }
+
+    @Test("counts a head of HTTP/2 as its lines would be")
+    func countsFieldsAsLines() throws {
+        let fields = try vet([[(":status", "200"), ("a", "bc")]]).0
+        let lines = try vet("HTTP/2 200 \r\na: bc\r\n\r\n").0
+
+        #expect(fields.bytes == lines.bytes)
+        #expect(fields.lines == lines.lines)
+    }
+
+    @Test(
+        "refuses malformed fields of HTTP/2 and names the rule",
+        arguments: [
+            ([(":status", "20")], LoadingError.MalformedResponse.Rule.statusLine), ([(":status", "2x0")], .statusLine),
+            ([(":status", "099")], .statusLine), ([(":status", "101")], .unaskedUpgrade), ([("a", "b")], .statusLine),
+            ([], .statusLine), ([(":status", "200"), ("A", "b")], .fieldName),
+            ([(":status", "200"), ("", "b")], .fieldName), ([(":status", "200"), ("a b", "b")], .fieldName),
+            ([(":status", "200"), ("a", "b\u{0}")], .fieldValue), ([(":status", "200"), ("a", " b")], .fieldValue),
+            ([(":status", "200"), ("a", "b\r\nc: d")], .fieldValue),
+            ([(":status", "200"), ("content-length", "1, 2")], .contentLength),
+            ([(":status", "200"), ("transfer-encoding", "chunked")], .transferCoding),
+        ]
+    )
+    func refusesMalformedFields(section: [(String, String)], rule: LoadingError.MalformedResponse.Rule) {
+        #expect {
+            _ = try vet([section])
+        } throws: { error in
+            guard case .malformed(let fault) = error as? HeadVetting.Fault else { return false }
+            return fault.rule == rule
+        }
+    }
+
+    @Test("wire WR-60 limits the bytes and the number of the fields of HTTP/2")
+    func limitsFields() {
+        var limits = TransportSettings.ResponseLimits()
+        limits.headFields = 2
+        limits.headBytes = 40
+        #expect(throws: HeadVetting.Fault.tooLarge(.fields(2))) {
+            try vet([[(":status", "200"), ("a", ""), ("b", ""), ("c", "")]], limits: limits)
+        }
+        #expect(throws: HeadVetting.Fault.tooLarge(.bytes(40))) {
+            try vet([[(":status", "200"), ("a", String(repeating: "b", count: 30))]], limits: limits)
+        }
+    }
 }

@@ -72,6 +72,38 @@ struct AdmissionTests {
         #expect(admission.end(host: admission.host("a")) == [6])
     }
 
+    @Test("keeps to what the server's settings allow: more start when it grows, none is ended when it shrinks")
+    func keepsToTheAllowance() {
+        var admission = NumberedAdmission(limits: limits(streams: 10))
+        let host = admission.host("a")
+        _ = admission.learn(.streams, host: host)
+        #expect(admission.allow(3, host: host) == [])
+        #expect(fill(&admission, 0..<8) == [0, 1, 2])
+
+        #expect(admission.allow(4, host: host) == [3])
+        #expect(admission.allow(2, host: host) == [])
+        #expect((0..<3).flatMap { _ in admission.end(host: host) } == [4])
+        #expect(admission.allow(0, host: host) == [])
+        #expect(admission.end(host: host) == [])
+        #expect(admission.allow(nil, host: host) == [5, 6, 7])
+    }
+
+    @Test(
+        "a streamed response leaves no place free on a host that multiplexes, where its connection is shared",
+        arguments: [(true, [0, 1, 2, 3]), (false, [0])]
+    )
+    func sharesMultiplexed(shares: Bool, started: [Int]) {
+        var admission = NumberedAdmission(limits: limits(), sharesMultiplexed: shares)
+        let host = admission.host("a")
+        _ = admission.learn(.streams, host: host)
+
+        let starts = (0..<4).filter {
+            admission.request($0, host: host, kind: .exclusive, priority: .normal) == .start
+        }
+
+        #expect(starts == started)
+    }
+
     @Test("finding FT-7 a connection that becomes free goes to each host in turn that the total keeps waiting")
     func sharesTheTotal() {
         var admission = NumberedAdmission(limits: limits(total: 3))

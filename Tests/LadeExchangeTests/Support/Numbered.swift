@@ -20,7 +20,9 @@ extension Exchange {
 struct NumberedAdmission {
     private var admission: Admission
 
-    init(limits: TransportSettings.ConnectionLimits) { admission = Admission(limits: limits) }
+    init(limits: TransportSettings.ConnectionLimits, sharesMultiplexed: Bool = false) {
+        admission = Admission(limits: limits, sharesMultiplexed: sharesMultiplexed)
+    }
 
     mutating func host(_ key: String) -> Int { admission.host(key) }
 
@@ -63,6 +65,8 @@ struct NumberedAdmission {
     mutating func learn(_ multiplexing: Admission.Multiplexing, host: Int) -> [Int] {
         admission.learn(multiplexing, host: host).map(\.number)
     }
+
+    mutating func allow(_ calls: Int?, host: Int) -> [Int] { admission.allow(calls, host: host).map(\.number) }
 
     mutating func startable() -> [Int] { admission.startable().map(\.number) }
 

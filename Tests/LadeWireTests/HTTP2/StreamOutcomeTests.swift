@@ -1,0 +1,84 @@
+import LadeCore
+import LadeExchange
+import Testing
+
+@testable import LadeWire
+
+@Suite("What becomes of an exchange whose stream has ended", .timeLimit(.minutes(5)))
+struct StreamOutcomeTests {
+    private static func facts(_ change: (inout StreamOutcome.Facts) -> Void = { _ in }) -> StreamOutcome.Facts {
+        var facts = StreamOutcome.Facts()
+        change(&facts)
+        return facts
+    }
+
+    private static let refused = StreamOutcome.fail(.lost(.nothing, wasSent: false))
+    private static let lost = StreamOutcome.fail(.lost(.nothing, wasSent: true))
+
+    @Test("wire WR-48 a refused stream is not sent again here, and may be by the caller")
+    func refusal() {
+        #expect(StreamOutcome(.refused, Self.facts()) == Self.refused)
+        #expect(StreamOutcome(.refused, Self.facts { $0.wasReused = true }) == Self.refused)
+    }
+
+    @Test(
+        "wire WR-49 a request that was not processed moves to another connection, three times, if its body can",
+        arguments: [(0, true, true), (2, true, true), (3, true, false), (0, false, false)]
+    )
+    func unprocessed(moves: Int, canSendBodyAgain: Bool, isMoved: Bool) {
+        let facts = Self.facts {
+            $0.moves = moves
+            $0.canSendBodyAgain = canSendBodyAgain
+            $0.isRepeatable = false
+        }
+        let expected = isMoved ? StreamOutcome.move : Self.refused
+        #expect(StreamOutcome(.unprocessed, facts) == expected)
+
+        // The connection has ended while the request was in our buffers.
+        var unsent = facts
+        unsent.wasSent = false
+        #expect(StreamOutcome(.lost, unsent) == expected)
+    }
+
+    @Test("wire WR-50 HTTP/1.1 is tried once, if the body can be sent again")
+    func downgrade() {
+        #expect(StreamOutcome(.needsHTTP1, Self.facts { $0.isRepeatable = false }) == .downgrade)
+        #expect(StreamOutcome(.needsHTTP1, Self.facts { $0.isDowngraded = true }) == Self.lost)
+        #expect(StreamOutcome(.needsHTTP1, Self.facts { $0.canSendBodyAgain = false }) == Self.lost)
+    }
+
+    @Test(
+        "wire WR-47 WR-51 a lost request is sent again once, on a reused connection, if it may be processed twice",
+        arguments: [
+            (true, true, false, StreamOutcome.sendAgain), (true, true, true, lost), (true, false, false, lost),
+            (false, true, false, lost),
+        ]
+    )
+    func lostRequests(wasReused: Bool, isRepeatable: Bool, wasRepeated: Bool, outcome: StreamOutcome) {
+        let facts = Self.facts {
+            $0.wasReused = wasReused
+            $0.isRepeatable = isRepeatable
+            $0.wasRepeated = wasRepeated
+        }
+
+        #expect(StreamOutcome(.lost, facts) == outcome)
+    }
+
+    @Test("wire WR-51 WR-52 what fails after a part of the response is never sent again, and says how much arrived")
+    func partsOfResponses() {
+        let facts = Self.facts {
+            $0.hasHead = true
+            $0.received = 7
+            $0.expected = 9
+            $0.wasReused = true
+        }
+        let fault = HeadVetting.Fault.tooLarge(.fields(1))
+
+        #expect(StreamOutcome(.complete, facts) == .complete)
+        #expect(StreamOutcome(.lost, facts) == .fail(.incomplete(received: 7, expected: 9)))
+        #expect(StreamOutcome(.reset(code: 0), facts) == .fail(.lost(.body(received: 7), wasSent: true)))
+        #expect(StreamOutcome(.reset(code: 2), Self.facts { $0.wasReused = true }) == Self.lost)
+        #expect(StreamOutcome(.malformed(fault), facts) == .refuse(fault))
+        #expect(StreamOutcome(.uploadFailed, facts) == .failUpload)
+    }
+}
