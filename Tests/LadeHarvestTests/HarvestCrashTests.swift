@@ -138,7 +138,7 @@ struct HarvestCrashTests {
 
         // The unit is 512 bytes in some shells and 1,024 in others: in any case less than the whole.
         let limit = "ulimit -f 20; exec \"$0\" \"$@\""
-        let full = try await ChildProcess("/bin/sh", ["-c", limit, Self.probe] + arguments).ended()
+        let full = try await ChildProcess("/bin/sh", ["-c", limit, Self.probe, "harvest"] + arguments).ended()
         let journal = FileManager.default.contents(atPath: folder.file("out.journal"))
         let whole = try await Self.start(arguments).ended()
 

@@ -43,7 +43,7 @@
             let folder = try TemporaryFolder()
             let printed = try await output(
                 of: HarvestCrashTests.probe,
-                [server.address("/list?page=0&of=\(pages)"), folder.file("out"), String(prefetch), "100"]
+                ["harvest", server.address("/list?page=0&of=\(pages)"), folder.file("out"), String(prefetch), "100"]
             )
             let lines = try Data(contentsOf: URL(filePath: folder.file("out"))).count { $0 == 0x0A }
             try #require(lines == pages * itemsPerPage)
@@ -110,11 +110,11 @@
             let folder = try TemporaryFolder()
 
             let start = try await Self.shell(
-                "'\(HarvestCrashTests.probe)' '\(server.address("/list?page=\(pages - 1)"))' one 0 100",
+                "'\(HarvestCrashTests.probe)' harvest '\(server.address("/list?page=\(pages - 1)"))' one 0 100",
                 folder
             )
             let whole = try await Self.shell(
-                "'\(HarvestCrashTests.probe)' '\(server.address("/list?page=0"))' all 2 100",
+                "'\(HarvestCrashTests.probe)' harvest '\(server.address("/list?page=0"))' all 2 100",
                 folder
             )
             let curl = try await Self.shell(
