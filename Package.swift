@@ -151,14 +151,14 @@ let package = Package(
         // Uses a store on disk in a process that a test can kill.
         .executableTarget(
             name: "CacheProbe",
-            dependencies: ["LadeCache", "LadeCacheSQLite", "LadeCore"],
+            dependencies: ["Lade", "LadeCache", "LadeCacheSQLite", "LadeCore"],
             path: "Tests/CacheProbe"
         ),
         .testTarget(
             name: "LadeCacheSQLiteTests",
             dependencies: [
-                "CacheProbe", "CacheStoreConformance", "CSQLite", "LadeCache", "LadeCacheSQLite", "LadeTesting",
-                "SharedDoubles",
+                "CacheProbe", "CacheStoreConformance", "CSQLite", "Lade", "LadeCache", "LadeCacheSQLite", "LadeCommand",
+                "LadeTesting", "SharedDoubles",
             ]
         ),
         // Harvests in a process that a test can kill.

@@ -24,6 +24,8 @@ let package = Package(
         // What the Swift peers share: the loop, the clock, the line of results.
         .target(name: "Measuring"),
         .executableTarget(name: "URLSessionPeer", dependencies: ["Measuring"]),
+        // URLSession with a URLCache, for Benchmarks/cache.
+        .executableTarget(name: "URLCachePeer"),
         .executableTarget(
             name: "LadePeer",
             dependencies: [

@@ -20,3 +20,23 @@ static inline unsigned lade_file_system(const char *path) {
     return statfs(path, &system) == 0 ? (unsigned)system.f_type : 0;
 }
 #endif
+
+#include <fcntl.h>
+#if defined(__linux__) && !defined(F_OFD_SETLK)
+// The C library declares it for its own extensions only.
+#define F_OFD_SETLK 37
+#endif
+
+// Locks or unlocks one byte of a file for the open file, and not for the process as other locks do; 0 when that is done.
+static inline int lade_lock_byte(int descriptor, long long byte, int locks) {
+#ifdef F_OFD_SETLK
+    struct flock lock = {0};
+    lock.l_type = locks ? F_WRLCK : F_UNLCK;
+    lock.l_whence = 0;
+    lock.l_start = byte;
+    lock.l_len = 1;
+    return fcntl(descriptor, F_OFD_SETLK, &lock);
+#else
+    return 0;
+#endif
+}

@@ -182,6 +182,12 @@ public final class SQLiteStore: CacheStore {
         }
     }
 
+    /// Reserves the exchange for a key in all processes that use the folder.
+    public func reserveExchange(for key: CacheKey) -> Bool { core.reserveExchange(for: key) }
+
+    /// Ends a reservation, once what was committed for the key is in the files of the store.
+    public func endExchange(for key: CacheKey) { core.endExchange(for: key) }
+
     /// Waits until everything that was committed is in the files of the store.
     public func flush() async throws(CacheFault) { try await core.flush() }
 

@@ -15,6 +15,8 @@ final class StoreCore: Sendable {
         /// The keys of writes that no call waited for and that are not done yet, and the entries they add or replace.
         var pendingKeys: Set<[UInt8]> = []
         var pendingIDs: Set<UInt64> = []
+        /// The keys to unlock once they are no longer pending.
+        var unlocking: Set<[UInt8]> = []
         /// Numbers that no other process gives to its entries.
         var ids: Range<UInt64> = 0..<0
         /// Uses that are not recorded yet, with their order.
@@ -34,8 +36,10 @@ final class StoreCore: Sendable {
     let folder: StoreFolder
     let time: any TimeSource
     let digestKey: [UInt8]
+    private let digests: Digests
     private let random: any RandomSource
     private let queue = WriteQueue()
+    private let locks: KeyLocks
     // Guarded by its lock.
     let state: Locked<State>
 
@@ -58,9 +62,11 @@ final class StoreCore: Sendable {
         self.folder = folder
         self.time = time
         self.random = random
+        locks = KeyLocks(folder.locksPath)
         let newKey = (0..<4).flatMap { _ in withUnsafeBytes(of: random.next()) { Array($0) } }
         let database = try Database.open(folder, limit: settings.limit, digestKey: newKey)
-        digestKey = database.digests.key
+        digests = database.digests
+        digestKey = digests.key
         state = Locked(State(database: database, settings: settings, recorded: time.now))
         if !folder.isReadOnly {
             folder.removeOutdated(now: time.date)
@@ -492,11 +498,32 @@ final class StoreCore: Sendable {
     }
 
     private func release(_ key: [UInt8], _ ids: Set<UInt64>, _ fault: CacheFault?) {
-        state.withLock { state in
+        let mustUnlock = state.withLock { state in
             state.pendingKeys.remove(key)
             state.pendingIDs.subtract(ids)
             if let fault { state.fault = fault }
+            return state.unlocking.remove(key) != nil
         }
+        if mustUnlock { locks.unlock(key) }
+    }
+
+    // MARK: - Exchanges
+
+    /// Whether no process asks a server for a key; then this one does.
+    func reserveExchange(for key: CacheKey) -> Bool {
+        folder.isReadOnly || locks.lock(digests.key(key))
+    }
+
+    /// Ends that, once what was committed for the key is in the files.
+    func endExchange(for key: CacheKey) {
+        guard !folder.isReadOnly else { return }
+        let digest = digests.key(key)
+        let isPending = state.withLock { state in
+            let isPending = state.pendingKeys.contains(digest)
+            if isPending { state.unlocking.insert(digest) }
+            return isPending
+        }
+        if !isPending { locks.unlock(digest) }
     }
 
     func setSettings(_ change: (inout SQLiteStore.Settings) -> Void) {

@@ -64,7 +64,23 @@ final class CatalogueDesk: Sendable {
         if fault == .expired || (options.requiresToken && !isAuthorised(request)) { return unauthorised(fields) }
         var response = answer(service, request)
         response.fields += fields
-        return try spoil(response, fault)
+        return try spoil(cacheable(response, request), fault)
+    }
+
+    /// A response that may be stored for as long as the request says (`max-age=60`), and is validated by its bytes.
+    private func cacheable(_ response: ServerResponse, _ request: ServerRequest) -> ServerResponse {
+        guard let seconds = request.queryItem("max-age").flatMap({ Int($0) }), response.status == 200,
+            case .bytes(let bytes) = response.body
+        else { return response }
+        let digest = ContentDigest(bytes)
+        let fields = [
+            ServerField("Cache-Control", "max-age=\(seconds)"),
+            ServerField("ETag", "\"\(digest.count)-\(String(digest.value, radix: 16))\""),
+        ]
+        guard request["If-None-Match"] != fields[1].value else { return .status(304, fields) }
+        var response = response
+        response.fields += fields
+        return response
     }
 
     /// Ends all delays, current and future.

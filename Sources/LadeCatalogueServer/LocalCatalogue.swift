@@ -30,6 +30,9 @@ public import LadeTesting
 /// that the business unit does not offer; it is 400 for an invalid request. The body contains the reason. Paths that
 /// end in `.json` belong to the first generation of services. All publications are dated 2023.
 ///
+/// Any address can request a lifetime: with `max-age=60` caches may store the response for a minute, and validate it
+/// afterwards.
+///
 /// Any address can request a fault: `fault=503`, `fault=429`, `fault=401`, `fault=reset`, `fault=stall` or
 /// `fault=truncate`. `fault=503:2` applies only to the first two requests for the address. ``Options/faults`` instead
 /// distributes faults among all responses. The catalogue stops when the value is released.

@@ -37,7 +37,7 @@ struct Bench {
         )
     }
 
-    private static func processorTime() -> Double {
+    static func processorTime() -> Double {
         var time = timespec()
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
         return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
@@ -62,7 +62,7 @@ struct Bench {
                 try await store.flush()
             }
         }
-        try await measure("serve 1 KB, one caller", 100_000) { try await serve(keys, 100_000, 1) }
+        try await measure("serve 1 KB, one caller, cache CA-241", 100_000) { try await serve(keys, 100_000, 1) }
         try await measure("serve 1 KB, 16 callers", 160_000) {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for task in 0..<16 { group.addTask { try await serve(keys, 10_000, UInt64(task)) } }
@@ -73,7 +73,7 @@ struct Bench {
         try await calls.put("large", length: length, seed: 1)
         try await store.flush()
         for _ in 0..<3 {
-            try await measure("stream 100 MiB, in MiB", 100) {
+            try await measure("stream 100 MiB, in MiB, cache CA-245", 100) {
                 guard let head = try await store.lookUp(RandomCalls.key("large")).heads.first,
                     let reader = try await store.open(head.id, span: nil)
                 else { return }

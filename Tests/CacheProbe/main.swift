@@ -23,7 +23,10 @@ import LadeCore
 //     kill   calls without an end; the program kills itself after COUNT microseconds
 //     mix    COUNT calls; exits with 0 when every body was right and no call failed
 //     fill   stores until a write fails, and then reads everything; exits with 0 when every body was right
-//     bench  measures, with COUNT entries
+//     hold   reserves the exchange for one key, and kills itself
+//     bench  measures the store, with COUNT entries
+//     fetch  measures calls to the server that PROBE_URL names, COUNT in each row
+//     calls  measures calls of services, COUNT in each row
 //
 // A body that is not what was stored ends it with 3, an error of the store with 4.
 
@@ -82,7 +85,14 @@ case "fill":
     for number in 0..<count where try await calls.read("fill-\(number)") { found += 1 }
     report("failures \(failures), found \(found)")
     exit(failures > 0 && found > 0 ? 0 : 5)
+case "hold":
+    if store.reserveExchange(for: RandomCalls.key("held")) { report("held") }
+    kill(getpid(), SIGKILL)
 case "bench": try await Bench(store, calls, count: count).run()
+case "fetch":
+    let address = ProcessInfo.processInfo.environment["PROBE_URL"] ?? ""
+    try await ServiceBench(arguments[2] + "-calls", count: count).fetch(address)
+case "calls": try await ServiceBench(arguments[2] + "-calls", count: count).run()
 default: exit(1)
 }
 exit(0)

@@ -12,7 +12,7 @@ import Testing
 @Suite("Cache stores that are killed", .timeLimit(.minutes(30)))
 struct SQLiteCrashTests {
     /// The program that was built with the tests.
-    private static let probe: String = {
+    static let probe: String = {
         #if os(Linux)
             let bundle = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
         #else

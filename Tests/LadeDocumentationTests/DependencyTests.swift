@@ -41,4 +41,20 @@ struct DependencyTests {
         }
         #expect(try Self.text("Documentation/Limits.md").contains("- libcurl 7.88 "))
     }
+
+    @Test(
+        "cache CA-214 CA-235 what no test can show is documented",
+        arguments: [
+            ("Sources/LadeCacheSQLite/LadeCacheSQLite.docc/LadeCacheSQLite.md", "network file systems are refused"),
+            (
+                "Sources/LadeCacheSQLite/LadeCacheSQLite.docc/LadeCacheSQLite.md",
+                "so that a suspended app blocks no other"
+            ),
+            ("Sources/LadeCache/Keys/Request+Caching.swift", "Other accounts can find out that it was requested"),
+            ("Sources/Lade/Lade.docc/Caching.md", "can find out that the response was requested"),
+        ]
+    )
+    func documented(document: String, words: String) throws {
+        #expect(try Self.text(document).contains(words))
+    }
 }

@@ -21,6 +21,8 @@ public struct CallTimeline: Sendable, Hashable {
         case firstByte
         /// Receiving the response.
         case body
+        /// Reading and writing what the cache stores.
+        case store
         /// The program itself: interceptors, scheduling, and the code that reads the response.
         case program
     }
@@ -85,6 +87,7 @@ extension CallTimeline.Stage: CustomStringConvertible {
         case .secureConnect: "TLS handshake"
         case .firstByte: "request sent, first byte awaited"
         case .body: "receiving the answer"
+        case .store: "the store of the cache"
         case .program: "the program itself"
         }
     }
@@ -98,6 +101,8 @@ private struct TimelineBuilder {
         case wait(Call.WaitReason)
         /// The exchange with this index.
         case exchange(Int)
+        /// A use of the store of the cache, which is reported when it is over.
+        case store
     }
 
     private enum Piece {
@@ -128,7 +133,13 @@ private struct TimelineBuilder {
         if origin == nil { origin = record.instant.nanoseconds }
         // Events from several threads may be slightly out of order; time must not go backwards.
         let now = max(cursor, record.instant.nanoseconds - (origin ?? 0))
-        if now > cursor { pieces.append(.time(cursor, now, activities.last)) }
+        if case .cacheStoreUsed(let duration) = record.event {
+            let start = min(max(cursor, now - duration.wholeNanoseconds), now)
+            if start > cursor { pieces.append(.time(cursor, start, activities.last)) }
+            if now > start { pieces.append(.time(start, now, .store)) }
+        } else if now > cursor {
+            pieces.append(.time(cursor, now, activities.last))
+        }
         cursor = now
         switch record.event {
         case .callStarted(let method, let url): title = "\(method) \(url)"
@@ -171,6 +182,7 @@ private struct TimelineBuilder {
                 rows.append(CallTimeline.Row(start: .nanoseconds(at), duration: .zero, stage: nil, text: text))
             case .time(let start, let end, nil): Self.append(.program, start, end, to: &rows)
             case .time(let start, let end, .wait(let reason)): Self.append(.wait(reason), start, end, to: &rows)
+            case .time(let start, let end, .store): Self.append(.store, start, end, to: &rows)
             case .time(let start, let end, .exchange(let number)):
                 var from = start
                 for (stage, limit) in exchanges[number].ends {

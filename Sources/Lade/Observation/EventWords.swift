@@ -50,6 +50,7 @@ enum EventWords {
         case .cacheInvalidated(let count): "\(count) stored responses must be validated"
         case .cacheEvicted(let count, let bytes): "\(count) stored responses of \(bytes) bytes were evicted"
         case .cacheJoined(let call): "shares the response to the equal call \(call)"
+        case .cacheStoreUsed: nil
         case .cacheFault(let reason): "the cache failed: \(reason.escapedForDisplay(limit: 200))"
         case .callFinished(let status): "the caller has the answer: \(status)"
         case .bodyFinished(let record):

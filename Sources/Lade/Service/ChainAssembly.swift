@@ -17,8 +17,11 @@ struct ChainAssembly: Sendable {
     /// Makes what the chains of all accounts share.
     init(_ settings: Service.Settings) {
         self.settings = settings
-        cache = settings.cache.map { ResponseCache($0, transport: settings.transport) }
-        limiter = settings.rateLimiter ?? RateLimiter(unlimitedIn: settings.time, random: settings.random)
+        let limiter = settings.rateLimiter ?? RateLimiter(unlimitedIn: settings.time, random: settings.random)
+        self.limiter = limiter
+        cache = settings.cache.map {
+            ResponseCache($0, transport: settings.transport) { limiter.setPriority($0, of: $1) }
+        }
     }
 
     /// The chain of an account, outermost first.

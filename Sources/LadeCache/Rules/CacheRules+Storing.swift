@@ -49,6 +49,7 @@ extension CacheRules {
     private func refusal(_ query: CacheQuery, _ received: ReceivedHead, _ key: CacheKey) -> CacheRule? {
         if query.directives.noStore { return .requestNoStore }
         if query.mode == .bypass { return .bypass }
+        if received.isFromOtherHost { return .otherHost }
         if !query.storesResponse || received.isRefusedByHook { return .hook }
         if !query.isReplayable { return .oneShotBody }
         if query.hasOwnCondition, received.status != 200 || query.range != .none { return .ownCondition }

@@ -63,6 +63,11 @@ extension CacheRules {
         _ stored: [StoredHead],
         _ received: ReceivedHead
     ) -> Explained<ValidationDecision> {
+        // Another host knows nothing about what this one sent.
+        if received.isFromOtherHost {
+            return received.status == 304 && !condition.isEmpty
+                ? Explained(.fetchAnew, .unknownValidator) : Explained(.deliver, .otherHost)
+        }
         // Failures of the server replace nothing, but can be stored where nothing is.
         let isAsked = !asked(query, condition, stored).isEmpty
         switch received.status.code {

@@ -16,6 +16,8 @@ package struct ReceivedHead: Sendable {
     package var authorised: Set<String> = []
     /// Whether the address was invalidated after the exchange began.
     package var wasInvalidated = false
+    /// Whether it is from a host of its own that stands in for the one that was asked.
+    package var isFromOtherHost = false
     /// Whether the app's hook forbids storing.
     package var isRefusedByHook = false
 

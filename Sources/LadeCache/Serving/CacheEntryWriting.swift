@@ -55,11 +55,6 @@ final class CacheEntryWriting: Sendable {
             if case .parts(let spans, _) = head.extent { write.offset = spans.first?.lowerBound ?? 0 }
             for older in lookup.heads {
                 guard let both = work.rules.joined(older, head) else { continue }
-                // A whole made of parts would have to be read again to be checked.
-                guard CacheRules.needsDigest(both) == nil else {
-                    refuse(work, .digest)
-                    return nil
-                }
                 write.joined = (older.id, older.version)
                 write.head = both
                 joined = both
@@ -68,7 +63,8 @@ final class CacheEntryWriting: Sendable {
         case .refuse: return nil
         }
         do throws(CacheFault) {
-            guard let writer = try await work.store.begin(write) else {
+            let begun = try await work.usingStore { store throws(CacheFault) in try await store.begin(write) }
+            guard let writer = begun else {
                 refuse(work, .raced)
                 return nil
             }
@@ -136,18 +132,43 @@ final class CacheEntryWriting: Sendable {
         }
         if let joined, bodyEnd == .complete { head = joined }
         head.trailers = trailers
+        let digest = joined == nil ? nil : CacheRules.needsDigest(head)
+        // Until the digest of all parts is known to be right, they do not count as a whole.
+        let written = digest == nil ? head : head.asParts
         do throws(CacheFault) {
-            guard let id = try await writer.commit(head) else {
+            guard let id = try await work.usingStore({ _ throws(CacheFault) in try await writer.commit(written) })
+            else {
                 if isReported { Self.refuse(work, .raced) }
                 return nil
             }
             head.id = id
+            if let digest, try await !isVerified(head, digest) {
+                if isReported { Self.refuse(work, .digest) }
+                return nil
+            }
             stored(head, state.received, isReported: isReported)
             return head
         } catch {
             if case .tooLarge = error.reason { Self.refuse(work, .tooLarge) } else { work.cache.note(error, work.call) }
             return nil
         }
+    }
+
+    /// Reads the parts of a whole, and stores the whole in their place if they have the digest (RFC 9530).
+    private func isVerified(_ whole: StoredHead, _ expected: [UInt8]) async throws(CacheFault) -> Bool {
+        let (store, id) = (work.store, whole.id)
+        var digest = SHA256()
+        var version: UInt64?
+        if let key = work.query.key { version = try await store.lookUp(key).heads.first { $0.id == id }?.version }
+        var isRight = false
+        if let version, let reader = try await store.open(id, span: 0..<whole.length) {
+            while let chunk = try await reader.next() { digest.update(chunk) }
+            if digest.finish() == expected {
+                isRight = try await store.add(whole, sharingBodyOf: id, version: version)
+            }
+        }
+        _ = try await store.remove(CacheSelection(.ids([id])))
+        return isRight
     }
 
     private func stored(_ head: StoredHead, _ bytes: Int64, isReported: Bool) {
@@ -179,6 +200,15 @@ extension ResponseCache {
             return new
         }
         if evicted.entries > 0 { call.record(.cacheEvicted(count: evicted.entries, bytes: evicted.bytes)) }
+    }
+}
+
+extension StoredHead {
+    /// The same with all bytes as one part, which is never served as a whole.
+    fileprivate var asParts: StoredHead {
+        var head = self
+        head.extent = .parts([0..<length], total: length)
+        return head
     }
 }
 

@@ -140,7 +140,9 @@ extension CacheWork {
 
     func invalidate(_ kind: CacheSelection.Kind) async {
         do throws(CacheFault) {
-            let count = try await store.invalidate(CacheSelection(kind))
+            let count = try await usingStore { store throws(CacheFault) in
+                try await store.invalidate(CacheSelection(kind))
+            }
             if count > 0 { call.record(.cacheInvalidated(count: count)) }
         } catch {
             cache.note(error, call)
@@ -149,7 +151,7 @@ extension CacheWork {
 
     func remove(_ kind: CacheSelection.Kind) async {
         do throws(CacheFault) {
-            _ = try await store.remove(CacheSelection(kind))
+            _ = try await usingStore { store throws(CacheFault) in try await store.remove(CacheSelection(kind)) }
         } catch {
             cache.note(error, call)
         }
@@ -157,7 +159,7 @@ extension CacheWork {
 
     func update(_ head: StoredHead) async {
         do throws(CacheFault) {
-            _ = try await store.update(head)
+            _ = try await usingStore { store throws(CacheFault) in try await store.update(head) }
         } catch {
             cache.note(error, call)
         }
@@ -227,7 +229,7 @@ extension CacheWork {
     /// Opens a body; a body that cannot be opened is removed, and counts as none.
     func open(_ head: StoredHead, _ span: Range<Int64>?) async -> (any CacheReader)? {
         do throws(CacheFault) {
-            return try await store.open(head.id, span: span)
+            return try await usingStore { store throws(CacheFault) in try await store.open(head.id, span: span) }
         } catch {
             await lose(head, error)
             return nil

@@ -82,7 +82,8 @@ extension CacheWork {
             if !ids.isEmpty { await remove(.ids(Set(ids))) }
             cache.count { $0.refused[outcome.rule, default: 0] += 1 }
             if query.method != .head { call.record(.cacheNotStored(outcome.rule)) }
-        case .deliver: break
+        case .deliver:
+            if outcome.rule == .otherHost { call.record(.cacheNotStored(.otherHost)) }
         }
         cache.count { $0.missed += 1 }
         if !question.condition.isEmpty { status.forwardStatus = response.status }
@@ -132,7 +133,9 @@ extension CacheWork {
         let reader = await open(stored, span)
         if let added {
             do throws(CacheFault) {
-                _ = try await store.add(added, sharingBodyOf: id, version: stored.version)
+                _ = try await usingStore { store throws(CacheFault) in
+                    try await store.add(added, sharingBodyOf: id, version: stored.version)
+                }
             } catch {
                 cache.note(error, call)
             }

@@ -22,6 +22,11 @@ extension CacheWork {
         let question = Question(condition, lookup, .stale)
         // Owned by the cache, which cancels it with the account and the service.
         let task = Task(priority: .utility) {
+            // Another process that uses the store is asking already.
+            guard work.store.reserveExchange(for: key) else {
+                return work.cache.endBackgroundWork(number, key, hasFailed: false, at: work.call.time.now)
+            }
+            defer { work.store.endExchange(for: key) }
             var hasFailed = true
             // The response is stored, and its error only delays the next validation.
             if let outcome = try? await work.call.untilDeadline({ (_) async throws(LoadingError) in

@@ -55,13 +55,56 @@ extension CacheWork {
         -> CacheOutcome
     {
         do throws(LoadingError) {
-            let outcome = try await ask(question)
+            let outcome = try await askAlone(question)
             cache.share(outcome, of: exchange, now: call.time.now)
             return outcome
         } catch {
             cache.end(exchange, number, with: error)
             throw error
         }
+    }
+
+    /// Asks the server, unless another process that uses the store does so; then waits for what that process stores.
+    private func askAlone(_ question: Question) async throws(LoadingError) -> CacheOutcome {
+        guard let key = query.key else { return try await ask(question) }
+        guard !store.reserveExchange(for: key) else {
+            defer { store.endExchange(for: key) }
+            return try await ask(question)
+        }
+        let hasReserved = try await waitForOtherProcess(key)
+        defer { if hasReserved { store.endExchange(for: key) } }
+        let lookup = await lookUp()
+        let decided = rules.decide(currentQuery, lookup.heads)
+        switch decided.decision {
+        case .serve(let serving), .serveAndRevalidate(let serving, _):
+            guard var served = try await serve(serving, lookup, decided) else { break }
+            served.shared = lookup.heads.first { $0.id == serving.id }
+            return served
+        case .validate(let condition, _):
+            return try await ask(Question(condition, lookup, decided.rule, decided.freshness))
+        default: break
+        }
+        return try await ask(Question(CacheCondition(), lookup, question.rule))
+    }
+
+    /// Waits until no other process asks for a key.
+    ///
+    /// - Returns: Whether the exchange is reserved now; false for a call that has lost patience.
+    private func waitForOtherProcess(_ key: CacheKey) async throws(LoadingError) -> Bool {
+        let start = call.beginWait(.anotherProcess)
+        defer { call.endWait(.anotherProcess, from: start) }
+        let end = min(start.advanced(by: cache.settings.patience), call.deadline ?? Instant(nanoseconds: .max))
+        var delay = Duration.milliseconds(2)
+        while call.time.now < end {
+            let next = min(call.time.now.advanced(by: delay), end)
+            try await call.inTask { (call) async throws(LoadingError) in try await call.time.sleep(until: next) }
+            if store.reserveExchange(for: key) { return true }
+            delay = min(delay * 2, .milliseconds(50))
+        }
+        if let deadline = call.deadline, call.time.now >= deadline {
+            throw LoadingError(.deadlineExceeded(call.deadlineReport(at: call.time.now)), ErrorContext(request))
+        }
+        return false
     }
 
     private func wait(
@@ -122,26 +165,31 @@ extension ResponseCache {
     /// A call needs the server.
     func arrive(_ work: CacheWork, _ question: Question) -> CacheArrival {
         let now = work.call.time.now
-        return state.withLock { state in
+        let (arrival, raised) = state.withLock { state -> (CacheArrival, Request.Priority?) in
             let number = state.nextNumber()
+            var arrival = CacheArrival.alone
+            var raised: Request.Priority?
             for action in state.collapse.arrive(number, work.query, priority: work.request.priority, now: now) {
                 switch action {
                 case .start(let exchange):
                     state.leaders[exchange] = (work.call.id, question.lookup.ticket)
-                    return .lead(exchange: exchange, number: number)
+                    arrival = .lead(exchange: exchange, number: number)
                 case .wait(let exchange):
                     guard let leader = state.leaders[exchange], leader.ticket == question.lookup.ticket else {
                         // Something was removed since that exchange began, so its response may be an older one.
                         _ = state.collapse.leave(number)
-                        return .alone
+                        return (.alone, nil)
                     }
                     state.waiters[number] = .open
-                    return .wait(for: leader.call, number: number)
+                    arrival = .wait(for: leader.call, number: number)
+                case .raise(_, let priority): raised = priority
                 default: break
                 }
             }
-            return .alone
+            return (arrival, raised)
         }
+        if let raised, case .wait(let leader, _) = arrival { raise(raised, leader) }
+        return arrival
     }
 
     /// Another call carries out an exchange.

@@ -60,12 +60,28 @@ final class CacheWork: Sendable {
     func lookUp() async -> CacheLookup {
         guard let key = query.key else { return CacheLookup(heads: [], ticket: 0) }
         do throws(CacheFault) {
-            return try await store.lookUp(key)
+            return try await usingStore { store throws(CacheFault) in try await store.lookUp(key) }
         } catch {
             cache.note(error, call)
             return CacheLookup(heads: [], ticket: 0)
         }
     }
+
+    /// Uses the store, and reports how long that took to an observer of the call.
+    func usingStore<Value>(
+        _ body: (any CacheStore) async throws(CacheFault) -> Value
+    ) async throws(CacheFault) -> Value {
+        guard call.isObserved else { return try await body(store) }
+        let start = call.time.now
+        defer {
+            let duration = start.duration(to: call.time.now)
+            if duration >= Self.leastStoreTime { call.record(.cacheStoreUsed(for: duration)) }
+        }
+        return try await body(store)
+    }
+
+    /// What takes less is not worth an event.
+    private static let leastStoreTime = Duration.microseconds(10)
 
     /// The request as it is sent: with a condition, and the directive of its mode unless it has its own.
     func asked(_ condition: CacheCondition, hasStored: Bool) -> Request {
@@ -90,6 +106,10 @@ final class CacheWork: Sendable {
         let times = response.times ?? ExchangeTimes(requested: began, received: Moment(now: call.time))
         var head = ReceivedHead(response.status, response.headers, sent: sent, times: times)
         head.isDecoded = response.metrics.contentEncoding != nil
+        let url = response.request.url
+        if url != request.url, let other = CacheAddress(url), let own = CacheAddress(request.url) {
+            head.isFromOtherHost = other.origin != own.origin
+        }
         for field in sent where field.carriesCredentials && !field.name.equalsIgnoringASCIICase("Cookie") {
             if !request.headers.contains(field.name) { head.authorised.insert(field.name.asciiLowercased) }
         }

@@ -34,10 +34,23 @@ public final class ResponseCache: Sendable {
     let rules: CacheRules
     let partition: String
     let state: Locked<State>
+    /// Raises the priority of a call that waits for its turn.
+    let raise: @Sendable (Request.Priority, Call.ID) -> Void
 
     /// Makes the cache of a service whose transport has the given settings.
-    package init(_ settings: CacheSettings, transport: TransportSettings) {
+    ///
+    /// - Parameters:
+    ///   - settings: The configuration.
+    ///   - transport: The settings of the transport.
+    ///   - raise: Raises the priority of a call that waits for its turn; called when a more urgent call waits for its
+    ///     response.
+    package init(
+        _ settings: CacheSettings,
+        transport: TransportSettings,
+        raise: @escaping @Sendable (Request.Priority, Call.ID) -> Void = { _, _ in }
+    ) {
         self.settings = settings
+        self.raise = raise
         var rules = settings.rules
         rules.digester = CacheDigester(key: settings.store.digestKey)
         rules.bodyLimit = min(rules.bodyLimit, settings.store.bodyLimit)
@@ -59,6 +72,9 @@ public final class ResponseCache: Sendable {
             return counters
         }
     }
+
+    /// How many calls wait for the exchange of another one now.
+    package var waiting: Int { state.withLock { $0.waiters.count } }
 
     /// What is stored, by address and in the order of storing, for all accounts.
     ///

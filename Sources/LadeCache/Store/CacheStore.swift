@@ -62,6 +62,17 @@ public protocol CacheStore: Sendable {
     /// Waits until everything that was committed is as durable as it will be.
     func flush() async throws(CacheFault)
 
+    /// Reserves the exchange for a key, so that processes that use the store together do not ask a server for the same at
+    /// the same time.
+    ///
+    /// The process that ends, in any way, ends its reservations.
+    ///
+    /// - Returns: Whether the caller may ask, and calls ``endExchange(for:)`` afterwards; always true by default.
+    func reserveExchange(for key: CacheKey) -> Bool
+
+    /// Ends a reservation as soon as other processes find what was committed for the key; does nothing by default.
+    func endExchange(for key: CacheKey)
+
     /// Ends writers, which are aborted; every later use throws ``CacheFault/Reason/closed``.
     func close() async
 }
@@ -69,6 +80,12 @@ public protocol CacheStore: Sendable {
 extension CacheStore {
     /// Nothing.
     public var evictions: CacheRemoval { CacheRemoval() }
+
+    /// True: no other process uses the store.
+    public func reserveExchange(for key: CacheKey) -> Bool { true }
+
+    /// Nothing.
+    public func endExchange(for key: CacheKey) {}
 }
 
 /// The heads of all variants of a key.

@@ -25,6 +25,8 @@ struct StoreFolder: Sendable {
     /// Whether nothing can be written here.
     private(set) var isReadOnly = false
 
+    /// The file whose bytes processes lock while they ask servers.
+    var locksPath: String { path + "exchanges" }
     var databasePath: String { path + Self.name(Self.version) }
     private var bodiesPath: String { path + Self.bodies(Self.version) + "/" }
 

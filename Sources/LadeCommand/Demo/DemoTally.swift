@@ -120,7 +120,7 @@ final class DemoTally: EventSink {
         case .concurrency: "for other calls"
         case .backoff: "before trying again"
         case .authorisation: "for a token"
-        case .coalescing: "for the response to an equal call"
+        case .coalescing, .anotherProcess: "for the response to an equal call"
         case .probe: "for news of a host"
         }
     }

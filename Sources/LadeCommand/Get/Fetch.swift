@@ -488,9 +488,22 @@ struct Fetch: Sendable {
 
 extension Response {
     /// Every head of the call as it was received; one made of status and fields where the transport recorded none.
+    ///
+    /// A response from the cache has a head of its own in place of the 304 or of the failure that it answers; the heads of
+    /// redirects precede it.
     var receivedHeads: Data {
-        let heads = request.headRecord?.heads ?? []
+        var heads = request.headRecord?.heads ?? []
+        if source != .network {
+            heads.removeAll { !Self.isRedirect($0) }
+            heads.append(HeadRecord.head(status, headers, version ?? .http1_1))
+        }
         return heads.isEmpty ? HeadRecord.head(status, headers, version) : Data(heads.joined())
+    }
+
+    /// Whether a head is that of a redirect: 3xx, but for 304.
+    private static func isRedirect(_ head: Data) -> Bool {
+        let code = head.drop { $0 != UInt8(ascii: " ") }.dropFirst().prefix(3)
+        return code.first == UInt8(ascii: "3") && !code.elementsEqual("304".utf8)
     }
 }
 

@@ -112,6 +112,8 @@ struct EventRecord {
             self.init("cacheEvicted", [("count", String(count)), ("bytes", String(bytes))])
         case .cacheJoined(let call):
             self.init("cacheJoined", [("joined", String(call.number))])
+        case .cacheStoreUsed(let duration):
+            self.init("cacheStoreUsed", [("duration", Self.seconds(duration))])
         case .cacheFault(let reason):
             self.init("cacheFault", [("reason", JSONQuoting.string(reason))])
         case .callFinished(let status):
@@ -167,6 +169,7 @@ struct EventRecord {
             case .backoff(let attempt): ("backoff", [("attempt", String(attempt))])
             case .authorisation(let authoriser): ("authorisation", [("authoriser", JSONQuoting.string(authoriser))])
             case .coalescing(let call): ("coalescing", [("joined", String(call.number))])
+            case .anotherProcess: ("anotherProcess", [])
             case .probe(let address): ("probe", [("address", JSONQuoting.string(address))])
             }
         return JSONQuoting.object([("kind", JSONQuoting.string(kind))] + details)

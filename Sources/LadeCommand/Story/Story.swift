@@ -97,6 +97,7 @@ struct Story: EventSink {
             show(["*", "\(count) stored responses of \(bytes) bytes were evicted"])
         case .cacheJoined(let call):
             show(["*", "shares the response to the equal call \(call)"])
+        case .cacheStoreUsed: break
         case .cacheFault(let reason):
             show(["*", "the cache failed: \(reason.escapedForDisplay(limit: 200))"])
         case .pageRuleSkipped(let rule, let reason): show(["*", "the paging rule “\(rule)” is skipped: \(reason)"])

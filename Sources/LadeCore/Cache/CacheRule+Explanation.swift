@@ -55,6 +55,7 @@ extension CacheRule {
         case .raced: ("RFC 9111 §4.4", "The address was invalidated while the response was on its way.")
         case .sharedScope:
             ("RFC 9111 §3.5", "The exchange has credentials or cookies, and other accounts would see it.")
+        case .otherHost: ("RFC 9111 §2", "The response is from another host than the one that was asked.")
         case .notModified: ("RFC 9111 §4.3.4", "The server confirmed the stored response.")
         case .unknownValidator: ("RFC 9111 §4.3.4", "The server confirmed a response that is not the one stored.")
         case .replaced: ("RFC 9111 §4.3.3", "The server sent another response.")

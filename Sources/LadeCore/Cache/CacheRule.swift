@@ -87,6 +87,8 @@ public enum CacheRule: String, Sendable, Hashable, CaseIterable {
     case raced
     /// The exchange must not be shared between accounts.
     case sharedScope = "shared-scope"
+    /// The response is from a host of its own that stands in for the one that was asked.
+    case otherHost = "other-host"
 
     // After the server was asked.
     /// The server confirmed the stored response.

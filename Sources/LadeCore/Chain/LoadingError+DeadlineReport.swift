@@ -127,6 +127,7 @@ extension Call.WaitReason: CustomStringConvertible {
         case .concurrency(let key): "another call to \(key) to end"
         case .backoff(let attempt): "attempt \(attempt)"
         case .coalescing(let call): "the response to the equal call \(call)"
+        case .anotherProcess: "the response to the equal call of another process"
         case .authorisation(let authoriser): "credentials of \(authoriser)"
         case .probe(let address): "a probe of \(address)"
         }

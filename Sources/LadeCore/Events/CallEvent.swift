@@ -76,6 +76,8 @@ public enum CallEvent: Sendable {
     case cacheEvicted(count: Int, bytes: Int64)
     /// The call gets the response of the exchange that another call began.
     case cacheJoined(Call.ID)
+    /// The call waited for the store of the cache until now; waits too short to matter are not reported.
+    case cacheStoreUsed(for: Duration)
     /// The store of the cache failed, which counts as a miss or a write that is dropped.
     case cacheFault(String)
     /// The call ended with a response; for a streamed one, when its head arrived. ``bodyFinished(_:)`` follows.
@@ -104,6 +106,8 @@ extension Call {
         case backoff(attempt: Int)
         /// The response to an equal request that another call has sent.
         case coalescing(Call.ID)
+        /// The response to an equal request that another process has sent, which uses the same store of the cache.
+        case anotherProcess
         /// Credentials that an authoriser is getting.
         case authorisation(authoriser: String)
         /// The probe that finds out whether an address can be used again.

@@ -69,4 +69,40 @@ struct MemoryStoreTests {
         #expect(try await bench.heads(store, "part").isEmpty)
         #expect(try await store.entries(.all).count == 10)
     }
+
+    /// There are 10,000,000 calls in `make soak`, a day of 115 each second, and 20,000 in `make test`.
+    @Test("cache CA-247 the memory of the process stays flat in a day of random calls")
+    func staysFlat() async throws {
+        let seed = Seed.next
+        print("memory of a day: LADE_CACHE_SEED=\(seed)")
+        let random = SeededRandom(seed: seed)
+        let limit = 4 << 20
+        let store = try MemoryStore(limit: limit)
+        let share = ProcessInfo.processInfo.environment["LADE_SOAK"].flatMap { Double($0) } ?? 0
+        let rounds = max(20_000, Int(10_000_000 * min(share, 1)))
+        var used: [Int] = []
+        for round in 0..<rounds {
+            let path = "\(random.below(20_000))"
+            switch random.below(100) {
+            case 0..<30: try await bench.put(store, path, bench.bytes(random.below(4_000)), at: Double(round))
+            case 30: _ = try await store.remove(.prefix("https://example.org/\(random.below(100))"))
+            case 31: _ = try await store.invalidate(.host("other.example"))
+            default: _ = try await bench.body(store, path)
+            }
+            // The first tenth fills the store and the tables.
+            if round % (rounds / 10) == rounds / 10 - 1 { used.append(Self.residentBytes()) }
+        }
+
+        #expect(try await store.size() <= Int64(limit), "seed \(seed)")
+        // In a short run other tests of the process use more than the store.
+        guard share > 0 else { return }
+        let growth = (used.last ?? 0) - (used.first ?? 0)
+        #expect(growth <= 16 << 20, "seed \(seed): \(used)")
+    }
+
+    /// The memory that the process uses; zero where that is not known.
+    private static func residentBytes() -> Int {
+        let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
+        return text.split(separator: " ").dropFirst().first.flatMap { Int($0) }.map { $0 * 4_096 } ?? 0
+    }
 }

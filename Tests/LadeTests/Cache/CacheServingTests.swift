@@ -507,6 +507,55 @@ struct CacheServingTests {
         #expect(try await again.wholeText == whole)
         #expect(rig.sent == 2)
     }
+
+    @Test("cache CA-134 a response that is being read ends as it was, while new calls get the one that took its place")
+    func finishesOldBody() async throws {
+        let rig = Rig.caching()
+        rig.transport.onAnyRequest().respond(.text("one", headers: .fresh(60, ["ETag": "\"a\""])))
+            .then(.text("two", headers: .fresh(60, ["ETag": "\"b\""]))).andNoMore()
+        _ = try await rig.loader.load(rig.request())
+        var request = try rig.request()
+        request.delivery = .streamed
+        let old = try await rig.loader.load(request)
+        var validation = try rig.request()
+        validation.cacheMode = .revalidate
+        let new = try await rig.loader.load(validation)
+        let later = try await rig.loader.load(request)
+
+        #expect(old.source == .cache)
+        #expect(try await old.wholeText == "one")
+        #expect(old.headers["ETag"] == "\"a\"")
+        #expect(try await new.wholeText == "two")
+        #expect(later.source == .cache)
+        #expect(try await later.wholeText == "two")
+    }
+
+    @Test(
+        "cache CA-44 a list of addresses does not change what is stored, and a host of its own stores nothing for others"
+    )
+    func keepsHostsApart() async throws {
+        let directory = HostDirectory()
+        let rig = Rig.caching { _ in
+        } service: {
+            $0.hosts = directory
+        }
+        rig.transport.onAnyRequest().respond(
+            .computed { request, _ in .text(request.url.host() ?? "", headers: .fresh()) }
+        )
+        let answer = try await rig.loader.load(rig.request()).wholeText
+        directory.setAddresses(["backup.example.com"], for: "svc.example.com")
+        #expect(try await rig.loader.load(rig.request()).source == .cache)
+        _ = try await rig.loader.load(rig.request("/second"))
+        #expect(try await rig.loader.load(rig.request("/second")).source == .cache)
+        #expect(answer == "svc.example.com")
+
+        directory.setAddresses([HostAddress("own.example.com", isHostOfItsOwn: true)], for: "svc.example.com")
+        let other = try await rig.loader.load(rig.request("/third"))
+        #expect(try await other.wholeText == "own.example.com")
+        #expect(rig.cacheStory.last == "cacheNotStored(LadeCore.CacheRule.otherHost)")
+        directory.setAddresses([], for: "svc.example.com")
+        #expect(try await rig.loader.load(rig.request("/third")).wholeText == "svc.example.com")
+    }
 }
 
 extension Request {

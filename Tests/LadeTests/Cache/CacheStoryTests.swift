@@ -46,6 +46,30 @@ struct CacheStoryTests {
         #expect("\(story.timeline)".contains("served from the cache: fresh, 3.0 s old, fresh for 10 s"))
     }
 
+    @Test("cache CA-222 the timeline has the time of the store as a stage of its own, and no time is lost")
+    func storeTimes() async throws {
+        let store = FaultyStore()
+        let rig = Rig.caching { $0.store = store }
+        rig.transport.onAnyRequest().respond(.text("one", headers: .fresh()).after(.milliseconds(20)))
+        let time = rig.time
+        store.onUse.withLock { $0 = { time.advance(by: .milliseconds(3)) } }
+        let story = CallStory()
+        let observation = rig.service.observe(with: story)
+        let request = try rig.request()
+        let load = Task { try await rig.loader.load(request).wholeText }
+        _ = try await time.sleepers(atLeast: 1)
+        time.advance(by: .milliseconds(20))
+        _ = try await load.value
+        observation.end()
+
+        let timeline = story.timeline
+        let stores = timeline.totals.first { $0.stage == .store }
+        // A lookup before the exchange, and the beginning of the entry after it.
+        #expect(stores?.duration == .milliseconds(6))
+        #expect(timeline.totals.reduce(.zero) { $0 + $1.duration } == timeline.elapsed)
+        #expect(timeline.rows.contains { $0.text == "the store of the cache" && $0.start == .zero })
+    }
+
     @Test("cache CA-221 the field says hit, miss and confirmation, after the members of the server, and is not stored")
     func statusField() async throws {
         let rig = Rig.caching { $0.addsStatusField = true }

@@ -7,6 +7,8 @@ final class FaultyStore: CacheStore {
     enum Fault: Sendable { case none, open, everything }
 
     let fault = Locked(Fault.none)
+    /// Called before each use.
+    let onUse = Locked<(@Sendable () -> Void)?>(nil)
     private let store: MemoryStore
 
     init() {
@@ -14,6 +16,7 @@ final class FaultyStore: CacheStore {
     }
 
     private func check(_ isOpening: Bool = false) throws(CacheFault) {
+        onUse.withLock { $0 }?()
         switch fault.withLock({ $0 }) {
         case .none: break
         case .open: if isOpening { throw CacheFault(.damaged) }

@@ -60,7 +60,9 @@ struct SupportedSettingsTests {
         }
     #endif
 
-    @Test("the configuration keeps nothing between requests, follows the limit per host and has no time-outs")
+    @Test(
+        "cache CA-04 the configuration keeps nothing between requests, follows the limit per host and has no time-outs"
+    )
     func configuration() {
         let configuration = URLSessionConfiguration.default
         var settings = TransportSettings()

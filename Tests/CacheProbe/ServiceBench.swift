@@ -1,0 +1,309 @@
+import Lade
+import LadeCache
+import LadeCacheSQLite
+import LadeCore
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Responds with the same bytes, immediately: what calls cost without a server.
+struct CannedTransport: Transport {
+    let status: HTTPStatus
+    let headers: Headers
+    let body: Data
+
+    var observesScope: Bool { true }
+    var collectsBodies: Bool { true }
+
+    func send(_ request: Request, call: Call) async throws(LoadingError) -> Response {
+        let isAsked = request.headers.contains("If-None-Match")
+        return Response(
+            status: isAsked ? 304 : status,
+            headers: headers,
+            body: ResponseBody(isAsked ? Data() : body),
+            request: request
+        )
+    }
+}
+
+/// Measures calls of services with and without a cache: CA-240 to CA-246, each as a ratio to the same without a cache.
+struct ServiceBench {
+    /// What one row measured.
+    struct Result {
+        let perSecond: Double
+        let processor: Double
+    }
+
+    private let folder: String
+    private let count: Int
+
+    init(_ folder: String, count: Int) {
+        (self.folder, self.count) = (folder, count)
+    }
+
+    private static let fresh: Headers = [
+        "Cache-Control": "max-age=600", "Content-Type": "application/octet-stream", "ETag": "\"a\"",
+    ]
+
+    private func service(_ headers: Headers, _ body: Data, _ store: (any CacheStore)?) -> Service {
+        var settings = Service.Settings()
+        settings.cache = store.map { CacheSettings(store: $0) }
+        return Service(settings, transport: CannedTransport(status: 200, headers: headers, body: body))
+    }
+
+    private func measure(
+        _ name: String,
+        _ calls: Int,
+        callers: Int = 1,
+        against base: Result? = nil,
+        _ body: @escaping @Sendable (Int) async throws -> Void
+    ) async throws -> Result {
+        // A twentieth of the calls come before, to fill what is filled once.
+        try await run(max(calls / 20, callers), callers, body)
+        var best = Result(perSecond: 0, processor: .infinity)
+        for _ in 0..<3 {
+            let (start, before) = (ContinuousClock.now, Bench.processorTime())
+            try await run(calls, callers, body)
+            let processor = (Bench.processorTime() - before) / Double(calls) * 1e6
+            let time = ContinuousClock.now - start
+            let seconds = Double(time.components.seconds) + Double(time.components.attoseconds) * 1e-18
+            if processor < best.processor { best = Result(perSecond: Double(calls) / seconds, processor: processor) }
+        }
+        var line = "\(name) | \(Int(best.perSecond)) | \(Self.short(best.processor))"
+        line += base.map { " | \(Self.short(best.processor / $0.processor))" } ?? " | "
+        report("| \(line) |")
+        return best
+    }
+
+    private static func short(_ number: Double) -> String { "\((number * 100).rounded() / 100)" }
+
+    private func run(
+        _ calls: Int,
+        _ callers: Int,
+        _ body: @escaping @Sendable (Int) async throws -> Void
+    ) async throws {
+        guard callers > 1 else {
+            for number in 0..<calls { try await body(number) }
+            return
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for caller in 0..<callers {
+                group.addTask {
+                    for number in stride(from: caller, to: calls, by: callers) { try await body(number) }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    /// Prints all rows.
+    func run() async throws {
+        report("| calls | per second | µs of processor each | ÷ without a cache |\n|---|--:|--:|--:|")
+        let kilobyte = Data(repeating: 7, count: 1_000)
+        let base = try await rows(of: kilobyte, "1 KB")
+        try await rules()
+        try await rows(onDisk: kilobyte, base)
+        try await validations()
+        try await waiters()
+    }
+
+    private func load(_ loader: Loader, _ address: String, _ method: HTTPMethod = .get) async throws -> Int {
+        let response = try await loader.load(Request(method, address))
+        return response.body.bytes?.count ?? 0
+    }
+
+    private func rows(of body: Data, _ name: String) async throws -> Result {
+        let plain = service(Self.fresh, body, nil).anonymous.makeLoader()
+        let memory = service(Self.fresh, body, try MemoryStore(limit: 256 << 20)).anonymous.makeLoader()
+        let address = "https://example.org/a"
+        let base = try await measure("no cache, scripted response, \(name)", count) { _ in
+            _ = try await load(plain, address)
+        }
+        _ = try await measure("cache CA-240 served from memory, \(name)", count, against: base) { _ in
+            _ = try await load(memory, address)
+        }
+        _ = try await measure("cache CA-240 served from memory, 16 callers", count, callers: 16, against: base) { _ in
+            _ = try await load(memory, address)
+        }
+        let posts = try await measure("no cache, POST", count) { _ in _ = try await load(plain, address, .post) }
+        let passed = try await measure("cache CA-243 POST passes by the cache", count, against: posts) { _ in
+            _ = try await load(memory, address, .post)
+        }
+        report(
+            "| cache CA-243 the slot for such a call: \(Int((passed.processor - posts.processor) * 1_000)) ns | | | |"
+        )
+        _ = try await measure("cache CA-242 misses stored in memory, \(name)", count / 4, against: base) { number in
+            _ = try await load(memory, "https://example.org/miss?\(number)-\(UInt32.random(in: 0...UInt32.max))")
+        }
+        return base
+    }
+
+    private func rows(onDisk body: Data, _ base: Result) async throws {
+        var settings = SQLiteStore.Settings()
+        settings.largestBody = 200 << 20
+        settings.limit = 1 << 30
+        let store = try SQLiteStore(directory: folder, settings: settings)
+        let loader = service(Self.fresh, body, store).anonymous.makeLoader()
+        let entries = 10_000
+        _ = try await measure("cache CA-242 misses stored on disk, 1 KB", entries, against: base) { number in
+            _ = try await load(loader, "https://example.org/\(number)")
+        }
+        try await store.flush()
+        let random = SeededRandom(seed: 1)
+        let one = try await measure("cache CA-241 served from disk, 1 KB of 10,000", count / 2, against: base) { _ in
+            _ = try await load(loader, "https://example.org/\(random.next() % UInt64(entries))")
+        }
+        let many = try await measure("cache CA-241 served from disk, 16 callers", count / 2, callers: 16, against: base)
+        {
+            _ in
+            _ = try await load(loader, "https://example.org/\(random.next() % UInt64(entries))")
+        }
+        report("| cache CA-241 16 callers ÷ one: \(Self.short(many.perSecond / one.perSecond)) | | | |")
+        await store.close()
+    }
+
+    private func validations() async throws {
+        let fields: Headers = ["Cache-Control": "no-cache", "ETag": "\"a\""]
+        let plain = service(fields, Data(), nil).anonymous.makeLoader()
+        let cached = service(fields, Data(repeating: 7, count: 1_000), try MemoryStore()).anonymous.makeLoader()
+        let base = try await measure("no cache, empty body", count) { _ in
+            _ = try await load(plain, "https://example.org/a")
+        }
+        _ = try await measure("cache CA-245 confirmed by a 304", count, against: base) { _ in
+            _ = try await load(cached, "https://example.org/a")
+        }
+    }
+
+    /// Asks a server for one address again and again: without a cache, with one in memory, and with one on disk.
+    func fetch(_ address: String) async throws {
+        report("| calls | per second | µs of processor each | ÷ without a cache |\n|---|--:|--:|--:|")
+        func loader(_ store: (any CacheStore)?) throws -> Loader {
+            var settings = Service.Settings()
+            settings.cache = store.map { CacheSettings(store: $0) }
+            return try Service(settings).anonymous.makeLoader()
+        }
+        let plain = try loader(nil)
+        let base = try await measure("no cache", count) { _ in _ = try await load(plain, address) }
+        let disk = try SQLiteStore(directory: folder)
+        for (name, store) in [("memory", try MemoryStore()), ("disk", disk)] as [(String, any CacheStore)] {
+            let cached = try loader(store)
+            _ = try await measure("served from \(name)", count, against: base) { _ in
+                _ = try await load(cached, address)
+            }
+            // Each query is asked for once.
+            let run = UInt32.random(in: 0...UInt32.max)
+            _ = try await measure("cache CA-242 stored in \(name)", count, against: base) { number in
+                _ = try await load(cached, "\(address)?\(run)-\(number)-\(UInt16.random(in: 0...UInt16.max))")
+            }
+        }
+        await disk.close()
+    }
+
+    /// CA-244: decisions alone.
+    private func rules() async throws {
+        let rules = CacheRules()
+        let key = RandomCalls.key("a")
+        let now = Moment(date: Date(), instant: nil)
+        func head(_ number: Int) -> StoredHead {
+            var headers: Headers = ["Cache-Control": "max-age=600", "ETag": "\"\(number)\"", "Vary": "Accept-Language"]
+            for field in 0..<17 { headers.add("X-Field-\(field)", "value \(field)") }
+            var head = StoredHead(status: 200, headers: headers, times: ExchangeTimes(requested: now, received: now))
+            head.id = UInt64(number)
+            head.selecting = [
+                SelectingValue(name: "accept-language", form: .value(Array("l\(number)".utf8)))
+            ]
+            return head
+        }
+        let heads = (0..<16).map(head)
+        let query = CacheQuery(.get, key: key, headers: ["Accept-Language": "l3"], now: now)
+        let one = CacheQuery(.get, key: key, headers: ["Accept-Language": "l0"], now: now)
+        _ = try await measure("cache CA-244 decision, one variant", count) { _ in
+            guard case .serve = rules.decide(one, [heads[0]]).decision else { exit(6) }
+        }
+        _ = try await measure("cache CA-244 decision, 16 variants", count) { _ in
+            guard case .serve = rules.decide(query, heads).decision else { exit(6) }
+        }
+        let octets = heads[0].encoded
+        _ = try await measure("cache CA-244 head of 20 fields decoded", count) { _ in
+            guard StoredHead(encoded: octets) != nil else { exit(6) }
+        }
+    }
+
+    /// CA-246: one exchange for 1,000 calls.
+    private func waiters() async throws {
+        let transport = HeldTransport()
+        var settings = Service.Settings()
+        settings.cache = CacheSettings(store: try MemoryStore())
+        let service = Service(settings, transport: transport)
+        let loader = service.anonymous.makeLoader()
+        let before = Self.residentBytes()
+        try await withThrowingTaskGroup(of: ContinuousClock.Instant.self) { group in
+            for _ in 0..<1_000 {
+                group.addTask {
+                    _ = try await load(loader, "https://example.org/a")
+                    return .now
+                }
+            }
+            while await service.cache?.waiting ?? 0 < 999 { await Task.yield() }
+            let held = Self.residentBytes() - before
+            let start = ContinuousClock.now
+            transport.release()
+            var last = start
+            for try await end in group { last = max(last, end) }
+            let time = last - start
+            report(
+                "| cache CA-246 1,000 calls on one exchange: \(held / 1_000) bytes each, all resumed after "
+                    + "\(time.components.attoseconds / 1_000_000_000_000) µs | | | |"
+            )
+        }
+    }
+
+    /// The memory that the process uses.
+    static func residentBytes() -> Int {
+        let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
+        return text.split(separator: " ").dropFirst().first.flatMap { Int($0) }.map { $0 * 4_096 } ?? 0
+    }
+}
+
+/// Holds the first request until it is released.
+private final class HeldTransport: Transport {
+    private let state = Locked<(isReleased: Bool, waiter: CheckedContinuation<Void, Never>?)>((false, nil))
+
+    var observesScope: Bool { true }
+    var collectsBodies: Bool { true }
+
+    func release() {
+        let waiter = state.withLock { state in
+            state.isReleased = true
+            return state.waiter.take()
+        }
+        waiter?.resume()
+    }
+
+    func send(_ request: Request, call: Call) async throws(LoadingError) -> Response {
+        await withCheckedContinuation { continuation in
+            let isReleased = state.withLock { state in
+                if !state.isReleased { state.waiter = continuation }
+                return state.isReleased
+            }
+            if isReleased { continuation.resume() }
+        }
+        return Response(
+            status: 200,
+            headers: ["Cache-Control": "max-age=600"],
+            body: ResponseBody(Data(repeating: 7, count: 1_000)),
+            request: request
+        )
+    }
+}
