@@ -255,7 +255,7 @@ struct ServiceBench {
                     return .now
                 }
             }
-            while await service.cache?.waiting ?? 0 < 999 { await Task.yield() }
+            while (service.cache?.waiting ?? 0) < 999 { await Task.yield() }
             let held = Self.residentBytes() - before
             let start = ContinuousClock.now
             transport.release()
