@@ -255,10 +255,14 @@ if hasCurl {
                 "TransportDoubles",
             ]
         ),
+        // Forks and the size of the heap, for tests.
+        .target(name: "CProcess", path: "Tests/CProcess"),
         .testTarget(
             name: "LadeWireTests",
             dependencies: [
-                "CHangingResolver", "LadeConformance", "LadeExchange", "LadeTesting", "LadeWire", "TransportDoubles",
+                "CHangingResolver", "CProcess", "LadeConformance", "LadeExchange", "LadeTesting", "LadeWire",
+                "SharedDoubles",
+                "TransportDoubles",
             ]
         ),
         // The policies on libcurl, and harvests, against real servers.

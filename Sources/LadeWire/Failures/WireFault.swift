@@ -52,7 +52,7 @@ enum WireFault: Equatable {
         case .unknownZone(let host): .cannotConnect(host: host, reason: .unreachable)
         case .lost(let progress, let wasSent): .connectionLost(progress, isSafeToRepeat: !wasSent)
         case .incomplete(let received, let expected): .incompleteBody(received: received, expected: expected)
-        case .bytesBeforeRequest: .malformedResponse(LoadingError.MalformedResponse(.beforeRequest))
+        case .bytesBeforeRequest: .malformedResponse(LoadingError.MalformedResponse(.beforeRequest).at(0))
         case .notHTTP: .malformedResponse(LoadingError.MalformedResponse(.notHTTP))
         }
     }
@@ -61,4 +61,14 @@ enum WireFault: Equatable {
 extension Exchange {
     /// The error of a fault in this exchange.
     func error(_ fault: WireFault) -> LoadingError { LoadingError(fault.kind, context) }
+}
+
+extension LoadingError {
+    /// The error with the position in the response of what was malformed, unless it is known already.
+    func at(_ offset: Int64) -> LoadingError {
+        guard case .malformedResponse(let fault) = kind, fault.offset == nil else { return self }
+        var error = self
+        error.kind = .malformedResponse(fault.at(offset))
+        return error
+    }
 }

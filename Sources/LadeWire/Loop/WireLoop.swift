@@ -38,6 +38,7 @@ final class WireLoop: @unchecked Sendable {
     /// The exchanges that wait for a connection, by the deadline of their call.
     @exclusivity(unchecked) var deadlines = ExpiryQueue()
     @exclusivity(unchecked) var dues = DueQueue<Connection>()
+    @exclusivity(unchecked) var routes = RouteMemory()
     /// Connections with output to send when the turn settles.
     @exclusivity(unchecked) var dirty: [Connection] = []
     /// Connections that are served again in the next turn although nothing new is ready.
@@ -49,6 +50,8 @@ final class WireLoop: @unchecked Sendable {
     @exclusivity(unchecked) private var ready: [ReadySocket] = []
     /// The reports that the last turn had no time for; they come first in the next.
     @exclusivity(unchecked) private var late: [ReadySocket] = []
+    /// How long the system had slept when it was looked at last.
+    @exclusivity(unchecked) private var asleep: Int64
     /// The number of this turn.
     @exclusivity(unchecked) private var turns = 0
     @exclusivity(unchecked) private var unpublished: [Exchange] = []
@@ -58,6 +61,8 @@ final class WireLoop: @unchecked Sendable {
     private let lanes = Delivery.Lane.priorities.map { Delivery(priority: $0) }
     /// Where bytes are received whose place is not known yet.
     let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: TurnBudget.piece, alignment: 4096)
+    /// A sleep of the system that connections survive, in nanoseconds.
+    private static let shortSleep: Int64 = 5_000_000_000
     /// The identity of the loop thread as a number, once it runs.
     private let thread = Atomic<UInt>(0)
 
@@ -73,6 +78,7 @@ final class WireLoop: @unchecked Sendable {
         idleLife = max(0, min(connections.idleLife.wholeNanoseconds, 1 << 60))
         admission = Admission(limits: connections)
         pool = ConnectionPool(perKey: connections.perHost, total: connections.total)
+        asleep = system.timeAsleep()
     }
 
     deinit {
@@ -113,8 +119,11 @@ final class WireLoop: @unchecked Sendable {
         pthread_detach(thread)
     }
 
+    /// Makes the calling thread the loop's, whose turns it runs from now on.
+    func adoptThread() { thread.store(pthread_self(), ordering: .relaxed) }
+
     private func run() {
-        thread.store(pthread_self(), ordering: .relaxed)
+        adoptThread()
         while turn() {}
         shutDown()
     }
@@ -132,6 +141,7 @@ final class WireLoop: @unchecked Sendable {
         system.wait(until: mayWait ? wakeTime : nil, into: &ready)
         inbox.wakeUp()
         now = system.now()
+        if mayWait { noteSleep() }
         // Before the sockets, so that a cancellation precedes the data of the same turn.
         guard handleMessages() else { return false }
         serveSockets()
@@ -142,6 +152,14 @@ final class WireLoop: @unchecked Sendable {
 
     /// The time at which the loop must run again: the least of all due times.
     var wakeTime: Int64 { min(dues.next, deadlines.first ?? .max, resolving.isEmpty ? .max : resolver.due) }
+
+    /// Closes the idle connections after a sleep of the system, in which servers and routers have forgotten them.
+    private func noteSleep() {
+        let before = asleep
+        asleep = system.timeAsleep()
+        guard asleep - before > Self.shortSleep else { return }
+        while let connection = pool.takeLongestIdle() { close(connection) }
+    }
 
     private func handleMessages() -> Bool {
         // A job of the executor may post messages while it runs: draining again handles them without an empty wait.
@@ -252,7 +270,8 @@ final class WireLoop: @unchecked Sendable {
 
     // MARK: - The end
 
-    private func shutDown() {
+    /// Ends every exchange and closes everything; the last function of the loop.
+    func shutDown() {
         let late = inbox.close()
         for exchange in admission.removeAllWaiting() + admitted {
             finish(exchange, LoadingError(.cancelled, exchange.context), Response.Metrics())
