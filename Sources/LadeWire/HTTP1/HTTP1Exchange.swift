@@ -271,8 +271,6 @@ struct HTTP1Exchange {
         if sending == .body { sending = .done }
     }
 
-    /// Records that nothing more can or shall be sent.
-    mutating func stopSending() {
-        if !sending.hasEnded { sending = .stopped }
-    }
+    /// Records that nothing more can or shall be sent, although everything may have been made ready for it.
+    mutating func stopSending() { sending = .stopped }
 }

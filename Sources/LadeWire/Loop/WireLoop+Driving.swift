@@ -414,7 +414,7 @@ extension WireLoop {
     }
 
     /// Stops the upload; the next write of the producer throws.
-    private func stopUpload(_ exchange: Exchange, _ connection: Connection) {
+    func stopUpload(_ exchange: Exchange, _ connection: Connection) {
         connection.http.stopSending()
         connection.output.removeAll()
         connection.continueDue = .max

@@ -130,7 +130,7 @@ extension WireLoop {
         case .deadline: end(exchange, exchange.deadlineExceeded)
         // The response is complete, and the server does not read the rest of the request.
         case .timeout(.idle) where connection.http.receiving == .done:
-            connection.http.stopSending()
+            stopUpload(exchange, connection)
             complete(connection)
         case .timeout(let phase): end(exchange, LoadingError(.timedOut(phase), exchange.context))
         }

@@ -174,41 +174,66 @@ final class WireLoop: @unchecked Sendable {
         return true
     }
 
-    /// Serves the connections that continue from the last turn, then those that are ready, each once within its budget.
+    /// Serves each connection once within its budget: those that the last turn did not reach, those that continue from
+    /// it, and those that are ready.
     private func serveSockets() {
-        let began = now
         turns += 1
-        let continued = backlog
-        backlog.removeAll(keepingCapacity: true)
-        if !late.isEmpty {
+        let reached = late.count
+        if reached > 0 {
             let known = Set(late.map(\.number))
             late += ready.filter { !known.contains($0.number) }
             swap(&late, &ready)
             late.removeAll(keepingCapacity: true)
         }
-        let count = continued.count + ready.count
-        for connection in continued {
-            connection.isBacklogged = false
-            connection.servedIn = turns
-            serve(connection, TurnBudget(readyConnections: count))
+        let count = backlog.count + ready.count
+        let began = now
+        var served = 0
+        /// Whether more can be served in this turn; the clock is read now and then.
+        func hasTime() -> Bool {
+            served += 1
+            guard served % 8 == 0 || count < 8 else { return true }
             now = system.now()
+            return now - began <= TurnBudget.longestWork
         }
         var index = 0
-        while index < ready.count {
-            let socket = ready[index]
-            index += 1
-            guard let connection = watched[socket.number] else { continue }
-            // Level-triggered: what comes of a connection that has had its share is reported again.
-            guard connection.servedIn != turns || connection.life.isOpening else { continue }
-            connection.servedIn = turns
-            note(socket, on: connection, TurnBudget(readyConnections: count))
-            guard index % 8 == 0 || count < 8 else { continue }
-            now = system.now()
-            guard now - began <= TurnBudget.longestWork else {
-                late.append(contentsOf: ready[index...])
-                break
+        func serveReady(upTo end: Int) -> Bool {
+            while index < end {
+                let socket = ready[index]
+                index += 1
+                guard let connection = watched[socket.number] else { continue }
+                // Level-triggered: what comes of a connection that has had its share is reported again.
+                guard connection.servedIn != turns || connection.life.isOpening else { continue }
+                guard !connection.isBacklogged else {
+                    if socket.isWritable, connection.writes { markDirty(connection) }
+                    continue
+                }
+                connection.servedIn = turns
+                note(socket, on: connection, TurnBudget(readyConnections: count))
+                if !hasTime() { return false }
             }
+            return true
         }
+        func serveBacklog() -> Bool {
+            let continued = backlog
+            backlog.removeAll(keepingCapacity: true)
+            for (position, connection) in continued.enumerated() {
+                connection.isBacklogged = false
+                if connection.servedIn == turns {
+                    // It came into the list in this turn.
+                    markBacklogged(connection)
+                    continue
+                }
+                connection.servedIn = turns
+                serve(connection, TurnBudget(readyConnections: count))
+                if !hasTime() {
+                    backlog.insert(contentsOf: continued[(position + 1)...], at: 0)
+                    return false
+                }
+            }
+            return true
+        }
+        if serveReady(upTo: reached), serveBacklog() { _ = serveReady(upTo: ready.count) }
+        late.append(contentsOf: ready[index...])
         ready.removeAll(keepingCapacity: true)
     }
 

@@ -220,9 +220,9 @@ struct OpeningTests {
     func sleep() {
         for (nanoseconds, connections) in [(5_000_000_000, 1), (5_000_000_001, 2)] as [(Int64, Int)] {
             let simulation = simulation([[call()]]) { _ in .server(["/": Self.answer]) }
+            simulation.system.leaps = false
             simulation.start()
             simulation.turn { simulation.outcomes[0].isOver }
-            simulation.system.leaps = false
             simulation.turn()
             simulation.system.asleep = nanoseconds
             simulation.turn()

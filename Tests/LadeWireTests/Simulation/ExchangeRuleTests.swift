@@ -422,6 +422,7 @@ struct ExchangeRuleTests {
         weak var exchange: Exchange?
         weak var connection: Connection?
         let simulation = simulation(["/": Answer(Self.ok)], [[get()]])
+        simulation.system.leaps = false
         simulation.start()
         simulation.turn { !simulation.loop.running.isEmpty }
         exchange = simulation.loop.running[0]
@@ -432,7 +433,7 @@ struct ExchangeRuleTests {
         #expect(exchange == nil)
         #expect(connection?.life == .idle)
         #expect(connection?.exchange == nil)
-        simulation.run()
+        simulation.stop()
         #expect(connection == nil)
     }
 }

@@ -167,6 +167,7 @@ struct LinuxSystemTests {
             let answer = SimulatedServer.Answer("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
             let lanes = (0..<count).map { _ in [Simulation.Call(target: "/", content: "ok")] }
             let simulation = Simulation(lanes, settings, on: SimulatedSystem(["/": answer]))
+            simulation.system.leaps = false
             simulation.start()
             simulation.turn { simulation.loop.running.count == count }
             simulation.turn { simulation.outcomes.allSatisfy { $0.isOver } }
