@@ -175,10 +175,5 @@ struct Scenario: CustomStringConvertible, Sendable {
             scenario.refused = ["::1"]
             return scenario
         }(),
-        Scenario(
-            "a call after one whose response has surplus",
-            ["/0": Answer(length + "more"), "/1": Answer(length)],
-            [[Call(target: "/0", content: ten), Call(target: "/1", content: ten)]]
-        ),
     ]
 }
