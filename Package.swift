@@ -261,10 +261,13 @@ if hasCurl {
                 "TransportDoubles",
             ]
         ),
+        // Forks and the size of the heap, for tests.
+        .target(name: "CProcess", path: "Tests/CProcess"),
         .testTarget(
             name: "LadeWireTests",
             dependencies: [
-                "CHangingResolver", "COpenSSL", "CWire", "LadeConformance", "LadeExchange", "LadeTesting", "LadeWire",
+                "CHangingResolver", "COpenSSL", "CProcess", "CWire", "LadeConformance", "LadeExchange", "LadeTesting",
+                "LadeWire", "SharedDoubles",
                 "TransportDoubles",
             ]
         ),
