@@ -450,7 +450,10 @@ extension WireLoop {
         // A response to a part of a head is complete, and the connection cannot be used again.
         if connection.http.sending == .head, connection.hasUnsent { stopUpload(exchange, connection) }
         let isSent = connection.http.sending.hasEnded && !connection.hasUnsent
-        guard isSent || connection.http.sending == .stopped else { return markDirty(connection) }
+        guard isSent || connection.http.sending == .stopped else {
+            updateDue(connection)
+            return markDirty(connection)
+        }
         let isWhole = !connection.http.hasSurplus && connection.http.sending == .done && !connection.wasReset
         let reuse = Reuse(head, request: exchange.request.headers, isWhole: isWhole)
         if let life = reuse.life { connection.idleLife = min(idleLife, life) }
