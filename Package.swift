@@ -267,12 +267,13 @@ if hasCurl {
                 "TransportDoubles",
             ]
         ),
+        // Forks and the size of the heap, for tests.
+        .target(name: "CProcess", path: "Tests/CProcess"),
         .testTarget(
             name: "LadeWireTests",
             dependencies: [
-                "CHangingResolver", "CNghttp2", "COpenSSL", "CWire", "LadeConformance", "LadeExchange", "LadeTesting",
-                "LadeWire",
-                "TransportDoubles",
+                "CHangingResolver", "CNghttp2", "COpenSSL", "CProcess", "CWire", "LadeConformance", "LadeExchange",
+                "LadeTesting", "LadeWire", "SharedDoubles", "TransportDoubles",
             ]
         ),
         // The policies on libcurl, and harvests, against real servers.

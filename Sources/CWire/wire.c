@@ -7,6 +7,8 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -25,10 +27,27 @@ int lade_wire_timer_set(int timer, int64_t moment) {
     return timerfd_settime(timer, TFD_TIMER_ABSTIME, &time, NULL);
 }
 
-int64_t lade_wire_now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+int64_t lade_wire_time_asleep(void) {
+    struct timespec boot, monotonic;
+    clock_gettime(CLOCK_MONOTONIC, &monotonic);
+    clock_gettime(CLOCK_BOOTTIME, &boot);
+    return ((int64_t)boot.tv_sec - monotonic.tv_sec) * 1000000000 + (boot.tv_nsec - monotonic.tv_nsec);
+}
+
+static atomic_int forks;
+static pthread_once_t forks_are_counted = PTHREAD_ONCE_INIT;
+
+static void forked(void) {
+    atomic_fetch_add(&forks, 1);
+}
+
+static void count_forks(void) {
+    pthread_atfork(NULL, NULL, forked);
+}
+
+int lade_wire_forks(void) {
+    pthread_once(&forks_are_counted, count_forks);
+    return atomic_load(&forks);
 }
 
 int lade_wire_socket(int is_v6) {

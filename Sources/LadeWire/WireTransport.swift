@@ -3,6 +3,7 @@
 #else
     import Foundation
 #endif
+import CWire
 public import LadeCore
 import LadeExchange
 
@@ -14,6 +15,8 @@ import LadeExchange
 public final class WireTransport: Transport {
     let loop: WireLoop
     private let rules: Exchange.Rules
+    /// The process that has the thread; a child that was forked since has none.
+    private let process = lade_wire_forks()
     private let proxies: EnvironmentProxies?
 
     /// Makes a transport and starts its thread.
@@ -42,6 +45,13 @@ public final class WireTransport: Transport {
         try loop.start()
     }
 
+    /// Makes a transport over a loop whose turns the caller runs.
+    init(over loop: WireLoop) {
+        self.loop = loop
+        rules = loop.rules
+        proxies = nil
+    }
+
     deinit {
         loop.inbox.stop()
     }
@@ -51,8 +61,21 @@ public final class WireTransport: Transport {
     /// Use it for work that never blocks and never computes for long: while a job runs, no bytes are transferred.
     public var executor: any TaskExecutor { loop.executor }
 
+    /// Checks that this process made the transport.
+    ///
+    /// - Throws: `LoadingError.Kind.transport` in a child that was forked after the transport was made: it has the
+    ///   transport's memory, and neither its thread nor the right to use its connections.
+    func checkProcess() throws(LoadingError) {
+        guard lade_wire_forks() != process else { return }
+        throw LoadingError(.transport(code: 0, message: "the transport was made before fork"))
+    }
+
     /// Carries out one exchange, as described at `Transport.send`.
+    ///
+    /// - Throws: `LoadingError.Kind.transport` in a process that was forked after the transport was made, beside the
+    ///   errors of every transport.
     public func send(_ request: Request, call: Call) async throws(LoadingError) -> Response {
+        try checkProcess()
         if rules.allowsLocalAddresses, request.parts.scheme == .other, let scheme = request.url.scheme,
             scheme == "file" || scheme == "data"
         {

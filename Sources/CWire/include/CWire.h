@@ -17,8 +17,11 @@ struct lade_address {
 int lade_wire_timer_make(void);
 int lade_wire_timer_set(int timer, int64_t moment);
 
-// The monotonic clock in nanoseconds.
-int64_t lade_wire_now(void);
+// How long the system has slept since its start, in nanoseconds.
+int64_t lade_wire_time_asleep(void);
+
+// How many forks lie between the first call in the first process and this process.
+int lade_wire_forks(void);
 
 // A non-blocking, close-on-exec socket without Nagle's delay; -1 with errno.
 int lade_wire_socket(int is_v6);

@@ -126,6 +126,9 @@ extension LoadingError {
         public let rule: Rule
         /// The offending line, truncated, with control characters escaped; nil when there is none to show.
         public let excerpt: String?
+        /// Where the offending line or byte begins, in bytes from the beginning of the response, its interim heads and
+        /// its framing included; nil when the transport does not know, as over libcurl and `URLSession`.
+        public private(set) var offset: Int64?
 
         /// Makes a fault.
         ///
@@ -147,6 +150,13 @@ extension LoadingError {
         package init(_ rule: Rule, redacted excerpt: String?) {
             self.rule = rule
             self.excerpt = excerpt
+        }
+
+        /// The fault at a position in the response.
+        package func at(_ offset: Int64) -> Self {
+            var fault = self
+            fault.offset = offset
+            return fault
         }
     }
 }

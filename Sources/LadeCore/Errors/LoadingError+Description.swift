@@ -173,7 +173,7 @@ extension LoadingError.ResponseProgress: CustomStringConvertible {
 }
 
 extension LoadingError.MalformedResponse: CustomStringConvertible {
-    /// One plain clause with the offending line.
+    /// One plain clause with the offending line and its position.
     public var description: String {
         let rule =
             switch rule {
@@ -195,6 +195,7 @@ extension LoadingError.MalformedResponse: CustomStringConvertible {
             case .unspecified: "the platform does not say how"
             }
         return "The answer is malformed: \(rule)" + (excerpt.map { " (“\($0)”)" } ?? "")
+            + (offset.map { ", at byte \($0)" } ?? "")
     }
 }
 

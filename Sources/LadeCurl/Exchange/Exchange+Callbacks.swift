@@ -93,7 +93,8 @@ extension Exchange {
         let intake = take(&rest, pool: loop.pool)
         if isStreamed { loop.markUnpublished(self) }
         switch intake {
-        case .taken:
+        // Nothing yields, because the pieces of libcurl are small.
+        case .taken, .yielded:
             handle.sending.skippedCodedBytes -= skipped
             return bytes.count
         case .paused:

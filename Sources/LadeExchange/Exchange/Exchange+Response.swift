@@ -14,6 +14,8 @@ extension Exchange {
         case taken
         /// The reader is too far behind: the rest must be offered again, once the reader has asked for more.
         case paused
+        /// As much was decoded as may be now: the rest must be offered again, although it may be empty.
+        case yielded
         /// The exchange must end with its ``Exchange/failure``.
         case failed
     }
@@ -124,8 +126,15 @@ extension Exchange {
     }
 
     /// Takes a piece of the body, without its framing, from the front of `rest`.
-    package func take(_ rest: inout UnsafeRawBufferPointer, pool: BufferPool) -> Intake {
-        if let decoder { return take(coded: &rest, by: decoder, pool: pool) }
+    ///
+    /// - Parameters:
+    ///   - rest: The bytes; what was taken is removed.
+    ///   - pool: Gives the memory.
+    ///   - most: About how many bytes are decoded at most.
+    /// - Returns: What became of them.
+    package func take(_ rest: inout UnsafeRawBufferPointer, pool: BufferPool, decodingAtMost most: Int = .max) -> Intake
+    {
+        if let decoder { return take(coded: &rest, by: decoder, pool: pool, most) }
         state.bodyBytes += Int64(rest.count)
         let intake: Intake
         switch request.delivery {
@@ -209,12 +218,13 @@ extension Exchange {
     private func take(
         coded rest: inout UnsafeRawBufferPointer,
         by decoder: ContentDecoder,
-        pool: BufferPool
+        pool: BufferPool,
+        _ most: Int
     ) -> Intake {
         do {
             switch request.delivery {
-            case .buffered(let limit): return try collect(&rest, by: decoder, limit: limit, pool: pool)
-            case .streamed: return try stream(&rest, by: decoder)
+            case .buffered(let limit): return try collect(&rest, by: decoder, limit: limit, pool: pool, most)
+            case .streamed: return try stream(&rest, by: decoder, most)
             }
         } catch {
             failure = codingError(error)
@@ -226,7 +236,8 @@ extension Exchange {
         _ rest: inout UnsafeRawBufferPointer,
         by decoder: ContentDecoder,
         limit: Int,
-        pool: BufferPool
+        pool: BufferPool,
+        _ share: Int
     ) throws(CodingFault) -> Intake {
         if body == nil {
             // Coded text is about a quarter of its decoded size. The announced length is used up to 256 KiB, which is 1
@@ -234,7 +245,9 @@ extension Exchange {
             let announced = Int(min(finalHead?.contentLength ?? 0, 256 << 10))
             body = PooledBytes(pool: pool, capacity: max(4 * announced, 4 * rest.count))
         }
+        var decoded = 0
         while true {
+            guard decoded < share else { return .yielded }
             // One byte above the limit is enough to detect that the body is too large.
             let left = limit - Int(state.bodyBytes)
             let most = left < Self.step ? left + 1 : Self.step
@@ -244,6 +257,7 @@ extension Exchange {
                 return try decoder.decode(&rest, into: space)
             }
             state.bodyBytes += Int64(count ?? 0)
+            decoded += count ?? 0
             guard state.bodyBytes <= Int64(limit) else {
                 failure = LoadingError(.bodyTooLarge(limit: limit, announced: nil), context)
                 return .failed
@@ -255,10 +269,13 @@ extension Exchange {
 
     private func stream(
         _ rest: inout UnsafeRawBufferPointer,
-        by decoder: ContentDecoder
+        by decoder: ContentDecoder,
+        _ share: Int
     ) throws(CodingFault) -> Intake {
         guard let stream = bodyStream else { return .failed }
+        var decoded = 0
         while true {
+            guard decoded < share else { return .yielded }
             var room = 0
             let count = try stream.append { space throws(CodingFault) in
                 room = space.count
@@ -266,6 +283,7 @@ extension Exchange {
             }
             guard let count else { return .paused }
             state.bodyBytes += Int64(count)
+            decoded += count
             if isBomb(decoder, rest.count) { return .failed }
             if count < room { return .taken }
         }

@@ -501,6 +501,9 @@ extension Exchange {
     /// The source of the request's body; nil when the body is bytes, and before ``startPump(inbox:)``.
     package var pipe: UploadPipe? { upload }
 
+    /// The size of the memory that is ready for the body of a buffered response.
+    package var bufferedCapacity: Int { body?.capacity ?? 0 }
+
     /// The final head; nil before it has arrived.
     package var head: HeadVetting.Head? { finalHead }
 

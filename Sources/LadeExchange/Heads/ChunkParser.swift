@@ -45,6 +45,9 @@ package struct ChunkParser: Sendable {
     /// Whether the body has ended.
     package var isComplete: Bool { if case .ended = state { true } else { false } }
 
+    /// The number of parsed bytes of a line that is not complete, or is malformed.
+    package var pendingBytes: Int { line.count }
+
     /// Parses the front of the raw bytes, and removes bytes that are not content.
     package mutating func next(_ bytes: inout UnsafeRawBufferPointer) throws(HeadVetting.Fault) -> Piece {
         while true {

@@ -25,6 +25,9 @@ final class Connection: Due {
     @exclusivity(unchecked) var race: AddressRace?
     /// The sockets of the attempts that have not ended, by the index of their address.
     @exclusivity(unchecked) var attempts: [(index: Int, socket: Int32, number: Int)] = []
+    /// When a Unix socket whose backlog was full is tried again, and after which delay.
+    @exclusivity(unchecked) var retryDue: Int64 = .max
+    @exclusivity(unchecked) var backlogDelay: Int64 = 0
 
     // Open.
     @exclusivity(unchecked) var socket: Int32 = -1
@@ -43,6 +46,8 @@ final class Connection: Due {
     @exclusivity(unchecked) var output = OutputBuffer()
     /// Received bytes that the reader was too far behind to take.
     @exclusivity(unchecked) var held: [UInt8] = []
+    /// How many of them the decoder has taken already; they are kept so that the body is not complete before its output.
+    @exclusivity(unchecked) var decoded = 0
     @exclusivity(unchecked) var isPaused = false
     /// Whether the poller reports nothing of the socket, because it failed while the exchange was paused.
     @exclusivity(unchecked) var isIgnored = false
@@ -99,6 +104,7 @@ final class Connection: Due {
             rules: exchange.rules
         )
         held = []
+        decoded = 0
         isPaused = false
         awaitsProducer = false
         hasSent = false

@@ -54,7 +54,7 @@ enum WireFault: Equatable {
         case .unknownZone(let host): .cannotConnect(host: host, reason: .unreachable)
         case .lost(let progress, let wasSent): .connectionLost(progress, isSafeToRepeat: !wasSent)
         case .incomplete(let received, let expected): .incompleteBody(received: received, expected: expected)
-        case .bytesBeforeRequest: .malformedResponse(LoadingError.MalformedResponse(.beforeRequest))
+        case .bytesBeforeRequest: .malformedResponse(LoadingError.MalformedResponse(.beforeRequest).at(0))
         case .notHTTP: .malformedResponse(LoadingError.MalformedResponse(.notHTTP))
         case .tls(let fault, let host): fault.kind(host: host)
         }
@@ -67,5 +67,15 @@ extension Exchange {
         var context = context
         if case .tls(let fault, _) = fault { context.detail = fault.detail }
         return LoadingError(fault.kind, context)
+    }
+}
+
+extension LoadingError {
+    /// The error with the position in the response of what was malformed, unless it is known already.
+    func at(_ offset: Int64) -> LoadingError {
+        guard case .malformedResponse(let fault) = kind, fault.offset == nil else { return self }
+        var error = self
+        error.kind = .malformedResponse(fault.at(offset))
+        return error
     }
 }

@@ -56,6 +56,10 @@ struct HTTP1Exchange {
     private(set) var receiving = Receiving.head
     /// The number of content bytes that arrived.
     private(set) var received: Int64 = 0
+    /// The number of bytes of the response that were parsed, interim heads and framing included.
+    private(set) var position: Int64 = 0
+    /// Where the line began that was parsed last.
+    private(set) var lineStart: Int64 = 0
     /// Whether bytes followed the response.
     private(set) var hasSurplus = false
     /// The number of body bytes that the head of the request announces; nil for chunks.
@@ -137,6 +141,7 @@ struct HTTP1Exchange {
     /// Records that content bytes were taken.
     mutating func took(_ count: Int) {
         received += Int64(count)
+        position += Int64(count)
         switch receiving {
         case .length(let left): receiving = left == Int64(count) ? .done : .length(left - Int64(count))
         case .chunked: chunks?.take(count)
@@ -177,7 +182,9 @@ struct HTTP1Exchange {
         _ vetting: inout HeadVetting,
         _ heads: HeadRecord?
     ) throws(HeadVetting.Fault) -> HeadVetting.Finding? {
+        lineStart = position - Int64(line.count)
         guard let end = bytes.firstIndex(of: 0x0A) else {
+            position += Int64(bytes.count)
             line.append(contentsOf: bytes)
             bytes = UnsafeRawBufferPointer(rebasing: bytes[bytes.endIndex...])
             let most = rules.limits.headBytes
@@ -190,6 +197,7 @@ struct HTTP1Exchange {
             return nil
         }
         let part = UnsafeRawBufferPointer(rebasing: bytes[...end])
+        position += Int64(part.count)
         bytes = UnsafeRawBufferPointer(rebasing: bytes[(end + 1)...])
         guard line.isEmpty else {
             line.append(contentsOf: part)
@@ -213,10 +221,11 @@ struct HTTP1Exchange {
         _ bytes: inout UnsafeRawBufferPointer,
         _ vetting: inout HeadVetting
     ) throws(HeadVetting.Fault) -> Finding? {
-        guard let piece = try chunks?.next(&bytes) else { return .more }
+        guard let piece = try nextPiece(&bytes) else { return .more }
         switch piece {
         case .content(let count): return .content(count)
         case .trailer(let line):
+            lineStart = position - Int64(line.count)
             _ = try line.withUnsafeBufferPointer { bytes throws(HeadVetting.Fault) in try vetting.take(bytes) }
             return nil
         case .more: return .more
@@ -224,6 +233,17 @@ struct HTTP1Exchange {
             receiving = .done
             return nil
         }
+    }
+
+    private mutating func nextPiece(
+        _ bytes: inout UnsafeRawBufferPointer
+    ) throws(HeadVetting.Fault) -> ChunkParser.Piece? {
+        let before = bytes.count
+        defer {
+            position += Int64(before - bytes.count)
+            lineStart = position - Int64(chunks?.pendingBytes ?? 0)
+        }
+        return try chunks?.next(&bytes)
     }
 
     // MARK: - Sending
@@ -251,8 +271,6 @@ struct HTTP1Exchange {
         if sending == .body { sending = .done }
     }
 
-    /// Records that nothing more can or shall be sent.
-    mutating func stopSending() {
-        if !sending.hasEnded { sending = .stopped }
-    }
+    /// Records that nothing more can or shall be sent, although everything may have been made ready for it.
+    mutating func stopSending() { sending = .stopped }
 }

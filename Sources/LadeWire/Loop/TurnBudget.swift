@@ -11,6 +11,8 @@ struct TurnBudget: Equatable {
     static let headPiece = 16 << 10
     private static let input = 512 << 10
     private static let output = 192 << 10
+    /// How many bytes are decoded before other connections are served.
+    static let decoded = 256 << 10
 
     private(set) var receivable: Int
     private(set) var sendable: Int

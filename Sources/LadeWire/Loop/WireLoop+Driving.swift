@@ -43,7 +43,7 @@ extension WireLoop {
             let held = connection.held
             connection.held = []
             held.withUnsafeBytes { process($0, exchange, connection) }
-            guard connection.exchange === exchange, !connection.isPaused else { return }
+            guard connection.exchange === exchange, !connection.isPaused, connection.held.isEmpty else { return }
         }
         watch(connection, reads: true, writes: connection.writes)
         receive(connection, budget)
@@ -75,7 +75,9 @@ extension WireLoop {
         var budget = budget
         connection.isDrained = false
         defer { settleLayer(connection) }
-        while connection.life == .busy, let exchange = connection.exchange, !connection.isPaused {
+        while connection.life == .busy, let exchange = connection.exchange, !connection.isPaused,
+            connection.held.isEmpty
+        {
             guard budget.receivable > 0 else { return markBacklogged(connection) }
             let result = receiveOnce(exchange, connection, atMost: budget.receivable)
             budget.received(connection.intake)
@@ -114,7 +116,7 @@ extension WireLoop {
             noteReceived(exchange, connection)
             connection.http.took(count)
             if exchange.isStreamed { markUnpublished(exchange) }
-            if connection.http.receiving == .done { complete(connection) }
+            if connection.http.receiving == .done { complete(connection) } else { updateDue(connection) }
         }
         return result
     }
@@ -153,7 +155,7 @@ extension WireLoop {
                 }
             }
         } catch {
-            end(exchange, exchange.headError(error))
+            end(exchange, exchange.headError(error).at(connection.http.lineStart))
         }
     }
 
@@ -170,27 +172,35 @@ extension WireLoop {
         return true
     }
 
-    /// Takes content from the front of the bytes; false when the exchange has ended or is paused.
+    /// Takes content from the front of the bytes; false when the exchange has ended, is paused or has had its share.
     private func take(
         _ count: Int,
         _ rest: inout UnsafeRawBufferPointer,
         _ exchange: Exchange,
         _ connection: Connection
     ) -> Bool {
-        var piece = UnsafeRawBufferPointer(rebasing: rest[..<count])
-        let intake = exchange.take(&piece, pool: buffers)
-        let taken = intake == .paused ? count - piece.count : count
-        connection.http.took(taken)
-        rest = UnsafeRawBufferPointer(rebasing: rest[taken...])
+        // The decoder has a byte already whose output it could not pass on.
+        var piece = UnsafeRawBufferPointer(rebasing: rest[connection.decoded..<count])
+        connection.decoded = 0
+        let intake = exchange.take(&piece, pool: buffers, decodingAtMost: TurnBudget.decoded)
         if exchange.isStreamed { markUnpublished(exchange) }
         switch intake {
-        case .taken: return true
-        case .paused:
-            connection.held = Array(rest)
-            pause(connection)
+        case .taken:
+            connection.http.took(count)
+            rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+            return true
+        case .paused, .yielded:
+            // The last byte stays, so that the body is not complete before its output is.
+            let isDecoded = piece.isEmpty
+            let taken = count - max(piece.count, 1)
+            if isDecoded { connection.decoded = 1 }
+            connection.http.took(taken)
+            connection.held = Array(rest[taken...])
+            if intake == .paused { pause(connection) } else { markBacklogged(connection) }
+            updateDue(connection)
             return false
         case .failed:
-            end(exchange, exchange.failure)
+            end(exchange, exchange.failure?.at(connection.http.position))
             return false
         }
     }
@@ -218,7 +228,7 @@ extension WireLoop {
             complete(connection)
         case .incomplete(let expected) where !wasReset:
             end(exchange, exchange.error(.incomplete(received: received, expected: expected)))
-        case .notHTTP: end(exchange, exchange.error(.notHTTP))
+        case .notHTTP: end(exchange, exchange.error(.notHTTP).at(connection.http.lineStart))
         case .complete, .incomplete: lose(exchange, connection, exchange.progress)
         case .lost:
             let progress = exchange.progress
@@ -302,6 +312,7 @@ extension WireLoop {
         case .bytes(let count):
             connection.hasSent = true
             exchange.lastActivity = now
+            updateDue(connection)
             return count
         case .wouldBlock: watch(connection, reads: connection.reads, writes: true)
         case .ended, .failed: sendingFailed(exchange, connection)
@@ -346,11 +357,18 @@ extension WireLoop {
             note(sent: count, exchange, connection)
             return true
         case .end:
-            if connection.http.framing == .chunked { appendLastChunk(exchange, to: connection) }
+            // A server of HTTP/1.0 knows no trailers.
+            let trailers = exchange.version == .http1_0 ? nil : exchange.request.body?.trailers?()
+            if let fault = trailers?.fault {
+                end(exchange, LoadingError(.invalidRequest(.header(fault)), exchange.context))
+                return false
+            }
+            if connection.http.framing == .chunked { appendLastChunk(trailers ?? Headers(), to: connection) }
             connection.http.bodySent()
             return true
         case .nothingYet:
             connection.awaitsProducer = true
+            updateDue(connection)
             watch(connection, reads: connection.reads, writes: false)
             return false
         case .failed:
@@ -385,13 +403,16 @@ extension WireLoop {
         connection.output.append(contentsOf: "\r\n".utf8)
     }
 
-    private func appendLastChunk(_ exchange: Exchange, to connection: Connection) {
+    /// The fields that frame a message or route it do not belong in trailers (RFC 9110 §6.5.1).
+    private static func isFraming(_ name: String) -> Bool {
+        ["Content-Length", "Transfer-Encoding", "Host", "Connection", "Trailer", "TE", "Upgrade"].contains {
+            name.equalsIgnoringASCIICase($0)
+        }
+    }
+
+    private func appendLastChunk(_ trailers: Headers, to connection: Connection) {
         connection.output.append(contentsOf: "0\r\n".utf8)
-        for field in exchange.request.body?.trailers?() ?? Headers() {
-            let isFraming =
-                field.name.equalsIgnoringASCIICase("Content-Length")
-                || field.name.equalsIgnoringASCIICase("Transfer-Encoding")
-            if isFraming { continue }
+        for field in trailers where !Self.isFraming(field.name) {
             connection.output.append(contentsOf: "\(field.name): ".utf8)
             connection.output.append(contentsOf: field.octets)
             connection.output.append(contentsOf: "\r\n".utf8)
@@ -400,11 +421,13 @@ extension WireLoop {
     }
 
     /// Stops the upload; the next write of the producer throws.
-    private func stopUpload(_ exchange: Exchange, _ connection: Connection) {
+    func stopUpload(_ exchange: Exchange, _ connection: Connection) {
         connection.http.stopSending()
         connection.output.removeAll()
         connection.continueDue = .max
+        connection.awaitsProducer = false
         exchange.pipe?.close()
+        updateDue(connection)
     }
 
     private func sendingFailed(_ exchange: Exchange, _ connection: Connection) {
@@ -427,7 +450,10 @@ extension WireLoop {
         // A response to a part of a head is complete, and the connection cannot be used again.
         if connection.http.sending == .head, connection.hasUnsent { stopUpload(exchange, connection) }
         let isSent = connection.http.sending.hasEnded && !connection.hasUnsent
-        guard isSent || connection.http.sending == .stopped else { return markDirty(connection) }
+        guard isSent || connection.http.sending == .stopped else {
+            updateDue(connection)
+            return markDirty(connection)
+        }
         let isWhole = !connection.http.hasSurplus && connection.http.sending == .done && !connection.wasReset
         let reuse = Reuse(head, request: exchange.request.headers, isWhole: isWhole)
         if let life = reuse.life { connection.idleLife = min(idleLife, life) }
@@ -444,15 +470,19 @@ extension WireLoop {
         guard case .running = exchange.phase else { return }
         let connection = exchange.connection
         let metrics = metrics(exchange, connection)
-        detach(exchange)
+        leaveRunning(exchange)
         if let connection { release(connection, exchange, keepsConnection) }
-        let last = running.removeLast()
-        if last !== exchange {
-            running[exchange.index] = last
-            last.index = exchange.index
-        }
         finish(exchange, error, metrics)
         admitted += admission.end(host: exchange.hostNumber, kind: kind(exchange))
+    }
+
+    /// Removes an exchange from the running ones and from its connection.
+    func leaveRunning(_ exchange: Exchange) {
+        detach(exchange)
+        let last = running.removeLast()
+        guard last !== exchange else { return }
+        running[exchange.index] = last
+        last.index = exchange.index
     }
 
     private func detach(_ exchange: Exchange) {

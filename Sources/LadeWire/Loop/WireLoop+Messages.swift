@@ -37,6 +37,14 @@ extension WireLoop {
     /// A streamed response keeps its connection until its reader has finished.
     func kind(_ exchange: Exchange) -> Admission.Kind { exchange.isStreamed ? .exclusive : .shared }
 
+    /// Returns a running exchange to the front of its queue, where it waits for the end of another.
+    func putBack(_ exchange: Exchange) {
+        leaveRunning(exchange)
+        let priority = exchange.request.priority
+        let place = admission.takeBack(exchange, host: exchange.hostNumber, kind: kind(exchange), priority: priority)
+        wait(exchange, in: place)
+    }
+
     private func wait(_ exchange: Exchange, in place: Admission.Place) {
         exchange.phase = .waiting(place)
         exchange.waitStarted = now
@@ -113,6 +121,7 @@ extension WireLoop {
             connection.http.continueAnyway()
             markDirty(connection)
         }
+        if connection.retryDue <= now { return retryAttempt(connection) }
         if let action = connection.race?.expire(at: now) { carryOut(action, connection) }
     }
 
@@ -121,7 +130,7 @@ extension WireLoop {
         case .deadline: end(exchange, exchange.deadlineExceeded)
         // The response is complete, and the server does not read the rest of the request.
         case .timeout(.idle) where connection.http.receiving == .done:
-            connection.http.stopSending()
+            stopUpload(exchange, connection)
             complete(connection)
         case .timeout(let phase): end(exchange, LoadingError(.timedOut(phase), exchange.context))
         }
@@ -146,7 +155,8 @@ extension WireLoop {
         if connection.life.isOpening {
             let phase = connection.life == .resolving ? LoadingError.TimeoutPhase.nameLookup : .connect
             consider(limits.connect, since: exchange.started, .timeout(phase))
-        } else if !connection.isPaused {
+        } else if !connection.isPaused, !connection.awaitsProducer {
+            // The time-out runs while the server is the slow side.
             consider(limits.idle, since: exchange.lastActivity, .timeout(.idle))
         }
         return next
@@ -154,16 +164,19 @@ extension WireLoop {
 
     /// Computes when the loop must look at a connection.
     func updateDue(_ connection: Connection) {
-        var due = Int64.max
-        switch connection.life {
-        case .closed: break
-        case .idle: due = connection.idleSince + connection.idleLife
-        case .resolving, .racing, .securing, .busy:
-            if let exchange = connection.exchange { due = firstBound(of: exchange, connection).at }
-            due = min(due, connection.continueDue, connection.race?.due ?? .max)
-        }
-        connection.due = due
+        connection.due = due(of: connection)
         dues.moved(connection)
+    }
+
+    /// When the loop must look at a connection, from its state alone.
+    func due(of connection: Connection) -> Int64 {
+        switch connection.life {
+        case .closed: return .max
+        case .idle: return connection.idleSince + connection.idleLife
+        case .resolving, .racing, .securing, .busy:
+            let bound = connection.exchange.map { firstBound(of: $0, connection).at } ?? .max
+            return min(bound, connection.continueDue, connection.retryDue, connection.race?.due ?? .max)
+        }
     }
 }
 

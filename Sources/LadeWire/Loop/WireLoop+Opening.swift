@@ -1,8 +1,19 @@
 import LadeCore
 import LadeExchange
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
 // From an admitted exchange to an open connection: the pool's choice, the look-up, the race.
 extension WireLoop {
+    /// The delays between attempts to connect to a Unix socket whose backlog is full, in nanoseconds: 10 ms, and twice as
+    /// much each time.
+    private static let firstBacklogDelay: Int64 = 10_000_000
+    private static let longestBacklogDelay: Int64 = 1_280_000_000
+
     /// Gives an admitted exchange a connection.
     func start(_ exchange: Exchange) {
         if case .finished = exchange.phase {
@@ -105,7 +116,7 @@ extension WireLoop {
         case nil: break
         }
         guard !addresses.isEmpty else { return fail(connection, .nameNotResolved(host: host)) }
-        var race = AddressRace(addresses)
+        var race = AddressRace(addresses, known: routes.known(connection.route, at: now))
         let action = race.start(at: now)
         connection.race = race
         carryOut(action, connection)
@@ -138,14 +149,49 @@ extension WireLoop {
             watched[number] = connection
             system.watch(socket, number: number, reads: false, writes: true, isNew: true)
             updateDue(connection)
-        case .failure(let error): attemptFailed(connection, error.errno)
+        case .failure(let error) where error.errno == EMFILE || error.errno == ENFILE:
+            withoutDescriptor(connection, index, error.errno)
+        case .failure(let error) where error.errno == EAGAIN && connection.race == nil:
+            // The backlog of the Unix socket is full.
+            connection.backlogDelay = min(
+                max(2 * connection.backlogDelay, Self.firstBacklogDelay),
+                Self.longestBacklogDelay
+            )
+            connection.retryDue = now + connection.backlogDelay
+            updateDue(connection)
+        case .failure(let error): attemptFailed(connection, index, error.errno)
         }
     }
 
-    private func attemptFailed(_ connection: Connection, _ code: Int32) {
+    /// Tries again to connect to a Unix socket whose backlog was full.
+    func retryAttempt(_ connection: Connection) {
+        connection.retryDue = .max
+        attempt(connection, 0)
+    }
+
+    /// Makes room when the process or the system has no descriptor left, or waits for the end of another exchange.
+    private func withoutDescriptor(_ connection: Connection, _ index: Int, _ code: Int32) {
+        if let idle = pool.takeLongestIdle() {
+            close(idle)
+            return attempt(connection, index)
+        }
+        guard orphanedKeys.isEmpty else {
+            closeOrphans()
+            return attempt(connection, index)
+        }
+        let isAlone = !watched.values.contains { $0 !== connection && $0.exchange != nil }
+        guard let exchange = connection.exchange, connection.attempts.isEmpty, !isAlone else {
+            return attemptFailed(connection, index, code)
+        }
+        putBack(exchange)
+        close(connection)
+    }
+
+    private func attemptFailed(_ connection: Connection, _ index: Int, _ code: Int32) {
         guard let action = connection.race?.failed(code, at: now) else {
             return fail(connection, .cannotConnect(host: connection.exchange?.host ?? "", errno: code))
         }
+        if let address = connection.race?.addresses[index] { routes.failed(address, for: connection.route, at: now) }
         carryOut(action, connection)
     }
 
@@ -158,7 +204,10 @@ extension WireLoop {
             connection.attempts.remove(at: position)
             watched[number] = nil
             system.close(attempt.socket)
-            return attemptFailed(connection, code)
+            return attemptFailed(connection, attempt.index, code)
+        }
+        if let address = connection.race?.addresses[attempt.index] {
+            routes.worked(address, for: connection.route, at: now)
         }
         connection.socket = attempt.socket
         connection.endpoint = endpoint(connection, attempt.index)

@@ -40,6 +40,7 @@ final class WireLoop: @unchecked Sendable {
     /// The exchanges that wait for a connection, by the deadline of their call.
     @exclusivity(unchecked) var deadlines = ExpiryQueue()
     @exclusivity(unchecked) var dues = DueQueue<Connection>()
+    @exclusivity(unchecked) var routes = RouteMemory()
     /// Connections with output to send when the turn settles.
     @exclusivity(unchecked) var dirty: [Connection] = []
     /// Connections that are served again in the next turn although nothing new is ready.
@@ -51,6 +52,8 @@ final class WireLoop: @unchecked Sendable {
     @exclusivity(unchecked) private var ready: [ReadySocket] = []
     /// The reports that the last turn had no time for; they come first in the next.
     @exclusivity(unchecked) private var late: [ReadySocket] = []
+    /// How long the system had slept when it was looked at last.
+    @exclusivity(unchecked) private var asleep: Int64
     /// The number of this turn.
     @exclusivity(unchecked) private var turns = 0
     @exclusivity(unchecked) private var unpublished: [Exchange] = []
@@ -62,6 +65,8 @@ final class WireLoop: @unchecked Sendable {
     let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: TurnBudget.piece, alignment: 4096)
     /// Where ciphertext is received.
     let ciphertext = UnsafeMutableRawBufferPointer.allocate(byteCount: TurnBudget.piece, alignment: 4096)
+    /// A sleep of the system that connections survive, in nanoseconds.
+    private static let shortSleep: Int64 = 5_000_000_000
     /// The identity of the loop thread as a number, once it runs.
     private let thread = Atomic<UInt>(0)
 
@@ -84,6 +89,7 @@ final class WireLoop: @unchecked Sendable {
         idleLife = max(0, min(connections.idleLife.wholeNanoseconds, 1 << 60))
         admission = Admission(limits: connections)
         pool = ConnectionPool(perKey: connections.perHost, total: connections.total)
+        asleep = system.timeAsleep()
     }
 
     deinit {
@@ -125,8 +131,11 @@ final class WireLoop: @unchecked Sendable {
         pthread_detach(thread)
     }
 
+    /// Makes the calling thread the loop's, whose turns it runs from now on.
+    func adoptThread() { thread.store(pthread_self(), ordering: .relaxed) }
+
     private func run() {
-        thread.store(pthread_self(), ordering: .relaxed)
+        adoptThread()
         while turn() {}
         shutDown()
         TLSContext.endThread()
@@ -145,6 +154,7 @@ final class WireLoop: @unchecked Sendable {
         system.wait(until: mayWait ? wakeTime : nil, into: &ready)
         inbox.wakeUp()
         now = system.now()
+        if mayWait { noteSleep() }
         // Before the sockets, so that a cancellation precedes the data of the same turn.
         guard handleMessages() else { return false }
         serveSockets()
@@ -155,6 +165,14 @@ final class WireLoop: @unchecked Sendable {
 
     /// The time at which the loop must run again: the least of all due times.
     var wakeTime: Int64 { min(dues.next, deadlines.first ?? .max, resolving.isEmpty ? .max : resolver.due) }
+
+    /// Closes the idle connections after a sleep of the system, in which servers and routers have forgotten them.
+    private func noteSleep() {
+        let before = asleep
+        asleep = system.timeAsleep()
+        guard asleep - before > Self.shortSleep else { return }
+        while let connection = pool.takeLongestIdle() { close(connection) }
+    }
 
     private func handleMessages() -> Bool {
         // A job of the executor may post messages while it runs: draining again handles them without an empty wait.
@@ -169,41 +187,66 @@ final class WireLoop: @unchecked Sendable {
         return true
     }
 
-    /// Serves the connections that continue from the last turn, then those that are ready, each once within its budget.
+    /// Serves each connection once within its budget: those that the last turn did not reach, those that continue from
+    /// it, and those that are ready.
     private func serveSockets() {
-        let began = now
         turns += 1
-        let continued = backlog
-        backlog.removeAll(keepingCapacity: true)
-        if !late.isEmpty {
+        let reached = late.count
+        if reached > 0 {
             let known = Set(late.map(\.number))
             late += ready.filter { !known.contains($0.number) }
             swap(&late, &ready)
             late.removeAll(keepingCapacity: true)
         }
-        let count = continued.count + ready.count
-        for connection in continued {
-            connection.isBacklogged = false
-            connection.servedIn = turns
-            serve(connection, TurnBudget(readyConnections: count))
+        let count = backlog.count + ready.count
+        let began = now
+        var served = 0
+        /// Whether more can be served in this turn; the clock is read now and then.
+        func hasTime() -> Bool {
+            served += 1
+            guard served % 8 == 0 || count < 8 else { return true }
             now = system.now()
+            return now - began <= TurnBudget.longestWork
         }
         var index = 0
-        while index < ready.count {
-            let socket = ready[index]
-            index += 1
-            guard let connection = watched[socket.number] else { continue }
-            // Level-triggered: what comes of a connection that has had its share is reported again.
-            guard connection.servedIn != turns || connection.life.isOpening else { continue }
-            connection.servedIn = turns
-            note(socket, on: connection, TurnBudget(readyConnections: count))
-            guard index % 8 == 0 || count < 8 else { continue }
-            now = system.now()
-            guard now - began <= TurnBudget.longestWork else {
-                late.append(contentsOf: ready[index...])
-                break
+        func serveReady(upTo end: Int) -> Bool {
+            while index < end {
+                let socket = ready[index]
+                index += 1
+                guard let connection = watched[socket.number] else { continue }
+                // Level-triggered: what comes of a connection that has had its share is reported again.
+                guard connection.servedIn != turns || connection.life.isOpening else { continue }
+                guard !connection.isBacklogged else {
+                    if socket.isWritable, connection.writes { markDirty(connection) }
+                    continue
+                }
+                connection.servedIn = turns
+                note(socket, on: connection, TurnBudget(readyConnections: count))
+                if !hasTime() { return false }
             }
+            return true
         }
+        func serveBacklog() -> Bool {
+            let continued = backlog
+            backlog.removeAll(keepingCapacity: true)
+            for (position, connection) in continued.enumerated() {
+                connection.isBacklogged = false
+                if connection.servedIn == turns {
+                    // It came into the list in this turn.
+                    markBacklogged(connection)
+                    continue
+                }
+                connection.servedIn = turns
+                serve(connection, TurnBudget(readyConnections: count))
+                if !hasTime() {
+                    backlog.insert(contentsOf: continued[(position + 1)...], at: 0)
+                    return false
+                }
+            }
+            return true
+        }
+        if serveReady(upTo: reached), serveBacklog() { _ = serveReady(upTo: ready.count) }
+        late.append(contentsOf: ready[index...])
         ready.removeAll(keepingCapacity: true)
     }
 
@@ -265,7 +308,8 @@ final class WireLoop: @unchecked Sendable {
 
     // MARK: - The end
 
-    private func shutDown() {
+    /// Ends every exchange and closes everything; the last function of the loop.
+    func shutDown() {
         let late = inbox.close()
         for exchange in admission.removeAllWaiting() + admitted {
             finish(exchange, LoadingError(.cancelled, exchange.context), Response.Metrics())

@@ -26,16 +26,20 @@ struct AddressRace {
 
     /// Makes a race over addresses in the order of the resolver.
     ///
-    /// The families alternate, and the first address's family begins (RFC 8305 §4).
-    init(_ resolved: [SocketAddress]) {
+    /// The families alternate, and the first address's family begins (RFC 8305 §4). An address that worked comes before
+    /// them, and those that failed come after them.
+    init(_ resolved: [SocketAddress], known: RouteMemory.Known = RouteMemory.Known()) {
         var first = resolved.filter { $0.isV6 == resolved.first?.isV6 }[...]
         var second = resolved.filter { $0.isV6 != resolved.first?.isV6 }[...]
         var order: [SocketAddress] = []
-        while order.count < min(resolved.count, Self.most) {
+        while order.count < resolved.count {
             if let address = first.popFirst() { order.append(address) }
             if let address = second.popFirst() { order.append(address) }
         }
-        addresses = Array(order.prefix(Self.most))
+        let worked = order.filter { $0 == known.worked }
+        let failed = order.filter { known.failed.contains($0) && $0 != known.worked }
+        let others = order.filter { $0 != known.worked && !known.failed.contains($0) }
+        addresses = Array((worked + others + failed).prefix(Self.most))
     }
 
     /// Starts the first attempt.

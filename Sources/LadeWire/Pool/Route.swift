@@ -2,7 +2,7 @@ import LadeCore
 import LadeExchange
 
 /// Where the connection of an exchange leads, before names are resolved.
-enum Route: Equatable {
+enum Route: Hashable {
     /// A host by name or number, and its port.
     case host(String, port: UInt16)
     case unix(path: String)

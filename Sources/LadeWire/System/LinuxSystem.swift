@@ -52,6 +52,8 @@ final class LinuxSystem: WireSystem {
 
     func now() -> Int64 { clock.now() }
 
+    func timeAsleep() -> Int64 { lade_wire_time_asleep() }
+
     // MARK: - Sockets
 
     func connect(to endpoint: Endpoint) -> Result<Int32, SystemError> {

@@ -7,7 +7,7 @@ struct SocketAddress: Hashable, Sendable {
     private let high: UInt64
     private let low: UInt64
     /// The zone of a link-local address; 0 for none.
-    private let scope: UInt32
+    let scope: UInt32
 
     init(_ raw: lade_address) {
         isV6 = raw.is_v6 != 0

@@ -40,6 +40,9 @@ protocol WireSystem: AnyObject {
     /// The monotonic clock in nanoseconds.
     func now() -> Int64
 
+    /// How long the system has slept since its start, in nanoseconds: the monotonic clock stops meanwhile.
+    func timeAsleep() -> Int64
+
     /// Opens a socket and begins to connect it.
     ///
     /// - Returns: The socket, or the error number of either step.

@@ -45,7 +45,7 @@ struct DueQueueTests {
     }
 
     @Test(
-        "a connection's share of a turn is 512 KiB of input by the ready connections, 64 KiB at least",
+        "wire WR-5 a connection's share of a turn is 512 KiB of input by the ready connections, 64 KiB at least",
         arguments: [(1, 512), (2, 256), (8, 64), (100, 64), (0, 512)]
     )
     func shares(connections: Int, kibibytes: Int) {

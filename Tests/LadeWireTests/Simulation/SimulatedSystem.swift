@@ -1,114 +1,356 @@
-import Testing
-
+@testable import LadeExchange
 @testable import LadeWire
 
-/// A system without threads, sockets and real time: each connection meets a peer that plays a script.
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// A sequence of random numbers for sizes and orders.
+struct Weather: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
+
+/// A system without threads, sockets and real time: each connection meets a server that is a value.
 ///
-/// The test calls `turn()` of the loop. A wait delivers the next piece of every script, and when none is left the clock
-/// moves to the time that the loop waits for.
+/// The test calls `turn()` of the loop. A wait delivers what servers sent, and when nothing moves any more the clock
+/// advances to the time that the loop waits for.
 final class SimulatedSystem: WireSystem {
-    /// How the peer's script ends.
-    enum Ending: CaseIterable {
-        /// The peer ends its direction.
-        case end
-        /// The peer resets the connection.
-        case reset
-        /// Nothing follows, and the connection stays.
-        case stall
+    /// The direction of bytes, from the view of the client.
+    enum Direction: CaseIterable {
+        case inward
+        case outward
     }
 
-    /// What a peer does once the request has arrived.
-    struct Script {
-        /// What the peer sends, a piece per wait of the loop.
-        var pieces: [[UInt8]]
-        var ending: Ending
+    /// What happens at one place.
+    enum Fault: CaseIterable {
+        /// The server ends its direction.
+        case end
+        /// The server resets the connection.
+        case reset
+        /// Nothing moves any more in this direction.
+        case stall
+        /// The bytes from here on come in a later turn.
+        case split
+        /// From here on, each byte comes alone.
+        case crumble
+        /// The call is cancelled.
+        case cancel
+        /// The transport is shut down.
+        case shutDown
+    }
+
+    /// A fault at a byte of one connection.
+    struct Place {
+        var connection: Int
+        var direction: Direction
+        var offset: Int
+        var fault: Fault
+    }
+
+    /// A call of the system whose outcome is replaced.
+    enum SystemCall: Hashable, CaseIterable {
+        case connect
+        case connectError
+        case receive
+        case send
+        case peek
+    }
+
+    /// The replaced outcome of one call of the system.
+    struct Replacement {
+        var call: SystemCall
+        /// Counted from 0.
+        var number: Int
+        /// The error number; `EAGAIN` also stands for an interrupted call.
+        var errno: Int32
+    }
+
+    /// What a client that connects to an endpoint meets.
+    enum Welcome {
+        case server([String: SimulatedServer.Answer])
+        /// Connecting fails after a turn.
+        case refusal(Int32)
+        /// Connecting does not end.
+        case silence
     }
 
     private struct Socket {
-        var script: Script
+        /// The number of the connection in the order of opening.
+        let connection: Int
+        var server: SimulatedServer
+        var isSilent = false
+        var connectError: Int32 = 0
+        var isConnected = false
         var number = 0
         var reads = false
         var writes = false
         var isWatched = false
-        var request: [UInt8] = []
+        /// What the server has sent and the client cannot receive yet.
+        var pending: [UInt8] = []
         var inbound: [UInt8] = []
-        /// Whether the script's pieces are all in `inbound` or read.
-        var isOver = false
+        /// The number of bytes that the client could receive, and of those that the server has received.
+        var delivered = 0
+        var accepted = 0
+        var ends = false
+        var isReset = false
+        var isStalledInward = false
+        var isStalledOutward = false
+        /// No byte is accepted before the next wait.
+        var isFull = false
+        var hasPassedFault = false
+        var isBroken: Int32?
+        /// The number of waits since it is ready and was not looked at.
+        var neglected = 0
 
-        /// Whether the head of the request has arrived.
-        var isRequested: Bool { String(decoding: request, as: UTF8.self).contains("\r\n\r\n") }
-        var isReadable: Bool { !inbound.isEmpty || (isOver && script.ending != .stall) }
+        var isReadable: Bool { !inbound.isEmpty || isReset || isBroken != nil || (ends && pending.isEmpty) }
+        var isMoving: Bool {
+            (!isConnected && !isSilent) || (!pending.isEmpty && !isStalledInward) || isFull
+        }
     }
 
     private(set) var time: Int64 = 1
+    var asleep: Int64 = 0
     private var sockets: [Int32: Socket] = [:]
-    private var scripts: [Script]
+    private let welcome: (Endpoint) -> Welcome
+    private let place: Place?
+    private let replacement: Replacement?
+    private var random: Weather?
     private var nextSocket: Int32 = 1_000
-    /// The number of requests that peers have received.
-    private(set) var requests = 0
-    /// The times that the loop waited for; the greatest value is for ever.
-    private(set) var waits: [Int64] = []
-    let wakeUpDescriptor: Int32 = -1
+    private(set) var calls: [SystemCall: Int] = [:]
+    private(set) var waits = 0
+    /// All closed and open connections: what their servers have seen, and how many bytes moved.
+    private(set) var servers: [SimulatedServer] = []
+    private(set) var delivered: [Int] = []
+    private(set) var accepted: [Int] = []
+    private(set) var endpoints: [Endpoint] = []
+    private(set) var mostOpen = 0
+    /// How many bytes each receive returned.
+    private(set) var receipts: [Int] = []
+    /// The connection of each receive.
+    private(set) var receivers: [Int] = []
+    /// Called when the place of a cancellation or of the shutdown is reached.
+    var onPlace: () -> Void = {}
+    /// Called at the beginning of a wait with the time that the loop waits for.
+    var onWait: (Int64?) -> Void = { _ in }
+    /// Called with what a loop must not do.
+    var onFinding: (String) -> Void = { _ in }
+    /// Whether a task outside of the loop will post a message.
+    var awaitsMessage: () -> Bool = { false }
+    /// Whether the clock advances to the time that the loop waits for, when nothing moves.
+    var leaps = true
+    /// Whether the poller reports nothing.
+    var isDeaf = false
+    /// Whether what has arrived can be received from a socket whose other direction failed.
+    var keepsInboundOfBroken = false
+    /// How often the poller was told what to report.
+    private(set) var watches = 0
+    /// How many sockets the process may have.
+    var descriptors = Int.max
+    /// What a receive costs, in nanoseconds.
+    var cost: Int64 = 0
+    let wakeUpDescriptor: Int32
 
-    init(_ scripts: [Script]) {
-        self.scripts = scripts
+    init(
+        place: Place? = nil,
+        replacement: Replacement? = nil,
+        random: Weather? = nil,
+        wakeUpDescriptor: Int32 = -1,
+        welcome: @escaping (Endpoint) -> Welcome
+    ) {
+        self.place = place
+        self.replacement = replacement
+        self.random = random
+        self.wakeUpDescriptor = wakeUpDescriptor
+        self.welcome = welcome
+    }
+
+    convenience init(_ answers: [String: SimulatedServer.Answer]) {
+        self.init { _ in .server(answers) }
     }
 
     /// The number of sockets that are open.
     var openSockets: Int { sockets.count }
 
+    /// Everything that a server has seen of requests, in order of the connections.
+    var requests: [SimulatedServer.Seen] { servers.flatMap(\.requests) }
+
+    func advance(_ nanoseconds: Int64) { time += nanoseconds }
+
+    /// Ends what a connection receives, as by an idle time-out of the server.
+    func endIdle(_ connection: Int) {
+        for (socket, state) in sockets where state.connection == connection { sockets[socket]?.ends = true }
+    }
+
+    /// Delivers bytes that belong to no request.
+    func deliver(_ bytes: [UInt8], on connection: Int) {
+        for (socket, state) in sockets where state.connection == connection { sockets[socket]?.inbound += bytes }
+    }
+
+    private func replaced(_ call: SystemCall) -> Int32? {
+        let number = calls[call, default: 0]
+        calls[call] = number + 1
+        guard let replacement, replacement.call == call, replacement.number == number else { return nil }
+        return replacement.errno
+    }
+
+    /// How many bytes are moved of a number that could be.
+    private func most(_ count: Int) -> Int {
+        guard var random else { return count }
+        defer { self.random = random }
+        return Int.random(in: 1...count, using: &random)
+    }
+
+    private func at(_ direction: Direction, _ state: Socket) -> Place? {
+        guard let place, place.direction == direction, place.connection == state.connection else { return nil }
+        return place
+    }
+
+    // MARK: - The calls of the loop
+
     func now() -> Int64 { time }
 
+    func timeAsleep() -> Int64 { asleep }
+
     func connect(to endpoint: Endpoint) -> Result<Int32, SystemError> {
-        guard !scripts.isEmpty else { return .failure(SystemError(errno: 111)) }
+        if let errno = replaced(.connect) { return .failure(SystemError(errno: errno)) }
+        guard sockets.count < descriptors else { return .failure(SystemError(errno: EMFILE)) }
+        endpoints.append(endpoint)
+        var state: Socket
+        switch welcome(endpoint) {
+        case .server(let answers): state = Socket(connection: servers.count, server: SimulatedServer(answers))
+        case .refusal(EAGAIN): return .failure(SystemError(errno: EAGAIN))
+        case .refusal(let errno):
+            state = Socket(connection: servers.count, server: SimulatedServer([:]))
+            state.connectError = errno
+        case .silence:
+            state = Socket(connection: servers.count, server: SimulatedServer([:]))
+            state.isSilent = true
+        }
         nextSocket += 1
-        sockets[nextSocket] = Socket(script: scripts.removeFirst())
+        servers.append(state.server)
+        delivered.append(0)
+        accepted.append(0)
+        sockets[nextSocket] = state
+        mostOpen = max(mostOpen, sockets.count)
         return .success(nextSocket)
     }
 
-    func connectError(_ socket: Int32) -> Int32 { 0 }
+    func connectError(_ socket: Int32) -> Int32 {
+        if let errno = replaced(.connectError) {
+            sockets[socket]?.isBroken = errno
+            return errno
+        }
+        return sockets[socket]?.connectError ?? EBADF
+    }
 
     func receive(_ socket: Int32, into buffer: UnsafeMutableRawBufferPointer) -> IOResult {
+        time += cost
         guard var state = sockets[socket] else {
-            Issue.record("a closed socket was read")
-            return .failed(9)
+            onFinding("a closed socket was read")
+            return .failed(EBADF)
         }
+        defer { sockets[socket] = state }
+        state.neglected = 0
+        if let errno = replaced(.receive) {
+            if errno == EAGAIN { return .wouldBlock }
+            state.isBroken = errno
+            return .failed(errno)
+        }
+        if let errno = state.isBroken, state.inbound.isEmpty || !keepsInboundOfBroken { return .failed(errno) }
         guard state.inbound.isEmpty else {
-            let count = min(buffer.count, state.inbound.count)
+            var count = min(buffer.count, state.inbound.count)
+            count = most(count)
             buffer.copyBytes(from: state.inbound[..<count])
             state.inbound.removeFirst(count)
-            sockets[socket] = state
+            receipts.append(count)
+            receivers.append(state.connection)
             return .bytes(count)
         }
-        guard state.isOver else { return .wouldBlock }
-        switch state.script.ending {
-        case .end: return .ended
-        case .reset: return .failed(104)
-        case .stall: return .wouldBlock
-        }
+        if state.isReset { return .failed(ECONNRESET) }
+        return state.ends && state.pending.isEmpty ? .ended : .wouldBlock
     }
 
     func send(_ socket: Int32, _ bytes: UnsafeRawBufferPointer) -> IOResult {
-        guard let wasRequested = sockets[socket]?.isRequested else {
-            Issue.record("a closed socket was written")
-            return .failed(9)
+        guard var state = sockets[socket] else {
+            onFinding("a closed socket was written")
+            return .failed(EBADF)
         }
-        sockets[socket]?.request += Array(bytes)
-        if !wasRequested, sockets[socket]?.isRequested == true { requests += 1 }
+        defer { sockets[socket] = state }
+        if let errno = replaced(.send) {
+            if errno == EAGAIN { return .wouldBlock }
+            state.isBroken = errno
+            return .failed(errno)
+        }
+        if let errno = state.isBroken { return .failed(errno) }
+        if state.isReset { return .failed(EPIPE) }
+        guard !state.isStalledOutward, !state.isFull else { return .wouldBlock }
+        var count = bytes.count
+        count = most(count)
+        if let place = at(.outward, state), !state.hasPassedFault {
+            count = min(count, place.offset - state.accepted)
+            if count <= 0 { return reachOutward(place, &state, bytes) }
+        } else if let place = at(.outward, state), place.fault == .crumble {
+            count = 1
+            state.isFull = true
+        }
+        return accept(UnsafeRawBufferPointer(rebasing: bytes[..<count]), &state)
+    }
+
+    private func accept(_ bytes: UnsafeRawBufferPointer, _ state: inout Socket) -> IOResult {
+        state.accepted += bytes.count
+        accepted[state.connection] = state.accepted
+        if !state.ends { state.pending += state.server.receive(bytes) }
+        if state.server.hasEnded { state.ends = true }
+        servers[state.connection] = state.server
         return .bytes(bytes.count)
     }
 
+    private func reachOutward(_ place: Place, _ state: inout Socket, _ bytes: UnsafeRawBufferPointer) -> IOResult {
+        state.hasPassedFault = true
+        switch place.fault {
+        case .end:
+            state.ends = true
+            return accept(bytes, &state)
+        case .reset:
+            state.isReset = true
+            return .failed(ECONNRESET)
+        case .stall:
+            state.isStalledOutward = true
+            return .wouldBlock
+        case .split, .crumble:
+            state.isFull = true
+            return .wouldBlock
+        case .cancel, .shutDown:
+            onPlace()
+            state.isFull = true
+            return .wouldBlock
+        }
+    }
+
     func peek(_ socket: Int32) -> Arrivals {
+        if let errno = replaced(.peek) { return errno == EAGAIN ? .nothing : errno == 0 ? .bytes : .end }
         guard let state = sockets[socket] else { return .end }
+        sockets[socket]?.neglected = 0
         return !state.inbound.isEmpty ? .bytes : state.isReadable ? .end : .nothing
     }
 
     func close(_ socket: Int32) {
-        if sockets.removeValue(forKey: socket) == nil { Issue.record("a socket was closed twice") }
+        if sockets.removeValue(forKey: socket) == nil { onFinding("a socket was closed twice") }
     }
 
     func watch(_ socket: Int32, number: Int, reads: Bool, writes: Bool, isNew: Bool) {
-        if sockets[socket]?.isWatched == isNew { Issue.record("a registration does not fit what is registered") }
+        if sockets[socket]?.isWatched == isNew { onFinding("a registration does not fit what is registered") }
+        watches += 1
         sockets[socket]?.number = number
         sockets[socket]?.reads = reads
         sockets[socket]?.writes = writes
@@ -117,27 +359,95 @@ final class SimulatedSystem: WireSystem {
 
     func ignore(_ socket: Int32) { sockets[socket]?.isWatched = false }
 
+    // MARK: - Waiting
+
     func wait(until moment: Int64?, into ready: inout [ReadySocket]) {
-        for (socket, var state) in sockets where state.isRequested && !state.isOver {
-            if state.script.pieces.isEmpty {
-                state.isOver = true
-            } else {
-                state.inbound += state.script.pieces.removeFirst()
+        waits += 1
+        onWait(moment)
+        time += 1_000
+        let order = sockets.keys.sorted()
+        var isMoving = false
+        for socket in order {
+            guard var state = sockets[socket] else { continue }
+            move(&state)
+            isMoving = isMoving || state.isMoving
+            if state.isWatched, state.reads, state.isConnected, state.isReadable {
+                state.neglected += 1
+                if state.neglected > 3 { onFinding("a ready connection was not served within two turns") }
             }
             sockets[socket] = state
+            if let report = report(state) { ready.append(report) }
         }
-        for state in sockets.values.sorted(by: { $0.number < $1.number }) where state.isWatched {
-            let isReadable = state.reads && state.isReadable
-            guard isReadable || state.writes else { continue }
-            ready.append(
-                ReadySocket(number: state.number, isReadable: isReadable, isWritable: state.writes, isBroken: false)
-            )
+        if var random {
+            ready.shuffle(using: &random)
+            self.random = random
         }
-        time += 1_000
-        guard let moment, ready.isEmpty else { return }
-        waits.append(moment)
-        let isStirring = sockets.values.contains { $0.isRequested && !$0.isOver }
-        if !isStirring, moment < .max { time = max(time, moment) }
+        guard let moment, ready.isEmpty, !isMoving else { return }
+        if awaitsMessage() {
+            var descriptor = pollfd(fd: wakeUpDescriptor, events: Int16(POLLIN), revents: 0)
+            poll(&descriptor, 1, 10_000)
+            var count: UInt64 = 0
+            read(wakeUpDescriptor, &count, 8)
+        } else if leaps, moment < .max {
+            time = max(time, moment)
+        }
+    }
+
+    private func report(_ state: Socket) -> ReadySocket? {
+        guard state.isWatched, state.isConnected, !isDeaf else { return nil }
+        let isBroken = state.isReset || state.isBroken != nil
+        let isReadable = state.isReadable && (state.reads || isBroken)
+        let isWritable = isBroken || (state.writes && !state.isStalledOutward && !state.isFull)
+        guard isReadable || isWritable else { return nil }
+        return ReadySocket(
+            number: state.number,
+            isReadable: isReadable || isBroken,
+            isWritable: isWritable,
+            isBroken: isBroken
+        )
+    }
+
+    /// Moves what the server has sent to the client, up to the place of the fault.
+    private func move(_ state: inout Socket) {
+        state.isFull = false
+        guard !state.isSilent else { return }
+        guard state.isConnected else {
+            state.isConnected = true
+            return
+        }
+        guard let place = at(.inward, state) else { return deliver(state.pending.count, &state) }
+        guard state.hasPassedFault else {
+            let left = place.offset - state.delivered
+            guard left <= state.pending.count, left > 0 || state.accepted > 0 else {
+                return deliver(state.pending.count, &state)
+            }
+            deliver(left, &state)
+            state.hasPassedFault = true
+            return reachInward(place, &state)
+        }
+        deliver(place.fault == .crumble ? min(1, state.pending.count) : state.pending.count, &state)
+    }
+
+    private func reachInward(_ place: Place, _ state: inout Socket) {
+        switch place.fault {
+        case .end:
+            state.pending = []
+            state.ends = true
+        case .reset:
+            state.pending = []
+            state.isReset = true
+        case .stall: state.isStalledInward = true
+        case .split, .crumble: break
+        case .cancel, .shutDown: onPlace()
+        }
+    }
+
+    private func deliver(_ count: Int, _ state: inout Socket) {
+        guard !state.isStalledInward, count > 0 else { return }
+        state.inbound += state.pending[..<count]
+        state.pending.removeFirst(count)
+        state.delivered += count
+        delivered[state.connection] = state.delivered
     }
 
     func shutDown() {}

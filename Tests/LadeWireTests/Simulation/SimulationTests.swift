@@ -1,94 +1,139 @@
+import CProcess
+import Foundation
 import LadeCore
-import LadeExchange
-import LadeTesting
+import SharedDoubles
 import Testing
 
+@testable import LadeExchange
 @testable import LadeWire
 
-@Suite("The loop over simulated sockets", .timeLimit(.minutes(5)))
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// Faults at every byte and at every call of the system: a random part of them in `make test`, and `make soak` runs all
+/// of them in several weathers.
+@Suite("The loop over simulated sockets", .serialized, .timeLimit(.minutes(20)))
 struct SimulationTests {
-    /// What became of one exchange.
-    private struct Outcome: Equatable {
-        var endings = 0
-        var error: LoadingError.Kind?
-        var bytes: Int64 = 0
-        var requests = 0
-        var openSockets = 0
+    /// A scenario with a fault.
+    private struct Case {
+        var scenario: Scenario
+        var place: SimulatedSystem.Place?
+        var replacement: SimulatedSystem.Replacement?
+        var weather: UInt64?
     }
 
-    /// Runs one GET against a peer, until the exchange has ended.
-    private func run(_ script: SimulatedSystem.Script) throws -> Outcome {
-        let system = SimulatedSystem([script])
-        let loop = try WireLoop(TransportSettings(), system: system, now: { 1 })
-        let recorder = EventRecorder()
-        var request = try Request("http://127.0.0.1/")
-        request.timeouts.idle = .seconds(5)
-        let exchange = try Exchange(
-            request,
-            call: Call(events: [recorder]),
-            rules: Exchange.Rules(TransportSettings()),
-            lane: .direct
-        )
-        loop.inbox.post(.submit(exchange))
-        // An exchange that has ended stays so, whatever arrives afterwards.
-        var turns = 0
-        var later = 0
-        while later < 5, turns < 10_000 {
-            #expect(loop.turn())
-            turns += 1
-            if case .finished = exchange.phase { later += 1 }
-        }
-        #expect(turns < 10_000, "the exchange did not end")
-        var outcome = Outcome()
-        for event in recorder.events {
-            switch event {
-            case .exchangeFinished(let metrics):
-                outcome.endings += 1
-                outcome.bytes = metrics.decodedBodyBytes
-            case .exchangeFailed(let error, let metrics):
-                outcome.endings += 1
-                outcome.error = error.kind
-                outcome.bytes = metrics.decodedBodyBytes
-            default: break
-            }
-        }
-        outcome.requests = system.requests
-        loop.inbox.stop()
-        #expect(!loop.turn())
-        outcome.openSockets = system.openSockets
-        return outcome
-    }
-
-    private static let answers: [(text: String, body: Int64, endsWithConnection: Bool)] = [
-        ("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n0123456789", 10, false),
-        (
-            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n01234\r\n5\r\n56789\r\n0\r\nX: 1\r\n\r\n", 10,
-            false
-        ),
-        ("HTTP/1.1 103 Hints\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n", 0, false),
-        ("HTTP/1.1 200 OK\r\n\r\n0123456789", 10, true),
+    /// The error numbers of each call.
+    private static let errors: [SimulatedSystem.SystemCall: [Int32]] = [
+        .connect: [EMFILE, ENFILE, ENOBUFS, EACCES, EADDRNOTAVAIL, ENETUNREACH, ECONNREFUSED, ETIMEDOUT],
+        .connectError: [ECONNREFUSED, ECONNRESET, ETIMEDOUT, EHOSTUNREACH, ENETUNREACH],
+        .receive: [EAGAIN, ECONNRESET, ETIMEDOUT, ENOMEM],
+        .send: [EAGAIN, EPIPE, ECONNRESET, ENOBUFS, EHOSTUNREACH],
+        // 0 is bytes that belong to no request.
+        .peek: [EAGAIN, ECONNRESET, 0],
     ]
 
-    @Test(
-        "ends each exchange once and rightly, wherever the server ends, resets or stalls",
-        arguments: answers.indices,
-        SimulatedSystem.Ending.allCases
-    )
-    func faults(answer: Int, ending: SimulatedSystem.Ending) throws {
-        let (text, body, endsWithConnection) = Self.answers[answer]
-        let bytes = Array(text.utf8)
-        for cut in 0...bytes.count {
-            let sent = Array(bytes[..<cut])
-            // Whole, byte by byte, and in two pieces.
-            for pieces in [[sent], sent.map { [$0] }, [Array(sent[..<(cut / 2)]), Array(sent[(cut / 2)...])]] {
-                let outcome = try run(SimulatedSystem.Script(pieces: pieces.filter { !$0.isEmpty }, ending: ending))
-                #expect(outcome.endings == 1, "cut at \(cut)")
-                #expect(outcome.requests == 1, "cut at \(cut)")
-                #expect(outcome.bytes <= body, "cut at \(cut)")
-                let isComplete =
-                    endsWithConnection ? ending == .end && cut >= bytes.count - Int(body) : cut == bytes.count
-                #expect((outcome.error == nil) == isComplete, "cut at \(cut): \(String(describing: outcome.error))")
+    private static let wakeUp = lade_event_descriptor()
+
+    /// Runs a case.
+    ///
+    /// - Returns: The run, and what did not hold.
+    private static func run(_ test: Case) -> (Simulation, findings: [String]) {
+        let system = test.scenario.system(
+            place: test.place,
+            replacement: test.replacement,
+            weather: test.weather.map(Weather.init),
+            wakeUpDescriptor: wakeUp
+        )
+        let simulation = Simulation(test.scenario.lanes, Simulation.settings, on: system)
+        if case .shutDown? = test.place?.fault { simulation.stops = true }
+        simulation.run()
+        simulation.checkOutcomes()
+        let findings = simulation.findings + (benignFailure(test, simulation).map { [$0] } ?? [])
+        return (simulation, findings.map { "\($0): \(test)" })
+    }
+
+    /// What only changes when bytes come changes no outcome.
+    private static func benignFailure(_ test: Case, _ simulation: Simulation) -> String? {
+        let isBenign =
+            test.replacement.map { $0.errno == EAGAIN } ?? true
+            && test.place.map { $0.fault == .split || $0.fault == .crumble } ?? true
+        guard isBenign, let failed = simulation.outcomes.first(where: { !$0.isSuccess }) else { return nil }
+        return "a call failed without a reason: \(String(describing: failed.error))"
+    }
+
+    /// Every case of a scenario, from a run without a fault.
+    private static func cases(of scenario: Scenario, _ findings: inout [String]) -> [Case] {
+        let (calm, found) = run(Case(scenario: scenario))
+        findings += found
+        for (call, outcome) in zip(calm.calls, calm.outcomes) where outcome.content != Array(call.content.utf8) {
+            findings.append("the calm run has another body")
+        }
+        var cases: [Case] = []
+        for connection in calm.system.delivered.indices {
+            for direction in SimulatedSystem.Direction.allCases {
+                let bytes =
+                    direction == .inward ? calm.system.delivered[connection] : calm.system.accepted[connection]
+                for offset in 0...bytes {
+                    for fault in SimulatedSystem.Fault.allCases where fault != .crumble || offset % 8 == 0 {
+                        let place = SimulatedSystem.Place(
+                            connection: connection,
+                            direction: direction,
+                            offset: offset,
+                            fault: fault
+                        )
+                        cases.append(Case(scenario: scenario, place: place))
+                    }
+                }
             }
         }
+        for (call, count) in calm.system.calls {
+            for number in 0..<count {
+                for errno in errors[call] ?? [] {
+                    let replacement = SimulatedSystem.Replacement(call: call, number: number, errno: errno)
+                    cases.append(Case(scenario: scenario, replacement: replacement))
+                }
+            }
+        }
+        return cases
+    }
+
+    @Test(
+        "ends each call once and rightly, with a fault at any byte and any call of the system: wire WR-3",
+        arguments: Scenario.all
+    )
+    func faults(scenario: Scenario) async {
+        // On a thread of its own, because it waits for the tasks that make bodies.
+        let findings = await withCheckedContinuation { continuation in
+            Thread.detachNewThread { continuation.resume(returning: Self.sweep(scenario)) }
+        }
+        #expect(findings.isEmpty, "\(findings.count) findings")
+    }
+
+    /// Runs the cases of a scenario.
+    ///
+    /// - Returns: What did not hold.
+    private static func sweep(_ scenario: Scenario) -> [String] {
+        var findings: [String] = []
+        var weather = Weather(state: Soak.current.seed(for: "simulation of \(scenario)"))
+        let cases = cases(of: scenario, &findings)
+        let count = Soak.current.rounds(of: 500_000 / Scenario.all.count, few: 20_000 / Scenario.all.count)
+        let began = ContinuousClock.now
+        var order = cases.indices.shuffled(using: &weather)[...]
+        for _ in 0..<count where findings.count < 10 {
+            // Each case once, and then again with other sizes and orders.
+            let isRepeated = order.isEmpty
+            let index = order.popFirst() ?? Int.random(in: cases.indices, using: &weather)
+            var test = cases[index]
+            if isRepeated || Bool.random(using: &weather) { test.weather = weather.next() }
+            findings += run(test).findings
+        }
+        let seconds = (ContinuousClock.now - began) / .seconds(1)
+        print(
+            "simulation of \(scenario): \(cases.count) cases, \(count) runs, \(Int(Double(count) / seconds)) a second"
+        )
+        return findings
     }
 }

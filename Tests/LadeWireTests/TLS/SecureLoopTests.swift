@@ -275,7 +275,7 @@ struct SecureLoopTests {
             plan.piece = piece
             let system = SecureSystem([plan])
             let outcome = try #require(try run(system, realm.settings).first)
-            #expect(outcome.error == .malformedResponse(LoadingError.MalformedResponse(.beforeRequest)))
+            #expect(outcome.error == .malformedResponse(LoadingError.MalformedResponse(.beforeRequest).at(0)))
             #expect(system.peers[0].requests == 0)
         }
     }

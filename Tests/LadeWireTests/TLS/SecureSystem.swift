@@ -163,6 +163,8 @@ final class SecureSystem: WireSystem {
 
     func now() -> Int64 { time }
 
+    func timeAsleep() -> Int64 { 0 }
+
     func connect(to endpoint: Endpoint) -> Result<Int32, SystemError> {
         guard !plans.isEmpty, let peer = try? Peer(plans.removeFirst()) else {
             return .failure(SystemError(errno: 111))

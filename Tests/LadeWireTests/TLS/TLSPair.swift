@@ -6,7 +6,7 @@ import Testing
 @testable import LadeWire
 
 /// A server of OpenSSL in memory.
-struct TLSServer {
+final class TLSServer {
     let context: OpaquePointer
 
     /// Makes a server.
@@ -39,6 +39,10 @@ struct TLSServer {
             SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nil)
             X509_STORE_add_cert(SSL_CTX_get_cert_store(context), clients.certificate)
         }
+    }
+
+    deinit {
+        SSL_CTX_free(context)
     }
 
     func makeLayer(within lower: TLSLayer? = nil) throws -> TLSLayer {

@@ -1,0 +1,439 @@
+import CProcess
+import Foundation
+import LadeCore
+import LadeTesting
+import Testing
+
+@testable import LadeExchange
+@testable import LadeWire
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// The rules of exchanges over HTTP/1.1, with the whole transport over simulated sockets.
+@Suite("Exchanges over simulated sockets", .serialized, .timeLimit(.minutes(5)))
+struct ExchangeRuleTests {
+    private typealias Answer = SimulatedServer.Answer
+    private typealias Call = Simulation.Call
+
+    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+    private func simulation(
+        _ answers: [String: Answer],
+        _ lanes: [[Call]],
+        place: SimulatedSystem.Place? = nil,
+        replacement: SimulatedSystem.Replacement? = nil
+    ) -> Simulation {
+        let descriptor = lade_event_descriptor()
+        let system = SimulatedSystem(place: place, replacement: replacement, wakeUpDescriptor: descriptor) { _ in
+            .server(answers)
+        }
+        return Simulation(lanes, Simulation.settings, on: system)
+    }
+
+    private func get(_ target: String = "/", _ content: String = "ok") -> Call {
+        Call(target: target, content: content)
+    }
+
+    private func post(_ body: RequestBody, _ fields: Headers = Headers()) -> Call {
+        Call(target: "/", method: .post, headers: fields, body: body, content: "ok", upload: "uploaded")
+    }
+
+    private static func pipe(_ parts: Int = 3, _ failed: @escaping @Sendable (any Error) -> Void = { _ in })
+        -> RequestBody
+    {
+        .writer { write in
+            do {
+                for _ in 0..<parts { try await write(Data("uploaded".utf8)) }
+            } catch {
+                failed(error)
+                throw error
+            }
+        }
+    }
+
+    // MARK: - Bodies
+
+    @Test("wire WR-36 a body of known length is received into the memory that is delivered, 1 MiB ahead at most")
+    func direct() {
+        let body = String(repeating: "x", count: 100 << 10)
+        let whole = simulation(
+            ["/": Answer("HTTP/1.1 200 OK\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")],
+            [[get("/", body)]]
+        )
+        whole.run()
+        #expect(whole.outcomes[0].content.count == body.utf8.count)
+        // One read for the head, of 16 KiB, and one for all of the rest.
+        #expect(whole.system.receipts.count == 2)
+        #expect(whole.system.receipts[0] == 16 << 10)
+
+        // An announced length of 30 MB, of which little comes.
+        let announced = simulation(
+            ["/": Answer("HTTP/1.1 200 OK\r\nContent-Length: 30000000\r\n\r\n" + body, closes: true)],
+            [[get("/", body)]]
+        )
+        announced.start()
+        announced.turn { announced.loop.running.first?.hasHead == true }
+        #expect((announced.loop.running.first?.bufferedCapacity ?? 0) <= 1 << 20)
+        announced.run()
+        guard case .incompleteBody? = announced.outcomes[0].error else {
+            Issue.record("\(String(describing: announced.outcomes[0].error))")
+            return
+        }
+    }
+
+    // MARK: - Connections
+
+    @Test("wire WR-38 an unclean connection is closed before its reuse, and nothing counts as sent")
+    func unclean() {
+        for isEnd in [false, true] {
+            let simulation = simulation(["/": Answer(Self.ok)], [[get()]])
+            simulation.start()
+            simulation.turn { simulation.outcomes[0].isOver }
+            // The loop has not noticed it when the next call takes the connection.
+            simulation.system.isDeaf = true
+            simulation.system.leaps = false
+            if isEnd { simulation.system.endIdle(0) } else { simulation.system.deliver([0x58], on: 0) }
+            simulation.again(get())
+            simulation.turn()
+            simulation.system.isDeaf = false
+            simulation.system.leaps = true
+            simulation.run()
+            #expect(simulation.haveAllSucceeded)
+            #expect(simulation.system.servers.map(\.requests.count) == [1, 1])
+            #expect(simulation.outcomes.map(\.repeats) == [0, 0])
+            #expect(simulation.findings.isEmpty)
+        }
+    }
+
+    @Test("wire WR-38 a stream is asked for only after the kernel has accepted the head")
+    func producerWaits() {
+        let isAsked = Locked(false)
+        let body = RequestBody.writer { write in
+            isAsked.withLock { $0 = true }
+            try await write(Data("uploaded".utf8))
+        }
+        let place = SimulatedSystem.Place(connection: 0, direction: .outward, offset: 20, fault: .stall)
+        let simulation = simulation(["/": Answer(Self.ok)], [[post(body)]], place: place)
+        simulation.run()
+        #expect(simulation.outcomes[0].error == .timedOut(.idle))
+        #expect(!isAsked.withLock { $0 })
+        #expect(simulation.findings.isEmpty)
+    }
+
+    @Test("wire WR-45 the next request is sent only after the response before it")
+    func noPipelining() {
+        let simulation = simulation(["/": Answer(Self.ok)], [[get()], [get()], [get()], [get()], [get()]])
+        simulation.beforeWait = { [unowned simulation] in
+            for (server, delivered) in zip(simulation.system.servers, simulation.system.delivered) {
+                let isEarly = server.requests.count * Self.ok.utf8.count > delivered + Self.ok.utf8.count
+                if isEarly { Issue.record("a request was sent before the response to the one before") }
+            }
+        }
+        simulation.run()
+        #expect(simulation.haveAllSucceeded)
+        #expect(simulation.system.servers.count == 2)
+        #expect(simulation.findings.isEmpty)
+    }
+
+    // MARK: - Heads
+
+    @Test("wire WR-39 an upgrade fails, and interim heads count against the limit of heads")
+    func interim() {
+        let upgrade = simulation(["/": Answer("HTTP/1.1 101 Switching\r\nUpgrade: x\r\n\r\n")], [[get()]])
+        upgrade.run()
+        guard case .malformedResponse(let fault)? = upgrade.outcomes[0].error else {
+            Issue.record("\(String(describing: upgrade.outcomes[0].error))")
+            return
+        }
+        #expect(fault.rule == .unaskedUpgrade)
+        #expect(fault.offset == 0)
+
+        let hints = String(
+            repeating: "HTTP/1.1 103 Hints\r\nX: \(String(repeating: "x", count: 2_000))\r\n\r\n",
+            count: 200
+        )
+        let flood = simulation(["/": Answer(hints + Self.ok)], [[get()]])
+        flood.run()
+        guard case .headTooLarge(.bytes)? = flood.outcomes[0].error else {
+            Issue.record("\(String(describing: flood.outcomes[0].error))")
+            return
+        }
+    }
+
+    @Test("wire WR-39 an interim head restarts the idle time-out")
+    func interimTime() {
+        // The first head comes at once, the rest is stalled: 5 s of idleness count from the head.
+        let place = SimulatedSystem.Place(connection: 0, direction: .inward, offset: 24, fault: .stall)
+        let simulation = simulation(
+            ["/": Answer("HTTP/1.1 103 Hints\r\n\r\n" + Self.ok)],
+            [[get()]],
+            place: place
+        )
+        simulation.start()
+        simulation.turn { simulation.system.delivered.first ?? 0 >= 22 }
+        let arrival = simulation.system.now()
+        simulation.run()
+        #expect(simulation.outcomes[0].error == .timedOut(.idle))
+        #expect(simulation.system.now() - arrival >= 5_000_000_000)
+        #expect(simulation.findings.isEmpty)
+    }
+
+    @Test("wire WR-43 the caller's order, Host first, framing by the transport, no default port, no fragment")
+    func head() {
+        var call = post(.text("uploaded"), ["X-B": "2", "X-A": "1", "X-b": "3"])
+        call.target = "/a?b#c"
+        call.host = "10.0.0.1:80"
+        let simulation = simulation(["/a?b": Answer(Self.ok)], [[call]])
+        simulation.run()
+        let lines = simulation.system.requests.first?.head.components(separatedBy: "\r\n") ?? []
+        #expect(Array(lines.prefix(5)) == ["POST /a?b HTTP/1.1", "Host: 10.0.0.1", "X-B: 2", "X-A: 1", "X-b: 3"])
+        #expect(lines.count { $0.hasPrefix("Content-Length: 8") } == 1)
+        #expect(!lines.contains { $0.hasPrefix("Transfer-Encoding") })
+    }
+
+    @Test("wire WR-44 request trailers are chunked and checked, and framing fields are left out")
+    func trailers() {
+        var body = Self.pipe(1)
+        body.trailers = { ["X-Sum": "1", "Content-Length": "9", "transfer-encoding": "x"] }
+        let good = simulation(["/": Answer(Self.ok)], [[post(body)]])
+        good.run()
+        let seen = String(decoding: good.system.requests.first?.body ?? [], as: UTF8.self)
+        #expect(seen == "8\r\nuploaded\r\n0\r\nX-Sum: 1\r\n\r\n")
+
+        body.trailers = { ["X Sum": "1"] }
+        let bad = simulation(["/": Answer(Self.ok)], [[post(body)]])
+        bad.run()
+        guard case .invalidRequest? = bad.outcomes[0].error else {
+            Issue.record("\(String(describing: bad.outcomes[0].error))")
+            return
+        }
+        let refused = String(decoding: bad.system.requests.first?.body ?? [], as: UTF8.self)
+        #expect(!refused.contains("X Sum"))
+        #expect(good.findings.isEmpty && bad.findings.isEmpty)
+    }
+
+    @Test("wire WR-44 a server that answers with HTTP/1.0 gets no trailers")
+    func oldServer() {
+        var body = Self.pipe(1)
+        body.trailers = { ["X-Sum": "1"] }
+        let early = "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\n"
+        let simulation = simulation(["/": Answer(onHead: early, onWhole: "ok", closes: true)], [[post(body)]])
+        simulation.run()
+        #expect(simulation.outcomes[0].isSuccess)
+        let seen = String(decoding: simulation.system.requests.first?.body ?? [], as: UTF8.self)
+        #expect(!seen.contains("X-Sum"))
+    }
+
+    // MARK: - Uploads
+
+    @Test(
+        "wire WR-40 a body that expects 100 waits for it, for a final status, or for a second",
+        arguments: [
+            ("HTTP/1.1 100 Continue\r\n\r\n", Self.ok, 200, true, 0), ("", Self.ok, 200, true, 1),
+            ("HTTP/1.1 417 No\r\nContent-Length: 2\r\n\r\nok", "", 417, false, 0),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", "", 200, false, 0),
+        ] as [(String, String, Int, Bool, Int64)]
+    )
+    func expectation(onHead: String, onWhole: String, status: Int, sendsBody: Bool, seconds: Int64) {
+        let call = post(.text("uploaded"), ["Expect": "100-continue"])
+        let simulation = simulation(["/": Answer(onHead: onHead, onWhole: onWhole)], [[call, get("/2")]])
+        simulation.run()
+        #expect(simulation.outcomes[0].status == status)
+        #expect(simulation.outcomes[0].content == Array("ok".utf8))
+        #expect(simulation.system.requests.first?.body.isEmpty == !sendsBody)
+        #expect(simulation.outcomes[0].endedAt / 1_000_000_000 == seconds)
+        // After a final status the connection is closed: the next request has its own.
+        #expect(simulation.system.servers.count == (sendsBody ? 1 : 2))
+        #expect(simulation.findings.isEmpty)
+    }
+
+    @Test(
+        "wire WR-41 a final status from 300 on stops the upload, the producer, and the connection; one below does not",
+        arguments: [200, 299, 300, 500]
+    )
+    func earlyAnswer(status: Int) async throws {
+        let hasHead = Signal()
+        let hasEnded = Signal()
+        let failure = Locked<LoadingError.Kind?>(nil)
+        let body = RequestBody.writer { write in
+            // The status comes before the body.
+            try? await hasHead.wait()
+            defer { hasEnded.raise() }
+            do {
+                try await write(Data("uploaded".utf8))
+            } catch {
+                failure.withLock { $0 = (error as? LoadingError)?.kind }
+                throw error
+            }
+        }
+        let early = "HTTP/1.1 \(status) X\r\nContent-Length: 2\r\n\r\nok"
+        let simulation = simulation(["/": Answer(onHead: early)], [[post(body), get("/2")]])
+        simulation.start()
+        simulation.turn { simulation.loop.running.first?.hasHead == true || simulation.outcomes[0].isOver }
+        hasHead.raise()
+        simulation.run()
+        let continues = status < 300
+        #expect(simulation.outcomes[0].status == status)
+        #expect(simulation.outcomes[0].content == Array("ok".utf8))
+        #expect(simulation.system.servers.count == (continues ? 1 : 2))
+        #expect(simulation.system.requests.first?.isWhole == continues)
+        #expect(simulation.findings.isEmpty)
+        try await hasEnded.wait()
+        #expect(failure.withLock { $0 } == (continues ? nil : .cancelled))
+    }
+
+    @Test("wire WR-41 a complete response counts when the rest of the upload is idle or fails")
+    func earlyAnswerAndStall() {
+        for fault in [SimulatedSystem.Fault.stall, .reset] {
+            let early = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+            let size = 300_000
+            let call = Call(
+                target: "/",
+                method: .post,
+                body: .bytes(Data(repeating: 0x78, count: size)),
+                content: "ok"
+            )
+            let place = SimulatedSystem.Place(connection: 0, direction: .outward, offset: 280_000, fault: fault)
+            let simulation = simulation(["/": Answer(onHead: early)], [[call]], place: place)
+            simulation.run()
+            #expect(simulation.outcomes[0].status == 200)
+            #expect(simulation.outcomes[0].content == Array("ok".utf8))
+            #expect(simulation.findings.isEmpty)
+        }
+    }
+
+    @Test("wire WR-42 when sending fails, what has arrived is read to its end first")
+    func brokenSend() {
+        let size = 300_000
+        let call = Call(target: "/", method: .post, body: .bytes(Data(repeating: 0x78, count: size)), content: "ok")
+        for (early, isComplete) in [(Self.ok, true), ("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok", false)] {
+            let simulation = simulation(
+                ["/": Answer(onHead: early)],
+                [[call]],
+                replacement: SimulatedSystem.Replacement(call: .send, number: 2, errno: EPIPE)
+            )
+            simulation.system.keepsInboundOfBroken = true
+            simulation.run()
+            if isComplete {
+                #expect(simulation.outcomes[0].status == 200)
+            } else {
+                #expect(simulation.outcomes[0].error == .connectionLost(.body(received: 2), isSafeToRepeat: false))
+            }
+            #expect(simulation.findings.isEmpty)
+        }
+    }
+
+    // MARK: - Sending again
+
+    @Test(
+        "wire WR-46 a connection found dead before a byte was accepted costs nothing, whatever the method",
+        arguments: [HTTPMethod.get, .post]
+    )
+    func deadBefore(method: HTTPMethod) {
+        var second = method == .post ? post(.text("uploaded")) : get()
+        second.target = "/2"
+        let simulation = simulation(
+            ["/": Answer(Self.ok), "/2": Answer(Self.ok)],
+            [[get(), second]],
+            replacement: SimulatedSystem.Replacement(call: .send, number: 1, errno: EPIPE)
+        )
+        simulation.run()
+        #expect(simulation.haveAllSucceeded)
+        #expect(simulation.outcomes[1].repeats == 0)
+        #expect(simulation.system.requests.map(\.target) == ["/", "/2"])
+        simulation.checkOutcomes()
+        #expect(simulation.findings.isEmpty)
+    }
+
+    @Test(
+        "wire WR-47 a reused connection lost before the first byte of the response: once more if the method allows it",
+        arguments: [(HTTPMethod.get, false, true), (.put, false, true), (.post, false, false), (.put, true, false)]
+    )
+    func lostReused(method: HTTPMethod, isStream: Bool, isRepeated: Bool) {
+        var second = Call(target: "/2", method: method, content: "ok")
+        if method != .get { second.body = isStream ? Self.pipe(1) : .text("uploaded") }
+        let answers = ["/": Answer(Self.ok), "/2": Answer(Self.ok)]
+        // The end of the first response is where the connection ends.
+        let place = SimulatedSystem.Place(
+            connection: 0,
+            direction: .outward,
+            offset: 200,
+            fault: .reset
+        )
+        var measured = place
+        let calm = simulation(answers, [[get(), second]])
+        calm.run()
+        measured.offset = calm.system.accepted[0] - 1
+        let simulation = simulation(answers, [[get(), second]], place: measured)
+        simulation.run()
+        #expect(simulation.outcomes[1].isSuccess == isRepeated)
+        #expect(simulation.outcomes[1].repeats == (isRepeated ? 1 : 0))
+        #expect(simulation.system.servers.count == (isRepeated ? 2 : 1))
+        if !isRepeated {
+            #expect(simulation.outcomes[1].error == .connectionLost(.nothing, isSafeToRepeat: false))
+        }
+        #expect(simulation.findings.isEmpty)
+    }
+
+    @Test(
+        "wire WR-51 nothing else is sent again",
+        arguments: [
+            (0, "a fresh connection"), (1, "a byte of the response"), (2, "a malformed response"), (3, "a time-out"),
+        ]
+    )
+    func never(row: Int, name: String) {
+        let answers = ["/": Answer(Self.ok), "/2": Answer(row == 2 ? "HTTP/1.1 2000\r\n\r\n" : Self.ok)]
+        let lanes = row == 0 ? [[get("/2")]] : [[get(), get("/2")]]
+        let offset = row == 0 ? 0 : Self.ok.utf8.count + (row == 1 ? 1 : 0)
+        let fault: SimulatedSystem.Fault = row == 3 ? .stall : .reset
+        let place = SimulatedSystem.Place(connection: 0, direction: .inward, offset: offset, fault: fault)
+        let simulation = simulation(answers, lanes, place: row == 2 ? nil : place)
+        simulation.run()
+        let outcome = simulation.outcomes[lanes[0].count - 1]
+        #expect(!outcome.isSuccess, "\(name)")
+        #expect(outcome.repeats == 0, "\(name)")
+        #expect(simulation.system.requests.count { $0.target == "/2" } == 1, "\(name)")
+        #expect(simulation.findings.isEmpty)
+    }
+
+    // MARK: - Cost
+
+    @Test("wire WR-70 a reused call makes these calls of the system: a check, a send, a receive, and a wait")
+    func systemCalls() {
+        let answers = ["/": Answer(Self.ok)]
+        let simulation = simulation(answers, [Array(repeating: get(), count: 12)])
+        simulation.run()
+        #expect(simulation.haveAllSucceeded)
+        // The first call opens the connection; each checks it.
+        #expect(simulation.system.calls == [.connect: 1, .connectError: 1, .peek: 12, .send: 12, .receive: 12])
+        #expect(simulation.system.watches == 2)
+        #expect(simulation.system.waits <= 12 + 6)
+        #expect(simulation.findings.isEmpty)
+    }
+
+    // MARK: - What is left
+
+    @Test("wire WR-11 no exchange retains its connection, and no connection an exchange, after the ending")
+    func retains() {
+        weak var exchange: Exchange?
+        weak var connection: Connection?
+        let simulation = simulation(["/": Answer(Self.ok)], [[get()]])
+        simulation.system.leaps = false
+        simulation.start()
+        simulation.turn { !simulation.loop.running.isEmpty }
+        exchange = simulation.loop.running[0]
+        connection = exchange?.connection
+        #expect(connection?.exchange === exchange)
+        simulation.turn { simulation.outcomes[0].isOver }
+        simulation.turn()
+        #expect(exchange == nil)
+        #expect(connection?.life == .idle)
+        #expect(connection?.exchange == nil)
+        simulation.stop()
+        #expect(connection == nil)
+    }
+}

@@ -1,0 +1,179 @@
+import Foundation
+import LadeCore
+
+@testable import LadeWire
+
+/// A situation of the simulation: servers, and the calls that meet them.
+struct Scenario: CustomStringConvertible, Sendable {
+    let description: String
+    let answers: [String: SimulatedServer.Answer]
+    let lanes: [[Simulation.Call]]
+    /// The addresses of the hosts that are looked up, and what connecting to an address meets; a server by default.
+    var refused: Set<String> = []
+
+    init(_ description: String, _ answers: [String: SimulatedServer.Answer], _ lanes: [[Simulation.Call]]) {
+        self.description = description
+        self.answers = answers
+        self.lanes = lanes
+    }
+
+    func system(
+        place: SimulatedSystem.Place? = nil,
+        replacement: SimulatedSystem.Replacement? = nil,
+        weather: Weather? = nil,
+        wakeUpDescriptor: Int32
+    ) -> SimulatedSystem {
+        SimulatedSystem(
+            place: place,
+            replacement: replacement,
+            random: weather,
+            wakeUpDescriptor: wakeUpDescriptor
+        ) { endpoint in
+            if case .address(let address, _) = endpoint, refused.contains(address.text) { return .refusal(111) }
+            return .server(answers)
+        }
+    }
+
+    // MARK: - The table
+
+    typealias Call = Simulation.Call
+    typealias Answer = SimulatedServer.Answer
+
+    private static let ten = "0123456789"
+    private static let length = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n" + ten
+    private static let chunked =
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n0123\r\n6;x=\"y\"\r\n456789\r\n0\r\nX-T: 1\r\n\r\n"
+    private static let untilClose = "HTTP/1.1 200 OK\r\n\r\n" + ten
+    private static let empty = "HTTP/1.1 204 No Content\r\n\r\n"
+
+    private static func one(_ name: String, _ answer: Answer, _ change: (inout Call) -> Void = { _ in }) -> Scenario {
+        var call = Call(target: "/0", content: ten)
+        change(&call)
+        return Scenario(name, ["/0": answer], [[call]])
+    }
+
+    private static func post(_ call: inout Call, _ body: RequestBody) {
+        call.method = .post
+        call.body = body
+        call.upload = "uploaded"
+    }
+
+    private static var pipe: RequestBody {
+        .writer { write in
+            for part in ["up", "load", "ed"] { try await write(Data(part.utf8)) }
+        }
+    }
+
+    static let all: [Scenario] = [
+        one("a body of known length", Answer(length)),
+        one("a body in chunks with an extension and a trailer", Answer(chunked)),
+        one("a body until the connection ends", Answer(untilClose, closes: true)) { $0.endsAnywhere = true },
+        one("HEAD with a length", Answer("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n")) {
+            $0.method = .head
+            $0.content = ""
+        },
+        one("204", Answer(empty)) { ($0.status, $0.content) = (204, "") },
+        one("304 with a length", Answer("HTTP/1.1 304 \r\nContent-Length: 10\r\n\r\n")) {
+            ($0.status, $0.content) = (304, "")
+        },
+        one("a length of zero", Answer("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")) { $0.content = "" },
+        one(
+            "interim heads",
+            Answer(onHead: "HTTP/1.1 103 Hints\r\nLink: </a>\r\n\r\n", onWhole: "HTTP/1.1 102 \r\n\r\n" + length)
+        ),
+        one(
+            "a response with close",
+            Answer("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 10\r\n\r\n" + ten, closes: true)
+        ),
+        one("HTTP/1.0 with a length", Answer("HTTP/1.0 200 OK\r\nContent-Length: 10\r\n\r\n" + ten, closes: true)),
+        one("surplus after the response", Answer(length + "more")),
+        one("an upload of bytes", Answer(length)) { post(&$0, .text("uploaded")) },
+        one("an upload of a stream", Answer(length)) { post(&$0, pipe) },
+        one("an upload with trailers", Answer(length)) {
+            var body = pipe
+            body.trailers = { ["X-Sum": "1"] }
+            post(&$0, body)
+        },
+        one("an upload that waits for 100", Answer(onHead: "HTTP/1.1 100 Continue\r\n\r\n", onWhole: length)) {
+            post(&$0, .text("uploaded"))
+            $0.headers = ["Expect": "100-continue"]
+        },
+        one("an upload whose 100 never comes", Answer(length)) {
+            post(&$0, .text("uploaded"))
+            $0.headers = ["Expect": "100-continue"]
+        },
+        one("an upload that is refused at its head", Answer(onHead: "HTTP/1.1 413 No\r\nContent-Length: 2\r\n\r\nno")) {
+            post(&$0, .text("uploaded"))
+            $0.headers = ["Expect": "100-continue"]
+            ($0.status, $0.content, $0.upload) = (413, "no", nil)
+        },
+        one("an upload of a stream that is refused", Answer(onHead: "HTTP/1.1 403 No\r\nContent-Length: 2\r\n\r\nno")) {
+            post(&$0, pipe)
+            ($0.status, $0.content, $0.upload) = (403, "no", nil)
+        },
+        one(
+            "a response that begins before the upload ends",
+            Answer(onHead: "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n0123", onWhole: "456789")
+        ) {
+            post(&$0, pipe)
+        },
+        one("a stream with a fast reader", Answer(length)) { $0.reader = .eager },
+        one(
+            "a stream with a slow reader",
+            Answer("HTTP/1.1 200 OK\r\nContent-Length: 60\r\n\r\n" + String(repeating: ten, count: 6))
+        ) {
+            $0.reader = .slow
+            $0.content = String(repeating: ten, count: 6)
+        },
+        one("a stream in chunks with a slow reader", Answer(chunked)) { $0.reader = .slow },
+        one("a stream until the end with a slow reader", Answer(untilClose, closes: true)) {
+            $0.reader = .slow
+            $0.endsAnywhere = true
+        },
+        Scenario(
+            "two calls on one connection",
+            ["/0": Answer(length), "/1": Answer(chunked)],
+            [[Call(target: "/0", content: ten), Call(target: "/1", content: ten)]]
+        ),
+        Scenario(
+            "a POST after a GET on one connection",
+            ["/0": Answer(length), "/1": Answer(length)],
+            [
+                [
+                    Call(target: "/0", content: ten),
+                    Call(target: "/1", method: .post, body: .text("uploaded"), content: ten, upload: "uploaded"),
+                ]
+            ]
+        ),
+        Scenario(
+            "a stream after a HEAD on one connection",
+            ["/0": Answer("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n"), "/1": Answer(length)],
+            [[Call(target: "/0", method: .head), Call(target: "/1", reader: .slow, content: ten)]]
+        ),
+        Scenario(
+            "two hosts",
+            ["/0": Answer(length), "/1": Answer(length)],
+            [
+                [Call(target: "/0", headers: ["Authorization": "Basic secret"], content: ten)],
+                [Call(target: "/1", host: "10.0.0.2", content: ten)],
+            ]
+        ),
+        Scenario(
+            "four calls to a host that may have two connections",
+            ["/0": Answer(length), "/1": Answer(length), "/2": Answer(length), "/3": Answer(empty)],
+            [
+                [Call(target: "/0", content: ten)], [Call(target: "/1", content: ten)],
+                [Call(target: "/2", content: ten)], [Call(target: "/3", status: 204)],
+            ]
+        ),
+        {
+            var scenario = Scenario(
+                "a race whose first address refuses",
+                ["/0": Answer(length)],
+                [[Call(target: "/0", host: "localhost", content: ten)]]
+            )
+            scenario.refused = ["::1"]
+            return scenario
+        }(),
+    ]
+}
