@@ -10,6 +10,7 @@ import PackageDescription
 #endif
 let hasCurl = Context.environment["LADE_CURL"].map { $0 == "1" } ?? isLinux
 let curl: [Target.Dependency] = hasCurl ? [.target(name: "LadeCurl", condition: .when(platforms: [.linux]))] : []
+let wire: [Target.Dependency] = hasCurl ? [.target(name: "LadeWire", condition: .when(platforms: [.linux]))] : []
 
 // The floors of Documentation/Architecture.md, bottom up: a target imports only targets of lower floors.
 let package = Package(
@@ -111,7 +112,7 @@ let package = Package(
             name: "LadeCommand",
             dependencies: [
                 "Lade", "LadeCacheSQLite", "LadeCatalogue", "LadeCatalogueServer", "LadeHarvest", "LadeTesting",
-            ] + curl
+            ] + curl + wire
         ),
         // Not part of a product: only this package builds it.
         .executableTarget(
@@ -218,6 +219,7 @@ let package = Package(
 
 if hasCurl {
     package.products.append(.library(name: "LadeCurl", targets: ["LadeCurl"]))
+    package.products.append(.library(name: "LadeWire", targets: ["LadeWire"]))
     package.targets += [
         // Floor 0.
         .systemLibrary(
@@ -239,13 +241,19 @@ if hasCurl {
             pkgConfig: "libnghttp2",
             providers: [.apt(["libnghttp2-dev"]), .brew(["libnghttp2"])]
         ),
-        // Sockets, timers and name look-ups in C, for LadeWire.
-        .target(name: "CWire"),
+        // TLS for LadeWire.
+        .systemLibrary(
+            name: "COpenSSL",
+            pkgConfig: "openssl",
+            providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]
+        ),
+        // Floor 1: sockets, timers, name look-ups and the bytes of TLS in C, for LadeWire.
+        .target(name: "CWire", dependencies: ["COpenSSL"]),
         // Floor 2: what transports share that own their sockets.
         .target(name: "LadeExchange", dependencies: ["CBrotli", "CZlib", "CZstd", "LadeCore"]),
         // Floor 3.
         .target(name: "LadeCurl", dependencies: ["CCurl", "LadeCore", "LadeExchange"]),
-        .target(name: "LadeWire", dependencies: ["CNghttp2", "CWire", "LadeCore", "LadeExchange"]),
+        .target(name: "LadeWire", dependencies: ["CNghttp2", "COpenSSL", "CWire", "LadeCore", "LadeExchange"]),
         // Doubles of the tests of transports.
         .target(name: "TransportDoubles", dependencies: ["CZlib", "LadeCore"], path: "Tests/TransportDoubles"),
         .testTarget(
@@ -262,7 +270,8 @@ if hasCurl {
         .testTarget(
             name: "LadeWireTests",
             dependencies: [
-                "CHangingResolver", "CNghttp2", "LadeConformance", "LadeExchange", "LadeTesting", "LadeWire",
+                "CHangingResolver", "CNghttp2", "COpenSSL", "CWire", "LadeConformance", "LadeExchange", "LadeTesting",
+                "LadeWire",
                 "TransportDoubles",
             ]
         ),

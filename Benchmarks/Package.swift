@@ -28,6 +28,7 @@ let package = Package(
             name: "LadePeer",
             dependencies: [
                 "Measuring", .product(name: "Lade", package: "lade"), .product(name: "LadeCurl", package: "lade"),
+                .product(name: "LadeWire", package: "lade"),
             ]
         ),
         // URLSession and Lade reading one page after the other, for Benchmarks/pages.

@@ -6,10 +6,10 @@
 public import LadeCore
 import LadeExchange
 
-/// A transport of our own for HTTP/1.1 in clear text, on epoll.
+/// A transport of our own for HTTP/1.1, on epoll and OpenSSL.
 ///
 /// It has one connection pool and one thread, which ends when the transport is released or ``shutDown()`` is called. It
-/// checks message framing strictly and streams bodies with back-pressure. It has no TLS, no HTTP/2 and no proxies yet:
+/// checks message framing strictly and streams bodies with back-pressure. It has no HTTP/2 and no proxies yet:
 /// requests that need them fail with `LoadingError.Kind.invalidRequest`.
 public final class WireTransport: Transport {
     let loop: WireLoop
@@ -38,7 +38,7 @@ public final class WireTransport: Transport {
         } catch {
             throw LoadingError(.transport(code: Int(error.errno), message: "no poller could be made"))
         }
-        loop = WireLoop(settings, system: system, now: { clock.now() })
+        loop = try WireLoop(settings, system: system, now: { clock.now() })
         try loop.start()
     }
 
@@ -65,6 +65,8 @@ public final class WireTransport: Transport {
             lane: .current(isolation: #isolation, isOnLoop: loop.isCurrentThread)
         )
         try checkFeatures(exchange)
+        // Here and not on the loop, which never waits for a disk.
+        if exchange.isSecure { loop.tls.load() }
         if let body = request.body, request.hasBody, body.isEmptyStream {
             try await call.inTask { (_) async throws(LoadingError) in try await body.writeNothing(for: request) }
         }
@@ -90,11 +92,9 @@ public final class WireTransport: Transport {
     /// Refuses what this transport does not have yet.
     private func checkFeatures(_ exchange: Exchange) throws(LoadingError) {
         let missing: String
-        if exchange.isSecure {
-            missing = "https: this transport has no TLS yet"
-        } else if exchange.request.version == .http2PriorKnowledge {
+        if exchange.request.version == .http2PriorKnowledge {
             missing = "HTTP/2: this transport has HTTP/1.1 only yet"
-        } else if proxies?.proxy(isSecure: false, host: exchange.host, port: exchange.port) != nil,
+        } else if proxies?.proxy(isSecure: exchange.isSecure, host: exchange.host, port: exchange.port) != nil,
             exchange.request.destination == nil
         {
             missing = "the proxy of the environment: this transport has no proxies yet"

@@ -1,6 +1,7 @@
 import Foundation
 import Lade
 import LadeCurl
+import LadeWire
 import Measuring
 
 /// Lade as a peer of the comparison.
@@ -10,7 +11,7 @@ import Measuring
 /// program does; `intercepted` is `policies` with an interceptor of the app that does not observe the scope of its calls;
 /// `transport` for the transport alone; `fields` for that with the header fields that the whole chain adds,
 /// which is what the policies are measured against; `executor` for the transport alone with the calling tasks on its own
-/// thread, without a switch between threads.
+/// thread, without a switch between threads. LADE_ENGINE is the transport: `curl` (the default) or `wire`.
 @main
 enum LadePeer {
     struct Refused: Error {
@@ -21,7 +22,7 @@ enum LadePeer {
         let arguments = Arguments()
         let environment = ProcessInfo.processInfo.environment
         guard let url = URL(string: arguments.url) else { fatalError("not a URL: \(arguments.url)") }
-        let transport = try CurlTransport(settings: settings(arguments, authority: environment["BENCH_CA"]))
+        let transport = try transport(settings(arguments, authority: environment["BENCH_CA"]))
         let delivery: Request.Delivery =
             arguments.counting ? .streamed : .buffered(limit: Request.defaultBufferLimit)
 
@@ -44,13 +45,25 @@ enum LadePeer {
                 headers["User-Agent"] = UserAgent.application.text
                 headers["Accept-Language"] = PreferredLanguages.system.headerValue
             }
-            measure("lade-\(mode)", arguments, on: mode == "executor" ? transport.executor : nil) { [headers] _ in
+            measure("lade-\(mode)", arguments, on: mode == "executor" ? executor(transport) : nil) { [headers] _ in
                 let request = Request(.get, url, headers: headers, delivery: delivery)
                 return try await count(try await transport.send(request, call: call))
             }
         default:
             fatalError("LADE_PEER is policies, loader, transport, fields or executor, not \(mode)")
         }
+    }
+
+    private static func transport(_ settings: TransportSettings) throws -> any Transport {
+        switch ProcessInfo.processInfo.environment["LADE_ENGINE"] ?? "curl" {
+        case "curl": try CurlTransport(settings: settings)
+        case "wire": try WireTransport(settings: settings)
+        case let engine: fatalError("LADE_ENGINE is curl or wire, not \(engine)")
+        }
+    }
+
+    private static func executor(_ transport: any Transport) -> (any TaskExecutor)? {
+        (transport as? CurlTransport)?.executor ?? (transport as? WireTransport)?.executor
     }
 
     private static func settings(_ arguments: Arguments, authority: String?) -> TransportSettings {

@@ -46,4 +46,26 @@ void lade_wire_format(const struct lade_address *address, char *buffer);
 // Asks the system for the addresses of a name: their number, or the negative code of getaddrinfo.
 int lade_wire_resolve(const char *name, struct lade_address *addresses, int capacity);
 
+// The ciphertext of a TLS connection in both directions, between a caller and OpenSSL.
+struct lade_tls_bytes {
+    // Received bytes that were not read yet, in the caller's memory.
+    const uint8_t *input;
+    size_t input_count;
+    // Bytes to send, from start to end, in memory of their own.
+    uint8_t *output;
+    size_t output_start;
+    size_t output_end;
+    size_t output_room;
+};
+
+// A BIO that reads and writes these bytes, which must outlive it; NULL without memory. It never ends: the caller knows
+// when its connection has.
+struct bio_st *lade_tls_bio(struct lade_tls_bytes *bytes);
+
+// Removes bytes that were sent.
+void lade_tls_consume(struct lade_tls_bytes *bytes, size_t count);
+
+// Releases the memory of the output, with what it holds.
+void lade_tls_release(struct lade_tls_bytes *bytes);
+
 #endif

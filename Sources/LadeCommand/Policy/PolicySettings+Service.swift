@@ -5,6 +5,10 @@
 #endif
 import Lade
 
+#if os(Linux)
+    import LadeWire
+#endif
+
 extension PolicySettings {
     /// Copies the policies into the settings of a service; for a single call, a policy without an option stays off.
     func apply(to settings: inout Service.Settings, for work: Work) throws(CommandError) {
@@ -156,7 +160,19 @@ extension CommandContext {
         if !resolved.isEmpty {
             settings.hosts = HostDirectory(policy.hosts.merging(resolved) { given, _ in given })
         }
-        let service = try CommandError.translating { [settings] () throws(LoadingError) in try makeService(settings) }
+        let service = try CommandError.translating { [settings] () throws(LoadingError) in
+            try makeService(settings, on: connection.engine)
+        }
         return service.account(accountSettings)
+    }
+
+    private func makeService(
+        _ settings: Service.Settings,
+        on engine: ConnectionSettings.Engine
+    ) throws(LoadingError) -> Service {
+        #if os(Linux)
+            if engine == .wire { return Service(settings, transport: try WireTransport(settings: settings.transport)) }
+        #endif
+        return try makeService(settings)
     }
 }

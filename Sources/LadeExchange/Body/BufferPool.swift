@@ -13,6 +13,8 @@ package final class BufferPool: Sendable {
     /// The size of the smallest class; smaller bodies are copied.
     package static let smallest = 4 << 10
     private static let largestKept = 4 << 20
+    /// From this size on, buffers begin at a page, because the kernel copies faster to one.
+    private static let smallestOfPages = 64 << 10
     private static let cap = 32 << 20
 
     // Sendable: the pool hands each pointer to one owner at a time.
@@ -46,7 +48,8 @@ package final class BufferPool: Sendable {
             }
             if let kept { return UnsafeMutableRawBufferPointer(start: kept, count: size) }
         }
-        return UnsafeMutableRawBufferPointer(start: .allocate(byteCount: size, alignment: 16), count: size)
+        let alignment = size < Self.smallestOfPages ? 16 : 4096
+        return UnsafeMutableRawBufferPointer(start: .allocate(byteCount: size, alignment: alignment), count: size)
     }
 
     /// Returns a buffer to the pool.

@@ -10,6 +10,8 @@ final class Connection: Due {
     /// The host and destination that it serves, as the admission names it.
     let key: Int
     let route: Route
+    /// Where it leads within TLS; nil in clear text.
+    let peer: TLSPeer?
     /// The length of its idle life, in nanoseconds.
     @exclusivity(unchecked) var idleLife: Int64
 
@@ -26,6 +28,16 @@ final class Connection: Due {
 
     // Open.
     @exclusivity(unchecked) var socket: Int32 = -1
+    /// What its bytes pass; nil in clear text.
+    @exclusivity(unchecked) var tls: TLSLayer?
+    /// Why the layer failed.
+    @exclusivity(unchecked) var tlsFault: TLSFault?
+    /// Whether the peer has announced its end by close_notify.
+    @exclusivity(unchecked) var wasEndAnnounced = false
+    /// Whether the socket had no more bytes at the last read.
+    @exclusivity(unchecked) var isDrained = false
+    /// The bytes that the socket has given since they were last counted.
+    @exclusivity(unchecked) var intake = 0
     @exclusivity(unchecked) var endpoint: Endpoint?
     @exclusivity(unchecked) var http: HTTP1Exchange
     @exclusivity(unchecked) var output = OutputBuffer()
@@ -42,6 +54,8 @@ final class Connection: Due {
     /// Whether the loop has it in a list of this turn.
     @exclusivity(unchecked) var isDirty = false
     @exclusivity(unchecked) var isBacklogged = false
+    /// The number of the turn that served it last.
+    @exclusivity(unchecked) var servedIn = 0
     /// Whether the producer of the request's body has no bytes.
     @exclusivity(unchecked) var awaitsProducer = false
 
@@ -49,6 +63,7 @@ final class Connection: Due {
     @exclusivity(unchecked) var hasSent = false
     @exclusivity(unchecked) var resolvedAt: Int64 = 0
     @exclusivity(unchecked) var connectedAt: Int64 = 0
+    @exclusivity(unchecked) var securedAt: Int64 = 0
     @exclusivity(unchecked) var requestStarted: Int64 = 0
     @exclusivity(unchecked) var firstByte: Int64 = 0
     @exclusivity(unchecked) var continueDue: Int64 = .max
@@ -59,13 +74,20 @@ final class Connection: Due {
     @exclusivity(unchecked) var due = Int64.max
     @exclusivity(unchecked) var queuedDue = Int64.max
 
-    init(number: Int, key: Int, route: Route, idleLife: Int64, rules: Exchange.Rules) {
+    init(number: Int, key: Int, route: Route, peer: TLSPeer?, idleLife: Int64, rules: Exchange.Rules) {
         http = HTTP1Exchange(framing: .none, isToHead: false, rules: rules)
         self.number = number
         self.key = key
         self.route = route
+        self.peer = peer
         self.idleLife = idleLife
     }
+
+    /// Whether bytes were prepared that the socket has not accepted.
+    var hasUnsent: Bool { !output.isEmpty || (tls?.outputCount ?? 0) > 0 }
+
+    /// The protocol that its peer has chosen; HTTP/1.1 in clear text.
+    var applicationProtocol: ApplicationProtocol { tls?.applicationProtocol ?? .http1_1 }
 
     /// Resets what belongs to one exchange, before the next.
     func begin(_ exchange: Exchange) {

@@ -7,6 +7,8 @@ enum ConnectionLife: Equatable {
     case resolving
     /// Connections to the host's addresses are attempted.
     case racing
+    /// The TLS handshake runs.
+    case securing
     /// It is open and carries no exchange.
     case idle
     /// It carries an exchange.
@@ -14,7 +16,7 @@ enum ConnectionLife: Equatable {
     case closed
 
     /// Whether it is not open yet.
-    var isOpening: Bool { self == .resolving || self == .racing }
+    var isOpening: Bool { self == .resolving || self == .racing || self == .securing }
 }
 
 /// Whether a connection can carry another exchange after this one (RFC 9112 §9.3), and for how long it may be idle.

@@ -39,6 +39,8 @@ enum WireFault: Equatable {
     case bytesBeforeRequest
     /// The first bytes cannot begin a response.
     case notHTTP
+    /// The TLS handshake failed.
+    case tls(TLSFault, host: String)
 
     var kind: LoadingError.Kind {
         switch self {
@@ -54,11 +56,16 @@ enum WireFault: Equatable {
         case .incomplete(let received, let expected): .incompleteBody(received: received, expected: expected)
         case .bytesBeforeRequest: .malformedResponse(LoadingError.MalformedResponse(.beforeRequest))
         case .notHTTP: .malformedResponse(LoadingError.MalformedResponse(.notHTTP))
+        case .tls(let fault, let host): fault.kind(host: host)
         }
     }
 }
 
 extension Exchange {
     /// The error of a fault in this exchange.
-    func error(_ fault: WireFault) -> LoadingError { LoadingError(fault.kind, context) }
+    func error(_ fault: WireFault) -> LoadingError {
+        var context = context
+        if case .tls(let fault, _) = fault { context.detail = fault.detail }
+        return LoadingError(fault.kind, context)
+    }
 }

@@ -4,8 +4,11 @@
 struct TurnBudget: Equatable {
     /// How long sockets are served before messages and due times are, in nanoseconds.
     static let longestWork: Int64 = 2_000_000
-    /// How many bytes one system call reads.
+    /// How many bytes one system call reads at most, unless their place is known.
     static let piece = 64 << 10
+    /// How many bytes one system call reads while a head is expected: what follows the head is copied, and the rest of a
+    /// body is received where it stays.
+    static let headPiece = 16 << 10
     private static let input = 512 << 10
     private static let output = 192 << 10
 
@@ -17,9 +20,6 @@ struct TurnBudget: Equatable {
         receivable = max(Self.input / max(readyConnections, 1), Self.piece)
         sendable = Self.output
     }
-
-    /// How many bytes the next call may read; 0 when the share is used up.
-    var nextRead: Int { min(receivable, Self.piece) }
 
     mutating func received(_ count: Int) { receivable = max(0, receivable - count) }
 

@@ -20,8 +20,8 @@ extension WireLoop {
         switch connection.life {
         case .resolving, .closed: return
         case .racing: return attemptEnded(ready.number, connection)
-        // No byte may arrive while no request is in flight, and the end is the end.
-        case .idle: return close(connection)
+        case .securing: return secure(connection)
+        case .idle: return rest(connection)
         case .busy: break
         }
         if ready.isWritable, connection.writes { markDirty(connection) }
@@ -50,7 +50,7 @@ extension WireLoop {
     }
 
     /// Sets what the poller reports.
-    private func watch(_ connection: Connection, reads: Bool, writes: Bool) {
+    func watch(_ connection: Connection, reads: Bool, writes: Bool) {
         guard connection.reads != reads || connection.writes != writes || connection.isIgnored else { return }
         system.watch(
             connection.socket,
@@ -73,15 +73,15 @@ extension WireLoop {
 
     private func receive(_ connection: Connection, _ budget: TurnBudget) {
         var budget = budget
+        connection.isDrained = false
+        defer { settleLayer(connection) }
         while connection.life == .busy, let exchange = connection.exchange, !connection.isPaused {
-            let most = budget.nextRead
-            guard most > 0 else { return markBacklogged(connection) }
-            let (result, room) = receiveOnce(exchange, connection, atMost: most)
+            guard budget.receivable > 0 else { return markBacklogged(connection) }
+            let result = receiveOnce(exchange, connection, atMost: budget.receivable)
+            budget.received(connection.intake)
+            connection.intake = 0
             switch result {
-            case .bytes(let count):
-                budget.received(count)
-                // The socket is empty, as far as one call can tell; the poller reports what follows.
-                if count < room { return }
+            case .bytes: continue
             case .wouldBlock: return
             case .ended: return peerEnded(connection, wasReset: false)
             case .failed: return peerEnded(connection, wasReset: true)
@@ -90,29 +90,25 @@ extension WireLoop {
     }
 
     /// Receives with one call.
-    ///
-    /// - Returns: Its result, and how many bytes it could have received.
-    private func receiveOnce(_ exchange: Exchange, _ connection: Connection, atMost most: Int) -> (IOResult, room: Int)
-    {
+    private func receiveOnce(_ exchange: Exchange, _ connection: Connection, atMost most: Int) -> IOResult {
         guard let left = connection.http.directContent, !exchange.isCoded else {
-            let room = UnsafeMutableRawBufferPointer(rebasing: scratch[..<most])
-            let result = system.receive(connection.socket, into: room)
+            let piece = connection.http.receiving == .head ? TurnBudget.headPiece : TurnBudget.piece
+            let room = UnsafeMutableRawBufferPointer(rebasing: scratch[..<min(most, piece)])
+            let result = receive(from: connection, into: room)
             if case .bytes(let count) = result {
                 noteReceived(exchange, connection)
                 process(UnsafeRawBufferPointer(rebasing: scratch[..<count]), exchange, connection)
             }
-            return (result, most)
+            return result
         }
         var result = IOResult.wouldBlock
-        var room = 0
         let count = exchange.receive(atMost: Int(min(Int64(most), left)), pool: buffers) { space in
-            room = space.count
-            result = system.receive(connection.socket, into: space)
+            result = receive(from: connection, into: space)
             return if case .bytes(let count) = result { count } else { 0 }
         }
         guard let count else {
             pause(connection)
-            return (.wouldBlock, 0)
+            return .wouldBlock
         }
         if count > 0 {
             noteReceived(exchange, connection)
@@ -120,7 +116,7 @@ extension WireLoop {
             if exchange.isStreamed { markUnpublished(exchange) }
             if connection.http.receiving == .done { complete(connection) }
         }
-        return (result, room)
+        return result
     }
 
     private func noteReceived(_ exchange: Exchange, _ connection: Connection) {
@@ -205,9 +201,19 @@ extension WireLoop {
         let wasReset = wasReset || connection.wasReset
         let hadPart = connection.http.hasPartOfLine
         let isUntilClose = connection.http.receiving == .untilClose
+        if connection.tlsFault?.isAboutClientCertificate == true {
+            return end(exchange, LoadingError(.clientCertificateRequired, exchange.context))
+        }
         let received = connection.http.received
         switch connection.http.ended() {
         case .complete where !(wasReset && isUntilClose):
+            // Without the announcement of TLS, the body may have been truncated (RFC 9112 §9.8).
+            if isUntilClose, connection.tls != nil, !connection.wasEndAnnounced {
+                guard rules.tolerances.contains(.missingCloseNotify) else {
+                    return end(exchange, exchange.error(.incomplete(received: received, expected: nil)))
+                }
+                exchange.call.record(.malformationTolerated(LoadingError.MalformedResponse(.closeNotify)))
+            }
             connection.http.stopSending()
             complete(connection)
         case .incomplete(let expected) where !wasReset:
@@ -264,15 +270,19 @@ extension WireLoop {
 
     /// Sends as much as the socket and the budget of the turn allow.
     func flush(_ connection: Connection) {
+        guard connection.life == .busy else { return flushLayer(connection) }
         var budget = TurnBudget(readyConnections: 1)
         while connection.life == .busy, let exchange = connection.exchange {
             guard budget.sendable > 0 else { return watch(connection, reads: connection.reads, writes: true) }
             if !connection.output.isEmpty {
-                let result = connection.output.withUnsent { system.send(connection.socket, $0) }
+                let result = connection.output.withUnsent { send(to: connection, $0) }
                 guard let count = accepted(result, exchange, connection) else { return }
                 connection.output.consume(count)
                 budget.sent(count)
                 continue
+            }
+            if let stop = pushCiphertext(connection) {
+                guard accepted(stop, exchange, connection) != nil else { return }
             }
             switch connection.http.sending {
             case .head: headAccepted(exchange, connection)
@@ -323,7 +333,7 @@ extension WireLoop {
             // From where the bytes lie, without a copy.
             let end = min(data.count, exchange.sentBytes + budget.sendable)
             let result = data.withUnsafeBytes { bytes in
-                system.send(connection.socket, UnsafeRawBufferPointer(rebasing: bytes[exchange.sentBytes..<end]))
+                send(to: connection, UnsafeRawBufferPointer(rebasing: bytes[exchange.sentBytes..<end]))
             }
             guard let count = accepted(result, exchange, connection) else { return false }
             note(sent: count, exchange, connection)
@@ -415,8 +425,8 @@ extension WireLoop {
     func complete(_ connection: Connection) {
         guard let exchange = connection.exchange, let head = exchange.head else { return }
         // A response to a part of a head is complete, and the connection cannot be used again.
-        if connection.http.sending == .head, !connection.output.isEmpty { stopUpload(exchange, connection) }
-        let isSent = connection.http.sending.hasEnded && connection.output.isEmpty
+        if connection.http.sending == .head, connection.hasUnsent { stopUpload(exchange, connection) }
+        let isSent = connection.http.sending.hasEnded && !connection.hasUnsent
         guard isSent || connection.http.sending == .stopped else { return markDirty(connection) }
         let isWhole = !connection.http.hasSurplus && connection.http.sending == .done && !connection.wasReset
         let reuse = Reuse(head, request: exchange.request.headers, isWhole: isWhole)
@@ -453,7 +463,7 @@ extension WireLoop {
     private func release(_ connection: Connection, _ exchange: Exchange, _ keeps: Bool?) {
         switch connection.life {
         case .closed: break
-        case .resolving, .racing, .idle:
+        case .resolving, .racing, .securing, .idle:
             guard keeps ?? !exchange.needsFreshConnection else { return close(connection) }
             pool.orphaned(connection, key: connection.key)
             orphanedKeys.append(connection.key)
@@ -486,6 +496,8 @@ extension WireLoop {
         watch(connection, reads: true, writes: false)
         pool.idled(connection, key: connection.key, at: now)
         updateDue(connection)
+        guard let tls = connection.tls else { return }
+        if tls.hasInput { rest(connection) } else { tls.rest() }
     }
 
     /// Closes a connection, whatever it does; its exchange must have left it.
@@ -495,6 +507,7 @@ extension WireLoop {
             resolver.leave(host, connection.number)
         }
         closeAttempts(of: connection)
+        endLayer(connection)
         connection.life = .closed
         connection.due = .max
         if connection.socket >= 0 {
@@ -523,7 +536,7 @@ extension WireLoop {
         metrics.setStages(
             nameLookup: exchange.wasReused ? 0 : offset(connection.resolvedAt),
             connect: exchange.wasReused ? 0 : offset(connection.connectedAt),
-            secureConnect: 0,
+            secureConnect: exchange.wasReused ? 0 : offset(connection.securedAt),
             requestStarted: offset(connection.requestStarted),
             firstByte: offset(connection.firstByte),
             total: offset(now)

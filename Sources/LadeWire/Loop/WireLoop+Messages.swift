@@ -158,7 +158,7 @@ extension WireLoop {
         switch connection.life {
         case .closed: break
         case .idle: due = connection.idleSince + connection.idleLife
-        case .resolving, .racing, .busy:
+        case .resolving, .racing, .securing, .busy:
             if let exchange = connection.exchange { due = firstBound(of: exchange, connection).at }
             due = min(due, connection.continueDue, connection.race?.due ?? .max)
         }

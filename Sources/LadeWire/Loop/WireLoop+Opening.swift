@@ -16,7 +16,7 @@ extension WireLoop {
         exchange.lastActivity = now
         exchange.index = running.count
         running.append(exchange)
-        exchange.announce(skipsCertificates: false)
+        exchange.announce(skipsCertificates: settings.tls.verification == .unsafelyAcceptEveryCertificate)
         place(exchange)
     }
 
@@ -26,7 +26,7 @@ extension WireLoop {
         while true {
             switch pool.place(exchange.hostIdentity, needsFresh: exchange.needsFreshConnection) {
             case .reuse(let connection):
-                guard system.peek(connection.socket) == .nothing else {
+                guard isUsable(connection) else {
                     // Bytes that belong to no request, or the end: nothing was sent, and another connection is taken.
                     close(connection)
                     continue
@@ -49,8 +49,10 @@ extension WireLoop {
 
     private func open(for exchange: Exchange) {
         let route: Route
+        let peer: TLSPeer?
         do throws(LoadingError) {
             route = try Route(exchange)
+            peer = try exchange.isSecure ? TLSPeer(exchange) : nil
         } catch {
             return end(exchange, error)
         }
@@ -58,6 +60,7 @@ extension WireLoop {
             number: nextNumber(),
             key: exchange.hostIdentity,
             route: route,
+            peer: peer,
             idleLife: idleLife,
             rules: rules
         )
@@ -166,8 +169,19 @@ extension WireLoop {
         watched[number] = nil
         watched[connection.number] = connection
         system.watch(attempt.socket, number: connection.number, reads: true, writes: false, isNew: false)
+        if let peer = connection.peer { return secure(connection, peer) }
+        opened(connection)
+    }
+
+    /// Gives an open connection its exchange, or keeps it when that has left.
+    func opened(_ connection: Connection) {
         guard let exchange = connection.exchange else { return keep(connection) }
-        guard system.peek(connection.socket) != .bytes else { return fail(connection, .bytesBeforeRequest) }
+        switch bytesBeforeRequest(connection) {
+        case .bytes: return fail(connection, .bytesBeforeRequest)
+        // Sending finds the end of a connection in clear text, as it always must.
+        case .end where connection.tls != nil: return fail(connection, .lost(.nothing, wasSent: false))
+        case .end, .nothing: break
+        }
         connection.life = .busy
         send(exchange, on: connection)
     }
@@ -188,7 +202,7 @@ extension WireLoop {
     }
 
     /// Fails a connection that could not be opened, with its exchange.
-    private func fail(_ connection: Connection, _ fault: WireFault) {
+    func fail(_ connection: Connection, _ fault: WireFault) {
         guard let exchange = connection.exchange else { return close(connection) }
         end(exchange, exchange.error(fault), keepsConnection: false)
     }

@@ -23,11 +23,13 @@ final class WireLoop: @unchecked Sendable {
     let settings: TransportSettings
     let rules: Exchange.Rules
     let idleLife: Int64
+    let tls: TLSContext
 
     /// The time of this turn, in nanoseconds of the monotonic clock.
     @exclusivity(unchecked) private(set) var now: Int64 = 0
     @exclusivity(unchecked) var admission: Admission
     @exclusivity(unchecked) var pool: ConnectionPool<Connection>
+    @exclusivity(unchecked) var sessions = SessionCache<TLSSession>()
     /// The open connections and the attempts to open one, by the numbers that the poller reports.
     @exclusivity(unchecked) var watched: [Int: Connection] = [:]
     /// The connections that wait for a look-up, by their numbers.
@@ -47,18 +49,31 @@ final class WireLoop: @unchecked Sendable {
     @exclusivity(unchecked) private var numbers = 0
     @exclusivity(unchecked) private var messages: [LoopMessage] = []
     @exclusivity(unchecked) private var ready: [ReadySocket] = []
+    /// The reports that the last turn had no time for; they come first in the next.
+    @exclusivity(unchecked) private var late: [ReadySocket] = []
+    /// The number of this turn.
+    @exclusivity(unchecked) private var turns = 0
     @exclusivity(unchecked) private var unpublished: [Exchange] = []
     @exclusivity(unchecked) private var resumptions: [Waiter] = []
     /// The tasks of the default executor that are resumed at the end of this turn, by lane.
     @exclusivity(unchecked) private var deliveries: [[Waiter]] = [[], [], [], []]
     private let lanes = Delivery.Lane.priorities.map { Delivery(priority: $0) }
     /// Where bytes are received whose place is not known yet.
-    let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: TurnBudget.piece, alignment: 16)
+    let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: TurnBudget.piece, alignment: 4096)
+    /// Where ciphertext is received.
+    let ciphertext = UnsafeMutableRawBufferPointer.allocate(byteCount: TurnBudget.piece, alignment: 4096)
     /// The identity of the loop thread as a number, once it runs.
     private let thread = Atomic<UInt>(0)
 
     /// Makes the loop; the thread is started by ``start()``.
-    init(_ settings: TransportSettings, system: any WireSystem, now: @escaping @Sendable () -> Int64) {
+    ///
+    /// - Throws: `LoadingError.Kind.invalidSetting` for a setting of TLS that cannot be used.
+    init(
+        _ settings: TransportSettings,
+        system: any WireSystem,
+        now: @escaping @Sendable () -> Int64
+    ) throws(LoadingError) {
+        tls = try TLSContext(settings.tls, now: now())
         self.settings = settings
         self.system = system
         rules = Exchange.Rules(settings)
@@ -73,6 +88,7 @@ final class WireLoop: @unchecked Sendable {
 
     deinit {
         scratch.deallocate()
+        ciphertext.deallocate()
     }
 
     /// Whether the caller is on the loop thread.
@@ -113,6 +129,7 @@ final class WireLoop: @unchecked Sendable {
         thread.store(pthread_self(), ordering: .relaxed)
         while turn() {}
         shutDown()
+        TLSContext.endThread()
     }
 
     // MARK: - A turn
@@ -124,7 +141,7 @@ final class WireLoop: @unchecked Sendable {
         expire()
         settle()
         let wakeTime = wakeTime
-        let mayWait = backlog.isEmpty && wakeTime > now && inbox.fallAsleep()
+        let mayWait = backlog.isEmpty && late.isEmpty && wakeTime > now && inbox.fallAsleep()
         system.wait(until: mayWait ? wakeTime : nil, into: &ready)
         inbox.wakeUp()
         now = system.now()
@@ -152,14 +169,22 @@ final class WireLoop: @unchecked Sendable {
         return true
     }
 
-    /// Serves the connections that continue from the last turn, then those that are ready, each within its budget.
+    /// Serves the connections that continue from the last turn, then those that are ready, each once within its budget.
     private func serveSockets() {
         let began = now
+        turns += 1
         let continued = backlog
         backlog.removeAll(keepingCapacity: true)
+        if !late.isEmpty {
+            let known = Set(late.map(\.number))
+            late += ready.filter { !known.contains($0.number) }
+            swap(&late, &ready)
+            late.removeAll(keepingCapacity: true)
+        }
         let count = continued.count + ready.count
         for connection in continued {
             connection.isBacklogged = false
+            connection.servedIn = turns
             serve(connection, TurnBudget(readyConnections: count))
             now = system.now()
         }
@@ -167,13 +192,17 @@ final class WireLoop: @unchecked Sendable {
         while index < ready.count {
             let socket = ready[index]
             index += 1
-            if let connection = watched[socket.number] {
-                note(socket, on: connection, TurnBudget(readyConnections: count))
-            }
-            // Level-triggered: what is not served now is reported again.
+            guard let connection = watched[socket.number] else { continue }
+            // Level-triggered: what comes of a connection that has had its share is reported again.
+            guard connection.servedIn != turns || connection.life.isOpening else { continue }
+            connection.servedIn = turns
+            note(socket, on: connection, TurnBudget(readyConnections: count))
             guard index % 8 == 0 || count < 8 else { continue }
             now = system.now()
-            if now - began > TurnBudget.longestWork { break }
+            guard now - began <= TurnBudget.longestWork else {
+                late.append(contentsOf: ready[index...])
+                break
+            }
         }
         ready.removeAll(keepingCapacity: true)
     }

@@ -19,7 +19,7 @@ struct SimulationTests {
     /// Runs one GET against a peer, until the exchange has ended.
     private func run(_ script: SimulatedSystem.Script) throws -> Outcome {
         let system = SimulatedSystem([script])
-        let loop = WireLoop(TransportSettings(), system: system, now: { 1 })
+        let loop = try WireLoop(TransportSettings(), system: system, now: { 1 })
         let recorder = EventRecorder()
         var request = try Request("http://127.0.0.1/")
         request.timeouts.idle = .seconds(5)

@@ -1,0 +1,213 @@
+import LadeCore
+import LadeExchange
+
+// The bytes of a connection pass its TLS layer here, if it has one. No other code knows the difference.
+extension WireLoop {
+    /// How many bytes are encrypted before the socket takes some, at most.
+    private static let mostEncrypted = 48 << 10
+    /// How much ciphertext may be unsent when more is made.
+    private static let mostUnsent = 16 << 10
+    /// How often one step of a handshake reads the socket.
+    private static let mostReads = 8
+
+    // MARK: - Receiving and sending
+
+    /// Receives what the peer has sent of an exchange, like a socket.
+    func receive(from connection: Connection, into space: UnsafeMutableRawBufferPointer) -> IOResult {
+        guard let tls = connection.tls else { return receive(connection, into: space) }
+        // Ciphertext without content ends the call after one read of the socket, so that no peer can hold the loop.
+        for attempt in 0..<2 {
+            switch tls.read(into: space) {
+            case .bytes(let count): return .bytes(count)
+            case .ended:
+                connection.wasEndAnnounced = true
+                return .ended
+            case .failed(let fault):
+                connection.tlsFault = fault
+                return .failed(0)
+            case .wantsInput: if attempt == 0, let stop = feed(tls, connection) { return stop }
+            }
+        }
+        return .wouldBlock
+    }
+
+    /// Reads the socket unless it is known to be empty.
+    private func receive(_ connection: Connection, into space: UnsafeMutableRawBufferPointer) -> IOResult {
+        // The poller reports what follows.
+        guard !connection.isDrained else { return .wouldBlock }
+        let result = system.receive(connection.socket, into: space)
+        if case .bytes(let count) = result {
+            connection.isDrained = count < space.count
+            connection.intake += count
+        }
+        return result
+    }
+
+    /// Gives a layer what the socket has; the result when that is nothing.
+    private func feed(_ tls: TLSLayer, _ connection: Connection) -> IOResult? {
+        let result = receive(connection, into: ciphertext)
+        guard case .bytes(let count) = result else { return result }
+        tls.feed(UnsafeRawBufferPointer(rebasing: ciphertext[..<count]))
+        return nil
+    }
+
+    /// Ends the use of the memory that ciphertext was received into, and stores new sessions.
+    func settleLayer(_ connection: Connection) {
+        guard let tls = connection.tls else { return }
+        tls.keepInput()
+        // The answer to a key update; with the next bytes of the exchange, if it has any.
+        if tls.outputCount > 0, connection.life == .busy, !connection.writes { markDirty(connection) }
+        guard let peer = connection.peer else { return }
+        for session in tls.takeSessions() {
+            sessions.store(session, for: peer.sessionKey, isSingleUse: session.isSingleUse)
+        }
+    }
+
+    /// Sends bytes of an exchange, like a socket.
+    ///
+    /// Bytes that are encrypted count as sent; ``pushCiphertext(_:)`` sends what the socket has not accepted of them.
+    func send(to connection: Connection, _ bytes: UnsafeRawBufferPointer) -> IOResult {
+        guard let tls = connection.tls else { return system.send(connection.socket, bytes) }
+        if tls.outputCount > Self.mostUnsent, let stop = pushCiphertext(connection) { return stop }
+        let count = min(bytes.count, Self.mostEncrypted)
+        guard tls.write(UnsafeRawBufferPointer(rebasing: bytes[..<count])) else { return .failed(0) }
+        if case .failed(let code) = pushCiphertext(connection) { return .failed(code) }
+        return .bytes(count)
+    }
+
+    /// Sends ciphertext; nil when none is left.
+    func pushCiphertext(_ connection: Connection) -> IOResult? {
+        guard let tls = connection.tls else { return nil }
+        while tls.outputCount > 0 {
+            let result = tls.withOutput { system.send(connection.socket, $0) }
+            guard case .bytes(let count) = result else { return result }
+            if connection.life == .busy { connection.hasSent = true }
+            tls.consumeOutput(count)
+        }
+        return nil
+    }
+
+    // MARK: - The handshake
+
+    /// Begins the handshake on a connected socket.
+    func secure(_ connection: Connection, _ peer: TLSPeer) {
+        connection.life = .securing
+        connection.tls = tls.makeLayer(
+            peer,
+            protocols: protocols(for: connection),
+            session: sessions.take(for: peer.sessionKey),
+            now: now
+        )
+        secure(connection)
+    }
+
+    /// What is offered to the peer; `Connection.applicationProtocol` is what it chose.
+    private func protocols(for connection: Connection) -> [ApplicationProtocol] { [.http1_1] }
+
+    /// Continues the handshake.
+    func secure(_ connection: Connection) {
+        guard let tls = connection.tls else { return failSecuring(connection, .refused(0)) }
+        connection.isDrained = false
+        for _ in 0..<Self.mostReads {
+            switch tls.handshake() {
+            case .done: return secured(connection, tls)
+            case .failed(let fault): return failSecuring(connection, fault)
+            case .wantsInput: break
+            }
+            switch feed(tls, connection) {
+            case nil: continue
+            case .wouldBlock: return flushLayer(connection)
+            default: return failSecuring(connection, .ended)
+            }
+        }
+        flushLayer(connection)
+    }
+
+    private func secured(_ connection: Connection, _ tls: TLSLayer) {
+        connection.securedAt = now
+        if tls.wasSessionRefused, let peer = connection.peer { sessions.removeAll(for: peer.sessionKey) }
+        settleLayer(connection)
+        opened(connection)
+    }
+
+    private func failSecuring(_ connection: Connection, _ fault: TLSFault) {
+        connection.tlsFault = fault
+        fail(connection, .tls(fault, host: connection.exchange?.host ?? ""))
+    }
+
+    /// Sends the ciphertext of a connection that has no exchange in progress.
+    func flushLayer(_ connection: Connection) {
+        guard connection.life == .securing || connection.life == .idle else { return }
+        // When sending has failed, reading finds the end, and what the peer said before it.
+        let isBlocked = pushCiphertext(connection) == .wouldBlock
+        watch(connection, reads: true, writes: isBlocked)
+    }
+
+    // MARK: - Without a request
+
+    /// What has arrived on an open connection before its first request.
+    func bytesBeforeRequest(_ connection: Connection) -> Arrivals {
+        guard connection.tls != nil else { return system.peek(connection.socket) }
+        connection.isDrained = false
+        let result = receive(from: connection, into: scratch)
+        settleLayer(connection)
+        return switch result {
+        case .bytes: .bytes
+        case .wouldBlock: .nothing
+        case .ended, .failed: .end
+        }
+    }
+
+    /// Handles what has arrived on an idle connection: nothing but messages of TLS itself leaves it open.
+    func rest(_ connection: Connection) {
+        // A report may be older than the end of the exchange: what it announced was read since.
+        guard bytesBeforeRequest(connection) == .nothing else { return close(connection) }
+        flushLayer(connection)
+        connection.tls?.rest()
+    }
+
+    /// Whether an idle connection can carry another exchange.
+    func isUsable(_ connection: Connection) -> Bool {
+        var arrivals = system.peek(connection.socket)
+        if arrivals == .bytes, connection.tls != nil {
+            rest(connection)
+            guard connection.life == .idle else { return false }
+            arrivals = system.peek(connection.socket)
+        }
+        // What a part of a record will be is not known yet.
+        return arrivals == .nothing && connection.tls?.hasPartialRecord != true
+    }
+
+    // MARK: - The end
+
+    /// Ends the layer of a connection that is closed, with one attempt to send what its peer should know.
+    func endLayer(_ connection: Connection) {
+        guard let tls = connection.tls else { return }
+        settleLayer(connection)
+        let isEstablished = connection.life == .idle || connection.life == .busy
+        // An alert of OpenSSL, or the end; never a part of a request.
+        let isSpeakable = !isEstablished || connection.tlsFault != nil || !connection.hasUnsent
+        if isSpeakable {
+            tls.close()
+            _ = tls.withOutput { $0.isEmpty ? .wouldBlock : system.send(connection.socket, $0) }
+        }
+        connection.tls = nil
+    }
+}
+
+extension TLSPeer {
+    /// The peer of an exchange: the host of its address, wherever the connection leads.
+    ///
+    /// - Throws: `LoadingError.Kind.invalidRequest` for a host that no certificate can have.
+    init(_ exchange: Exchange) throws(LoadingError) {
+        guard let normal = NormalHost(exchange.host) else {
+            throw LoadingError(
+                .invalidRequest(.url(exchange.context.url ?? "", reason: "its host is none")),
+                exchange.context
+            )
+        }
+        // The zone of an address is no part of its name.
+        let host = normal.text.prefix { $0 != "%" }
+        self.init(host: String(host), isAddress: normal.isAddress, sessionKey: exchange.hostKey)
+    }
+}
