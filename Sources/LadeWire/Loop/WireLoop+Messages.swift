@@ -71,6 +71,7 @@ extension WireLoop {
     }
 
     private func resumeUpload(_ exchange: Exchange) {
+        if exchange.streamNumber > 0 { return resumeUploadOfStream(exchange) }
         guard let connection = exchange.connection, connection.awaitsProducer else { return }
         connection.awaitsProducer = false
         exchange.lastActivity = now
@@ -79,6 +80,7 @@ extension WireLoop {
     }
 
     private func resumeDownload(_ exchange: Exchange) {
+        if exchange.streamNumber > 0 { return resumeDownloadOfStream(exchange) }
         guard let connection = exchange.connection, connection.isPaused else { return }
         connection.isPaused = false
         exchange.lastActivity = now
@@ -104,6 +106,11 @@ extension WireLoop {
             if connection.idleSince + connection.idleLife <= now { close(connection) }
             return
         }
+        if connection.life == .streaming { return expireStreams(connection) }
+        for exchange in connection.joining {
+            let (at, bound) = firstBound(of: exchange, connection)
+            if at <= now { expire(exchange, connection, bound) }
+        }
         if let exchange = connection.exchange {
             let (at, bound) = firstBound(of: exchange, connection)
             if at <= now { return expire(exchange, connection, bound) }
@@ -128,13 +135,13 @@ extension WireLoop {
     }
 
     /// Why an exchange ends that takes too long.
-    private enum Bound {
+    enum Bound {
         case timeout(LoadingError.TimeoutPhase)
         case deadline
     }
 
     /// The time of the first time-out of an exchange, and its reason.
-    private func firstBound(of exchange: Exchange, _ connection: Connection) -> (at: Int64, bound: Bound) {
+    func firstBound(of exchange: Exchange, _ connection: Connection) -> (at: Int64, bound: Bound) {
         let limits = exchange.limits
         var next = (at: Int64.max, bound: Bound.deadline)
         func consider(_ limit: Int64, since start: Int64, _ bound: Bound) {
@@ -146,6 +153,13 @@ extension WireLoop {
         if connection.life.isOpening {
             let phase = connection.life == .resolving ? LoadingError.TimeoutPhase.nameLookup : .connect
             consider(limits.connect, since: exchange.started, .timeout(phase))
+        } else if connection.http2?.life.isConnecting == true {
+            consider(limits.connect, since: exchange.started, .timeout(.connect))
+        } else if exchange.streamNumber > 0 {
+            // The time-out runs while the server is the slow side.
+            if !isHeldBack(exchange, connection) {
+                consider(limits.idle, since: exchange.lastActivity, .timeout(.idle))
+            }
         } else if !connection.isPaused {
             consider(limits.idle, since: exchange.lastActivity, .timeout(.idle))
         }
@@ -158,8 +172,10 @@ extension WireLoop {
         switch connection.life {
         case .closed: break
         case .idle: due = connection.idleSince + connection.idleLife
+        case .streaming: due = dueOfStreams(connection)
         case .resolving, .racing, .securing, .busy:
-            if let exchange = connection.exchange { due = firstBound(of: exchange, connection).at }
+            for exchange in connection.joining { due = min(due, firstBound(of: exchange, connection).at) }
+            if let exchange = connection.exchange { due = min(due, firstBound(of: exchange, connection).at) }
             due = min(due, connection.continueDue, connection.race?.due ?? .max)
         }
         connection.due = due
