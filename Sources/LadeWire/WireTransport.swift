@@ -115,9 +115,7 @@ public final class WireTransport: Transport {
     /// Refuses what this transport does not have yet.
     private func checkFeatures(_ exchange: Exchange) throws(LoadingError) {
         let missing: String
-        if exchange.request.version == .http2PriorKnowledge {
-            missing = "HTTP/2: this transport has HTTP/1.1 only yet"
-        } else if proxies?.proxy(isSecure: exchange.isSecure, host: exchange.host, port: exchange.port) != nil,
+        if proxies?.proxy(isSecure: exchange.isSecure, host: exchange.host, port: exchange.port) != nil,
             exchange.request.destination == nil
         {
             missing = "the proxy of the environment: this transport has no proxies yet"

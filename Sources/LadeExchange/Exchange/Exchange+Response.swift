@@ -84,10 +84,18 @@ extension Exchange {
 
     /// Prepares for the body of a final head: its decoder, its limit, its stream.
     ///
+    /// - Parameters:
+    ///   - head: The head.
+    ///   - window: The number of bytes that the sender may send ahead of the reader, where windows hold it back; nil
+    ///     elsewhere.
+    ///   - pool: Gives the memory.
+    ///   - decoders: Gives decoders.
+    ///   - inbox: Receives the messages of the reader.
     /// - Returns: Whether the exchange continues; if not, it has a ``failure``. With it the caller of a streamed
     ///   response, which is resumed now.
     package func beginBody(
         _ head: HeadVetting.Head,
+        window: Int? = nil,
         pool: BufferPool,
         decoders: DecoderPool,
         inbox: Inbox
@@ -108,14 +116,20 @@ extension Exchange {
                 return (false, nil)
             }
             return (true, nil)
-        case .streamed: return (true, startStream(head, pool, inbox))
+        case .streamed: return (true, startStream(head, window, pool, inbox))
         }
     }
 
-    private func startStream(_ head: HeadVetting.Head, _ pool: BufferPool, _ inbox: Inbox) -> Waiter? {
+    private func startStream(
+        _ head: HeadVetting.Head,
+        _ window: Int?,
+        _ pool: BufferPool,
+        _ inbox: Inbox
+    ) -> Waiter? {
         guard isAwaited else { return nil }
         let stream = BodyStream(
-            highWater: rules.limits.streamHighWater,
+            highWater: window ?? rules.limits.streamHighWater,
+            reportSize: window.map { max($0 / 4, 1) } ?? .max,
             pool: pool,
             cancellation: LoadingError(.cancelled, context),
             cancel: { [inbox] in inbox.post(.cancel(self)) },

@@ -115,6 +115,8 @@ package final class Exchange: @unchecked Sendable {
         var isHTTP2 = false
         var wasRepeated = false
         var isDowngraded = false
+        var streamNumber: Int32 = 0
+        var moves = 0
         var bodyBytes: Int64 = 0
     }
 
@@ -478,6 +480,18 @@ extension Exchange {
     package var isDowngraded: Bool {
         get { state.isDowngraded }
         set { state.isDowngraded = newValue }
+    }
+
+    /// The number of its stream on a connection that multiplexes; 0 without one.
+    package var streamNumber: Int32 {
+        get { state.streamNumber }
+        set { state.streamNumber = newValue }
+    }
+
+    /// How many connections have excluded it from what they process.
+    package var moves: Int {
+        get { state.moves }
+        set { state.moves = newValue }
     }
 
     /// The number of bytes of the body, after decoding.

@@ -43,6 +43,16 @@ final class Connection: Due {
     @exclusivity(unchecked) var intake = 0
     @exclusivity(unchecked) var endpoint: Endpoint?
     @exclusivity(unchecked) var http: HTTP1Exchange
+    /// The session of a connection that speaks HTTP/2.
+    @exclusivity(unchecked) var http2: HTTP2Session?
+    /// The exchanges that it carries over HTTP/2, by the numbers of their streams.
+    @exclusivity(unchecked) var carried: [Int32: CarriedStream] = [:]
+    /// How many bytes of HTTP/2 the socket has accepted.
+    @exclusivity(unchecked) var accepted = 0
+    /// Whether it speaks HTTP/2 if its peer does.
+    @exclusivity(unchecked) var wantsHTTP2 = false
+    /// The exchanges that wait to learn whether they can share it, beside the one that it is being opened for.
+    @exclusivity(unchecked) var joining: [Exchange] = []
     @exclusivity(unchecked) var output = OutputBuffer()
     /// Received bytes that the reader was too far behind to take.
     @exclusivity(unchecked) var held: [UInt8] = []

@@ -13,6 +13,8 @@ enum ConnectionLife: Equatable {
     case idle
     /// It carries an exchange.
     case busy
+    /// It carries any number of exchanges over HTTP/2.
+    case streaming
     case closed
 
     /// Whether it is not open yet.

@@ -23,6 +23,8 @@ struct HTTP2Fields {
 
     /// How many fields there are.
     var count: Int { marks.count }
+    /// The number of bytes that the fields would have as lines.
+    var lineBytes: Int { bytes.count + 4 * marks.count }
 
     mutating func removeFirst(_ number: Int) {
         guard number < marks.count else {

@@ -127,9 +127,6 @@ final class HTTP2Session {
     /// The open streams whose ending was not reported.
     var openStreams: [Int32] { streams.filter { !$0.value.isOver }.keys.sorted() }
 
-    /// Whether bytes wait to be sent.
-    var wantsToSend: Bool { call { nghttp2_session_want_write($0) } != 0 }
-
     // MARK: - Requests
 
     /// Opens a stream for a request; nil when the connection takes none now.
@@ -161,6 +158,7 @@ final class HTTP2Session {
         }
         guard number > 0 else { return nil }
         var stream = HTTP2Stream(sending: hasBody ? (awaitsContinue ? .awaitingContinue : .body) : .done, rules: rules)
+        stream.headBytes = fields.lineBytes
         stream.window.policy = exchange.isStreamed ? .asTaken : .onArrival
         streams[number] = stream
         if life.opened(number, at: now) == .ping { ping() }

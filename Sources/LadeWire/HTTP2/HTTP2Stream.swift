@@ -60,6 +60,8 @@ struct HTTP2Stream {
     /// What is known of the head and the trailers.
     private(set) var vetting: HeadVetting
     var window = StreamWindow(.onArrival)
+    /// The size of the head of the request, before compression.
+    var headBytes = 0
     /// Where the head of the request begins in all bytes of the connection; nil before it was written.
     var start: Int?
     /// Whether the sender of the body had nothing, so that it must be asked again.

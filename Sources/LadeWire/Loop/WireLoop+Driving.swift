@@ -21,6 +21,7 @@ extension WireLoop {
         case .resolving, .closed: return
         case .racing: return attemptEnded(ready.number, connection)
         case .securing: return secure(connection)
+        case .streaming: return noteStreams(ready, on: connection, budget)
         case .idle: return rest(connection)
         case .busy: break
         }
@@ -38,6 +39,7 @@ extension WireLoop {
 
     /// Serves a connection that has bytes of an earlier turn, or whose reader asks for more.
     func serve(_ connection: Connection, _ budget: TurnBudget) {
+        if connection.life == .streaming { return receiveStreams(connection, budget) }
         guard connection.life == .busy, let exchange = connection.exchange, !connection.isPaused else { return }
         if !connection.held.isEmpty {
             let held = connection.held
@@ -274,12 +276,13 @@ extension WireLoop {
         markDirty(connection)
     }
 
-    private func expectsContinue(_ exchange: Exchange) -> Bool {
+    func expectsContinue(_ exchange: Exchange) -> Bool {
         exchange.request.headers["Expect"]?.equalsIgnoringASCIICase("100-continue") ?? false
     }
 
     /// Sends as much as the socket and the budget of the turn allow.
     func flush(_ connection: Connection) {
+        if connection.life == .streaming { return flushStreams(connection) }
         guard connection.life == .busy else { return flushLayer(connection) }
         var budget = TurnBudget(readyConnections: 1)
         while connection.life == .busy, let exchange = connection.exchange {
@@ -470,8 +473,13 @@ extension WireLoop {
         guard case .running = exchange.phase else { return }
         let connection = exchange.connection
         let metrics = metrics(exchange, connection)
-        leaveRunning(exchange)
-        if let connection { release(connection, exchange, keepsConnection) }
+        if exchange.streamNumber > 0 {
+            leaveStream(exchange)
+            removeRunning(exchange)
+        } else {
+            leaveRunning(exchange)
+            if let connection { release(connection, exchange, keepsConnection) }
+        }
         finish(exchange, error, metrics)
         admitted += admission.end(host: exchange.hostNumber, kind: kind(exchange))
     }
@@ -479,6 +487,10 @@ extension WireLoop {
     /// Removes an exchange from the running ones and from its connection.
     func leaveRunning(_ exchange: Exchange) {
         detach(exchange)
+        removeRunning(exchange)
+    }
+
+    private func removeRunning(_ exchange: Exchange) {
         let last = running.removeLast()
         guard last !== exchange else { return }
         running[exchange.index] = last
@@ -486,14 +498,22 @@ extension WireLoop {
     }
 
     private func detach(_ exchange: Exchange) {
-        exchange.connection?.exchange = nil
+        if let connection = exchange.connection {
+            if connection.exchange === exchange { connection.exchange = nil }
+            connection.joining.removeAll { $0 === exchange }
+        }
         exchange.carrier = nil
     }
 
     private func release(_ connection: Connection, _ exchange: Exchange, _ keeps: Bool?) {
         switch connection.life {
-        case .closed: break
+        case .closed, .streaming: break
         case .resolving, .racing, .securing, .idle:
+            if connection.exchange != nil { return updateDue(connection) }
+            if keeps == nil, !connection.joining.isEmpty {
+                connection.begin(connection.joining.removeFirst())
+                return updateDue(connection)
+            }
             guard keeps ?? !exchange.needsFreshConnection else { return close(connection) }
             pool.orphaned(connection, key: connection.key)
             orphanedKeys.append(connection.key)
@@ -537,6 +557,8 @@ extension WireLoop {
             resolver.leave(host, connection.number)
         }
         closeAttempts(of: connection)
+        leaveOpenings(connection)
+        endStreams(of: connection)
         endLayer(connection)
         connection.life = .closed
         connection.due = .max
@@ -562,6 +584,9 @@ extension WireLoop {
         metrics.queued =
             exchange.started > exchange.submitted ? .nanoseconds(exchange.started - exchange.submitted) : nil
         guard let connection else { return metrics }
+        if let carried = connection.carried[exchange.streamNumber] {
+            return self.metrics(of: carried, connection, metrics)
+        }
         func offset(_ moment: Int64) -> Int64 { moment == 0 ? 0 : max(1, (moment - exchange.started) / 1_000) }
         metrics.setStages(
             nameLookup: exchange.wasReused ? 0 : offset(connection.resolvedAt),

@@ -79,6 +79,7 @@ extension WireLoop {
     }
 
     private func resumeUpload(_ exchange: Exchange) {
+        if exchange.streamNumber > 0 { return resumeUploadOfStream(exchange) }
         guard let connection = exchange.connection, connection.awaitsProducer else { return }
         connection.awaitsProducer = false
         exchange.lastActivity = now
@@ -87,6 +88,7 @@ extension WireLoop {
     }
 
     private func resumeDownload(_ exchange: Exchange) {
+        if exchange.streamNumber > 0 { return resumeDownloadOfStream(exchange) }
         guard let connection = exchange.connection, connection.isPaused else { return }
         connection.isPaused = false
         exchange.lastActivity = now
@@ -111,6 +113,11 @@ extension WireLoop {
         if connection.life == .idle {
             if connection.idleSince + connection.idleLife <= now { close(connection) }
             return
+        }
+        if connection.life == .streaming { return expireStreams(connection) }
+        for exchange in connection.joining {
+            let (at, bound) = firstBound(of: exchange, connection)
+            if at <= now { expire(exchange, connection, bound) }
         }
         if let exchange = connection.exchange {
             let (at, bound) = firstBound(of: exchange, connection)
@@ -137,13 +144,13 @@ extension WireLoop {
     }
 
     /// Why an exchange ends that takes too long.
-    private enum Bound {
+    enum Bound {
         case timeout(LoadingError.TimeoutPhase)
         case deadline
     }
 
     /// The time of the first time-out of an exchange, and its reason.
-    private func firstBound(of exchange: Exchange, _ connection: Connection) -> (at: Int64, bound: Bound) {
+    func firstBound(of exchange: Exchange, _ connection: Connection) -> (at: Int64, bound: Bound) {
         let limits = exchange.limits
         var next = (at: Int64.max, bound: Bound.deadline)
         func consider(_ limit: Int64, since start: Int64, _ bound: Bound) {
@@ -155,8 +162,14 @@ extension WireLoop {
         if connection.life.isOpening {
             let phase = connection.life == .resolving ? LoadingError.TimeoutPhase.nameLookup : .connect
             consider(limits.connect, since: exchange.started, .timeout(phase))
-        } else if !connection.isPaused, !connection.awaitsProducer {
+        } else if connection.http2?.life.isConnecting == true {
+            consider(limits.connect, since: exchange.started, .timeout(.connect))
+        } else if exchange.streamNumber > 0 {
             // The time-out runs while the server is the slow side.
+            if !isHeldBack(exchange, connection) {
+                consider(limits.idle, since: exchange.lastActivity, .timeout(.idle))
+            }
+        } else if !connection.isPaused, !connection.awaitsProducer {
             consider(limits.idle, since: exchange.lastActivity, .timeout(.idle))
         }
         return next
@@ -173,8 +186,10 @@ extension WireLoop {
         switch connection.life {
         case .closed: return .max
         case .idle: return connection.idleSince + connection.idleLife
+        case .streaming: return dueOfStreams(connection)
         case .resolving, .racing, .securing, .busy:
-            let bound = connection.exchange.map { firstBound(of: $0, connection).at } ?? .max
+            var bound = connection.exchange.map { firstBound(of: $0, connection).at } ?? .max
+            for exchange in connection.joining { bound = min(bound, firstBound(of: exchange, connection).at) }
             return min(bound, connection.continueDue, connection.retryDue, connection.race?.due ?? .max)
         }
     }

@@ -34,8 +34,9 @@ extension WireLoop {
     /// Places a running exchange on a connection, for its first sending or another one.
     func place(_ exchange: Exchange) {
         exchange.prepareForSending()
+        if share(exchange) { return }
         while true {
-            switch pool.place(exchange.hostIdentity, needsFresh: exchange.needsFreshConnection) {
+            switch pool.place(poolKey(exchange), needsFresh: exchange.needsFreshConnection) {
             case .reuse(let connection):
                 guard isUsable(connection) else {
                     // Bytes that belong to no request, or the end: nothing was sent, and another connection is taken.
@@ -69,7 +70,7 @@ extension WireLoop {
         }
         let connection = Connection(
             number: nextNumber(),
-            key: exchange.hostIdentity,
+            key: poolKey(exchange),
             route: route,
             peer: peer,
             idleLife: idleLife,
@@ -77,6 +78,8 @@ extension WireLoop {
         )
         pool.opened(connection.key)
         connection.begin(exchange)
+        connection.wantsHTTP2 = mayShare(exchange)
+        if connection.wantsHTTP2 { openings[connection.key, default: []].append(connection) }
         switch route {
         case .unix: race(connection, [])
         case .host(let host, _):
@@ -224,6 +227,11 @@ extension WireLoop {
 
     /// Gives an open connection its exchange, or keeps it when that has left.
     func opened(_ connection: Connection) {
+        leaveOpenings(connection)
+        if connection.wantsHTTP2 {
+            if connection.tls.map({ $0.applicationProtocol == .http2 }) ?? true { return beginStreams(connection) }
+            sharesNothing(connection)
+        }
         guard let exchange = connection.exchange else { return keep(connection) }
         switch bytesBeforeRequest(connection) {
         case .bytes: return fail(connection, .bytesBeforeRequest)
@@ -252,6 +260,11 @@ extension WireLoop {
 
     /// Fails a connection that could not be opened, with its exchange.
     func fail(_ connection: Connection, _ fault: WireFault) {
+        let joining = takeJoining(of: connection)
+        defer { reopen(joining) }
+        if let exchange = connection.exchange, connection.life.isOpening {
+            admitted += admission.noteConnection(isMade: false, host: exchange.hostNumber)
+        }
         guard let exchange = connection.exchange else { return close(connection) }
         end(exchange, exchange.error(fault), keepsConnection: false)
     }

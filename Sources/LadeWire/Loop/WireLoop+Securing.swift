@@ -102,7 +102,9 @@ extension WireLoop {
     }
 
     /// What is offered to the peer; `Connection.applicationProtocol` is what it chose.
-    private func protocols(for connection: Connection) -> [ApplicationProtocol] { [.http1_1] }
+    private func protocols(for connection: Connection) -> [ApplicationProtocol] {
+        connection.wantsHTTP2 ? [.http2, .http1_1] : [.http1_1]
+    }
 
     /// Continues the handshake.
     func secure(_ connection: Connection) {
@@ -184,7 +186,7 @@ extension WireLoop {
     func endLayer(_ connection: Connection) {
         guard let tls = connection.tls else { return }
         settleLayer(connection)
-        let isEstablished = connection.life == .idle || connection.life == .busy
+        let isEstablished = connection.life == .idle || connection.life == .busy || connection.life == .streaming
         // An alert of OpenSSL, or the end; never a part of a request.
         let isSpeakable = !isEstablished || connection.tlsFault != nil || !connection.hasUnsent
         if isSpeakable {

@@ -41,6 +41,12 @@ final class WireLoop: @unchecked Sendable {
     @exclusivity(unchecked) var deadlines = ExpiryQueue()
     @exclusivity(unchecked) var dues = DueQueue<Connection>()
     @exclusivity(unchecked) var routes = RouteMemory()
+    /// The exchanges whose stream has ended and that are sent on another connection.
+    @exclusivity(unchecked) var moving: [Exchange] = []
+    /// Connections that are being opened and may multiplex, by the keys of the pool.
+    @exclusivity(unchecked) var openings: [Int: [Connection]] = [:]
+    /// The protocols that hosts have negotiated, by the keys of the pool.
+    @exclusivity(unchecked) var negotiated = ProtocolMemory()
     /// Connections with output to send when the turn settles.
     @exclusivity(unchecked) var dirty: [Connection] = []
     /// Connections that are served again in the next turn although nothing new is ready.
@@ -87,7 +93,7 @@ final class WireLoop: @unchecked Sendable {
         resolver = Resolver(inbox: inbox, now: now)
         let connections = settings.connections
         idleLife = max(0, min(connections.idleLife.wholeNanoseconds, 1 << 60))
-        admission = Admission(limits: connections)
+        admission = Admission(limits: connections, sharesMultiplexed: true)
         pool = ConnectionPool(perKey: connections.perHost, total: connections.total)
         asleep = system.timeAsleep()
     }
@@ -258,9 +264,12 @@ final class WireLoop: @unchecked Sendable {
                 admitted = []
                 for exchange in exchanges { start(exchange) }
             }
+            let moved = moving
+            moving = []
+            reopen(moved)
             closeOrphans()
             flushDirty()
-        } while !admitted.isEmpty || !dirty.isEmpty
+        } while !admitted.isEmpty || !dirty.isEmpty || !moving.isEmpty
         for exchange in unpublished {
             if let waiter = exchange.stream?.publish() { resume(waiter, .direct) }
         }

@@ -18,9 +18,11 @@ struct ConnectionPool<Connection: AnyObject> {
         var idle: [(connection: Connection, since: Int64)] = []
         /// Connections that are being opened for no exchange.
         var orphans: [Connection] = []
+        /// Connections that multiplex and take new streams, the oldest first.
+        var streaming: [Connection] = []
         var open = 0
 
-        var isUnused: Bool { open == 0 && idle.isEmpty && orphans.isEmpty }
+        var isUnused: Bool { open == 0 && idle.isEmpty && orphans.isEmpty && streaming.isEmpty }
     }
 
     private var keys: [Int: Key] = [:]
@@ -60,6 +62,20 @@ struct ConnectionPool<Connection: AnyObject> {
         keys[key, default: Key()].idle.append((connection, now))
     }
 
+    /// The connections of a key that multiplex and take new streams, the oldest first.
+    func streaming(_ key: Int) -> [Connection] { keys[key]?.streaming ?? [] }
+
+    /// Records that a connection multiplexes.
+    mutating func multiplexes(_ connection: Connection, key: Int) {
+        keys[key, default: Key()].orphans.removeAll { $0 === connection }
+        keys[key, default: Key()].streaming.append(connection)
+    }
+
+    /// Records that a connection takes no new stream.
+    mutating func drains(_ connection: Connection, key: Int) {
+        keys[key]?.streaming.removeAll { $0 === connection }
+    }
+
     /// Keeps a connection that is being opened and whose exchange has left.
     mutating func orphaned(_ connection: Connection, key: Int) {
         keys[key, default: Key()].orphans.append(connection)
@@ -77,6 +93,7 @@ struct ConnectionPool<Connection: AnyObject> {
         guard var entry = keys[key] else { return }
         entry.idle.removeAll { $0.connection === connection }
         entry.orphans.removeAll { $0 === connection }
+        entry.streaming.removeAll { $0 === connection }
         entry.open -= 1
         open -= 1
         keys[key] = entry.isUnused ? nil : entry

@@ -33,6 +33,24 @@ struct ConnectionPoolTests {
         #expect(place(&pool, 1) == "open")
     }
 
+    @Test("keeps the connections that multiplex, the oldest first, until they drain or close")
+    func multiplexing() {
+        var pool = ConnectionPool<Link>(perKey: 6, total: 100)
+        let links = [Link("a"), Link("b"), Link("c")]
+        for link in links {
+            pool.opened(1)
+            pool.multiplexes(link, key: 1)
+        }
+        #expect(pool.streaming(1).map(\.description) == ["a", "b", "c"])
+        #expect(pool.streaming(2).isEmpty)
+
+        pool.drains(links[0], key: 1)
+        pool.closed(links[1], key: 1)
+        #expect(pool.streaming(1).map(\.description) == ["c"])
+        #expect(pool.open == 2)
+        #expect(place(&pool, 1) == "open", "none of them is idle")
+    }
+
     @Test("a fresh connection at the limit of the key closes the one that has been idle longest")
     func fresh() {
         var pool = ConnectionPool<Link>(perKey: 2, total: 100)

@@ -1,0 +1,456 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import LadeCore
+import LadeExchange
+
+// Connections that speak HTTP/2: what their sessions find is carried out here.
+extension WireLoop {
+    /// How long a body waits for 100, in nanoseconds (RFC 9110 §10.1.1).
+    private static let continuePatience: Int64 = 1_000_000_000
+    /// How many bytes of a connection are unsent when more are made.
+    private static let mostUnsent = 64 << 10
+    private static var nothing: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: nil, count: 0) }
+
+    // MARK: - Opening
+
+    /// Speaks HTTP/2 on an open connection, with all exchanges that wait for it.
+    func beginStreams(_ connection: Connection) {
+        guard let session = HTTP2Session(rules: rules, at: now) else {
+            return fail(connection, .lost(.nothing, wasSent: false))
+        }
+        negotiated.note(.http2, connection.key, at: now)
+        let waiting = [connection.exchange].compactMap(\.self) + takeJoining(of: connection)
+        connection.exchange = nil
+        connection.http2 = session
+        connection.life = .streaming
+        connection.idleSince = now
+        pool.multiplexes(connection, key: connection.key)
+        for exchange in waiting {
+            exchange.carrier = nil
+            guard session.life.canOpen else {
+                place(exchange)
+                continue
+            }
+            openStream(exchange, connection)
+        }
+        connection.wasUsed = true
+        markDirty(connection)
+        // The layer of TLS may have bytes that the poller does not report.
+        if connection.tls != nil { markBacklogged(connection) }
+    }
+
+    /// Opens a stream for an exchange; the bytes leave when the turn settles.
+    func openStream(_ exchange: Exchange, _ connection: Connection) {
+        let framing = RequestFraming(exchange.request)
+        let waits = expectsContinue(exchange)
+        guard
+            let number = connection.http2?.open(exchange, framing: framing, awaitsContinue: waits, at: now)
+        else { return end(exchange, exchange.error(.lost(.nothing, wasSent: false))) }
+        exchange.carrier = connection
+        exchange.streamNumber = number
+        exchange.isHTTP2 = true
+        exchange.lastActivity = now
+        let carried = CarriedStream(exchange, number: number, at: now)
+        carried.headBytes = connection.http2?.stream(number)?.headBytes ?? 0
+        if waits { carried.continueDue = now + Self.continuePatience }
+        connection.carried[number] = carried
+        markDirty(connection)
+    }
+
+    // MARK: - Receiving
+
+    /// Handles a report of the poller.
+    func noteStreams(_ ready: ReadySocket, on connection: Connection, _ budget: TurnBudget) {
+        if ready.isWritable, connection.writes { markDirty(connection) }
+        if ready.isReadable { receiveStreams(connection, budget) }
+    }
+
+    func receiveStreams(_ connection: Connection, _ budget: TurnBudget) {
+        var budget = budget
+        connection.isDrained = false
+        defer { settleLayer(connection) }
+        while connection.life == .streaming {
+            let most = min(budget.receivable, TurnBudget.piece)
+            guard most > 0 else {
+                markDirty(connection)
+                return markBacklogged(connection)
+            }
+            let result = receive(from: connection, into: UnsafeMutableRawBufferPointer(rebasing: scratch[..<most]))
+            budget.received(connection.intake)
+            connection.intake = 0
+            switch result {
+            case .bytes(let count):
+                let bytes = UnsafeRawBufferPointer(rebasing: scratch[..<count])
+                connection.http2?.receive(bytes, at: now)
+                carryOut(connection, bytes)
+            case .wouldBlock: return markDirty(connection)
+            case .ended, .failed: return streamsEnded(connection)
+            }
+        }
+    }
+
+    /// Handles the end of the connection.
+    private func streamsEnded(_ connection: Connection) {
+        connection.http2?.ended()
+        carryOut(connection, Self.nothing)
+        close(connection)
+    }
+
+    /// Carries out what the session of a connection has found; the connection may be closed afterwards.
+    private func carryOut(_ connection: Connection, _ bytes: UnsafeRawBufferPointer) {
+        guard let session = connection.http2 else { return }
+        while let finding = session.next() {
+            switch finding {
+            case .allowed(let count): allow(count, on: connection)
+            case .draining: pool.drains(connection, key: connection.key)
+            case .interim(let number, let status, let headers): interim(number, status, headers, connection)
+            case .final(let number, let head): begin(head, number, connection)
+            case .content(let number, let range):
+                guard let carried = connection.carried[number] else { continue }
+                note(carried)
+                carried.received += Int64(range.count)
+                deliver(UnsafeRawBufferPointer(rebasing: bytes[range]), carried, connection)
+            case .trailers(let number): copyVetting(number, connection)
+            case .ended(let number, let ending): streamEnded(number, ending, connection)
+            case .failed: pool.drains(connection, key: connection.key)
+            }
+        }
+        if session.life.state != .ready, session.life.state != .opening { closeIfDone(connection) }
+    }
+
+    private func allow(_ count: Int, on connection: Connection) {
+        guard let exchange = connection.carried.values.first?.exchange else { return }
+        let (all, overflow) = count.multipliedReportingOverflow(by: settings.connections.perHost)
+        admitted += admission.allow(overflow ? nil : all, host: exchange.hostNumber)
+        // Not before the settings: the server would refuse what exceeds them.
+        noteConnection(of: exchange, .streams)
+    }
+
+    private func note(_ carried: CarriedStream) {
+        carried.exchange.lastActivity = now
+        if carried.firstByte == 0 { carried.firstByte = now }
+    }
+
+    private func copyVetting(_ number: Int32, _ connection: Connection) {
+        guard let carried = connection.carried[number], let stream = connection.http2?.stream(number) else { return }
+        note(carried)
+        try? carried.exchange.withVetting { vetting throws(HeadVetting.Fault) in vetting = stream.vetting }
+    }
+
+    private func interim(_ number: Int32, _ status: HTTPStatus, _ headers: Headers, _ connection: Connection) {
+        guard let carried = connection.carried[number] else { return }
+        note(carried)
+        if connection.http2?.stream(number)?.sending != .awaitingContinue { carried.continueDue = .max }
+        carried.exchange.heads?.append(status, headers, .http2)
+        carried.exchange.call.record(.interimResponse(status: status, headers: headers))
+    }
+
+    private func begin(_ head: HeadVetting.Head, _ number: Int32, _ connection: Connection) {
+        guard let carried = connection.carried[number] else { return }
+        let exchange = carried.exchange
+        copyVetting(number, connection)
+        carried.continueDue = .max
+        exchange.heads?.append(head.status, head.headers, .http2)
+        exchange.noteHead(head)
+        let (continues, caller) = exchange.beginBody(
+            head,
+            window: Int(StreamWindow.size(highWater: rules.limits.streamHighWater)),
+            pool: buffers,
+            decoders: decoders,
+            inbox: inbox
+        )
+        if let caller { resume(caller, exchange.lane) }
+        guard continues else { return end(exchange, exchange.failure) }
+        if connection.http2?.stream(number)?.sending == .stopped { exchange.pipe?.close() }
+    }
+
+    /// Gives content to the reader of a stream; what it does not take is held, within the window.
+    private func deliver(_ bytes: UnsafeRawBufferPointer, _ carried: CarriedStream, _ connection: Connection) {
+        guard !carried.isPaused else { return carried.held.append(contentsOf: bytes) }
+        let exchange = carried.exchange
+        var rest = bytes
+        let intake = exchange.take(&rest, pool: buffers)
+        if exchange.isStreamed { markUnpublished(exchange) }
+        switch intake {
+        // Nothing yields, because what a stream decodes in a turn is not bounded.
+        case .taken, .yielded: rest = Self.nothing
+        case .paused:
+            carried.held = Array(rest)
+            carried.isPaused = true
+        case .failed: return end(exchange, exchange.failure)
+        }
+        // The reader of a body without codings reports what it takes itself.
+        if exchange.isCoded || !exchange.isStreamed {
+            connection.http2?.taken(bytes.count - rest.count, by: carried.number)
+        }
+    }
+
+    // MARK: - Readers and producers
+
+    func resumeUploadOfStream(_ exchange: Exchange) {
+        guard let connection = exchange.connection else { return }
+        connection.http2?.resume(exchange.streamNumber)
+        exchange.lastActivity = now
+        markDirty(connection)
+    }
+
+    func resumeDownloadOfStream(_ exchange: Exchange) {
+        guard let connection = exchange.connection, let carried = connection.carried[exchange.streamNumber] else {
+            return
+        }
+        exchange.lastActivity = now
+        let taken = exchange.stream?.takeReport() ?? 0
+        if !exchange.isCoded { connection.http2?.taken(taken, by: carried.number) }
+        if carried.isPaused, exchange.stream?.isPaused != true {
+            carried.isPaused = false
+            let held = carried.held
+            carried.held = []
+            held.withUnsafeBytes { deliver($0, carried, connection) }
+            if carried.isComplete, !carried.isPaused { return end(exchange, nil) }
+        }
+        markDirty(connection)
+    }
+
+    /// Whether the server waits for the reader or the producer of an exchange.
+    func isHeldBack(_ exchange: Exchange, _ connection: Connection) -> Bool {
+        guard let carried = connection.carried[exchange.streamNumber] else { return false }
+        guard let stream = connection.http2?.stream(carried.number) else { return carried.isPaused }
+        let size = Int(StreamWindow.size(highWater: rules.limits.streamHighWater))
+        return carried.isPaused || 2 * stream.window.held >= size || (stream.isDeferred && stream.sending == .body)
+    }
+
+    // MARK: - Sending
+
+    /// Sends as much as the socket and the budget of the turn allow.
+    func flushStreams(_ connection: Connection) {
+        var budget = TurnBudget(readyConnections: 1)
+        while connection.life == .streaming, let session = connection.http2 {
+            session.produce(into: &connection.output, upTo: Self.mostUnsent, at: now) { number, space in
+                portion(number, space, connection)
+            }
+            carryOut(connection, Self.nothing)
+            guard connection.life == .streaming, !connection.output.isEmpty else { break }
+            guard budget.sendable > 0 else { return watch(connection, reads: true, writes: true) }
+            switch connection.output.withUnsent({ send(to: connection, $0) }) {
+            case .bytes(let count):
+                connection.output.consume(count)
+                connection.accepted += count
+                budget.sent(count)
+            case .wouldBlock: return blocked(connection)
+            case .ended, .failed: return sendingStreamsFailed(connection)
+            }
+        }
+        guard connection.life == .streaming else { return }
+        switch pushCiphertext(connection) {
+        case nil: watch(connection, reads: true, writes: false)
+        case .wouldBlock: return blocked(connection)
+        default: return sendingStreamsFailed(connection)
+        }
+        updateDue(connection)
+    }
+
+    private func blocked(_ connection: Connection) {
+        watch(connection, reads: true, writes: true)
+        updateDue(connection)
+    }
+
+    /// Reads what has arrived to its end: complete responses count.
+    private func sendingStreamsFailed(_ connection: Connection) {
+        receiveStreams(connection, TurnBudget(readyConnections: 1))
+        if connection.life == .streaming { streamsEnded(connection) }
+    }
+
+    /// Writes the next bytes of a request's body.
+    private func portion(
+        _ number: Int32,
+        _ space: UnsafeMutableRawBufferPointer,
+        _ connection: Connection
+    ) -> HTTP2Session.Portion {
+        guard let carried = connection.carried[number], let body = carried.exchange.request.body else {
+            return .nothingYet
+        }
+        let exchange = carried.exchange
+        var count = 0
+        var isLast = false
+        if case .bytes(let data) = body.content {
+            let left = data.count - exchange.sentBytes
+            guard left > 0 else { return .end(trailers: body.trailers?() ?? Headers()) }
+            count = min(left, space.count)
+            isLast = count == left && body.trailers == nil
+            data.withUnsafeBytes { bytes in
+                space.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[exchange.sentBytes...].prefix(count)))
+            }
+        } else {
+            exchange.startPump(inbox: inbox)
+            switch exchange.pipe?.read(into: space) ?? .end {
+            case .bytes(let read): count = read
+            case .nothingYet: return .nothingYet
+            case .end: return .end(trailers: body.trailers?() ?? Headers())
+            case .failed: return .failed
+            }
+        }
+        exchange.sentBytes += count
+        exchange.lastActivity = now
+        carried.sent += Int64(count)
+        return .bytes(count, isLast: isLast)
+    }
+
+    // MARK: - Endings
+
+    private func streamEnded(_ number: Int32, _ ending: HTTP2Stream.Ending, _ connection: Connection) {
+        guard let carried = connection.carried[number] else { return }
+        let exchange = carried.exchange
+        if ending == .complete, carried.isPaused {
+            carried.isComplete = true
+            return
+        }
+        let start = connection.http2?.stream(number)?.start
+        var facts = StreamOutcome.Facts()
+        facts.hasHead = exchange.hasHead
+        facts.received = carried.received
+        facts.expected = exchange.head?.contentLength
+        facts.wasSent = start.map { $0 < connection.accepted } ?? false
+        facts.wasReused = exchange.wasReused
+        facts.isRepeatable = exchange.isRepeatable
+        facts.canSendBodyAgain = exchange.canSendBodyAgain || exchange.pipe == nil
+        facts.moves = exchange.moves
+        facts.wasRepeated = exchange.wasRepeated
+        facts.isDowngraded = exchange.isDowngraded
+        switch StreamOutcome(ending, facts) {
+        case .complete: end(exchange, nil)
+        case .fail(let fault): end(exchange, exchange.error(fault))
+        case .refuse(let fault): end(exchange, exchange.headError(fault))
+        case .failUpload: end(exchange, exchange.pipe?.failure)
+        case .move:
+            exchange.moves += 1
+            moveOn(exchange, isFresh: false)
+        case .sendAgain:
+            exchange.wasRepeated = true
+            exchange.call.record(.exchangeRepeated(onFreshConnection: true))
+            moveOn(exchange, isFresh: true)
+        case .downgrade:
+            exchange.isDowngraded = true
+            exchange.call.record(.exchangeRepeated(onFreshConnection: true))
+            moveOn(exchange, isFresh: true)
+        }
+    }
+
+    /// Sends a request again on another connection when the turn settles: until then the bytes that are handled stay.
+    private func moveOn(_ exchange: Exchange, isFresh: Bool) {
+        leaveStream(exchange)
+        exchange.needsFreshConnection = isFresh
+        moving.append(exchange)
+    }
+
+    /// Removes an exchange from its connection, and ends its stream if it is open.
+    func leaveStream(_ exchange: Exchange) {
+        guard let connection = exchange.connection else { return }
+        connection.http2?.cancel(exchange.streamNumber)
+        connection.carried[exchange.streamNumber] = nil
+        exchange.streamNumber = 0
+        exchange.carrier = nil
+        guard connection.life == .streaming else { return }
+        if connection.carried.isEmpty { connection.idleSince = now }
+        markDirty(connection)
+    }
+
+    /// Closes a connection that takes no new stream, when its last one has ended.
+    private func closeIfDone(_ connection: Connection) {
+        guard connection.life == .streaming, let session = connection.http2 else { return }
+        let hasFailed = session.life.state == .closed
+        guard hasFailed || connection.carried.isEmpty else { return }
+        // GOAWAY, which says why.
+        session.produce(into: &connection.output, upTo: Self.mostUnsent, at: now) { _, _ in .nothingYet }
+        while session.next() != nil {}
+        if !connection.output.isEmpty { _ = connection.output.withUnsent { send(to: connection, $0) } }
+        connection.output.removeAll()
+        close(connection)
+    }
+
+    /// Ends what a closed connection carries.
+    func endStreams(of connection: Connection) {
+        guard connection.life == .streaming, let session = connection.http2 else { return }
+        session.ended()
+        // Nothing is placed on the connection again.
+        pool.drains(connection, key: connection.key)
+        carryOutEndings(session, connection)
+        connection.http2 = nil
+        connection.output.removeAll()
+    }
+
+    private func carryOutEndings(_ session: HTTP2Session, _ connection: Connection) {
+        while let finding = session.next() {
+            if case .ended(let number, let ending) = finding { streamEnded(number, ending, connection) }
+        }
+        for carried in connection.carried.values {
+            end(carried.exchange, carried.isComplete ? nil : carried.exchange.error(.lost(.nothing, wasSent: true)))
+        }
+    }
+
+    // MARK: - Due times
+
+    func dueOfStreams(_ connection: Connection) -> Int64 {
+        var due = connection.http2?.life.due ?? .max
+        if connection.carried.isEmpty { due = min(due, connection.idleSince + connection.idleLife) }
+        for carried in connection.carried.values {
+            due = min(due, carried.continueDue, firstBound(of: carried.exchange, connection).at)
+        }
+        return due
+    }
+
+    func expireStreams(_ connection: Connection) {
+        guard let session = connection.http2 else { return }
+        if connection.carried.isEmpty, connection.idleSince + connection.idleLife <= now { return close(connection) }
+        for carried in Array(connection.carried.values) {
+            let exchange = carried.exchange
+            if carried.continueDue <= now {
+                carried.continueDue = .max
+                session.continueAnyway(carried.number)
+            }
+            let (at, bound) = firstBound(of: exchange, connection)
+            guard at <= now else { continue }
+            switch bound {
+            case .deadline: end(exchange, exchange.deadlineExceeded)
+            // The response is complete, and the server does not read the rest of the request.
+            case .timeout(.idle) where session.stream(carried.number)?.receiving == .ended:
+                exchange.lastActivity = now
+                session.finish(carried.number)
+            case .timeout(let phase): end(exchange, LoadingError(.timedOut(phase), exchange.context))
+            }
+        }
+        session.expire(at: now)
+        carryOut(connection, Self.nothing)
+        if connection.life == .streaming { markDirty(connection) }
+    }
+
+    /// The measurements of an exchange over HTTP/2.
+    func metrics(of carried: CarriedStream, _ connection: Connection, _ metrics: Response.Metrics) -> Response.Metrics {
+        var metrics = metrics
+        let exchange = carried.exchange
+        func offset(_ moment: Int64) -> Int64 { moment == 0 ? 0 : max(1, (moment - exchange.started) / 1_000) }
+        metrics.setStages(
+            nameLookup: exchange.wasReused ? 0 : offset(connection.resolvedAt),
+            connect: exchange.wasReused ? 0 : offset(connection.connectedAt),
+            secureConnect: exchange.wasReused ? 0 : offset(connection.securedAt),
+            requestStarted: offset(carried.requestStarted),
+            firstByte: offset(carried.firstByte),
+            total: offset(now)
+        )
+        metrics.responseHeadBytes = Int64(exchange.headBytes)
+        metrics.responseBodyBytes = carried.received
+        metrics.decodedBodyBytes = exchange.bodyBytes
+        metrics.contentEncoding = exchange.decodedCodings
+        metrics.version = exchange.version
+        metrics.requestHeadBytes = Int64(carried.headBytes)
+        metrics.requestBodyBytes = carried.sent
+        metrics.isReusedConnection = exchange.wasReused
+        if case .address(let address, let port) = connection.endpoint {
+            metrics.remoteAddress = address.text
+            metrics.remotePort = Int(port)
+        }
+        return metrics
+    }
+}

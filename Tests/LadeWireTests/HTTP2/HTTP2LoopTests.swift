@@ -1,0 +1,236 @@
+import CNghttp2
+import Foundation
+import LadeCore
+import LadeExchange
+import LadeTesting
+import Testing
+
+@testable import LadeWire
+
+@Suite("The loop over HTTP/2 and simulated sockets", .timeLimit(.minutes(5)))
+struct HTTP2LoopTests {
+    /// One exchange, and what its sink was told.
+    private struct Run {
+        let exchange: Exchange
+        let recorder = EventRecorder()
+
+        init(_ number: Int, _ settings: TransportSettings, _ change: (inout Request) -> Void = { _ in }) throws {
+            var request = try Request("http://127.0.0.1/\(number)")
+            request.version = .http2PriorKnowledge
+            request.timeouts.idle = .seconds(5)
+            request.timeouts.connect = .seconds(3)
+            change(&request)
+            let call = Call(events: [recorder])
+            exchange = try Exchange(request, call: call, rules: Exchange.Rules(settings), lane: .direct)
+        }
+
+        var hasEnded: Bool { if case .finished = exchange.phase { true } else { false } }
+
+        /// The errors of all endings; nil for a complete response.
+        var endings: [LoadingError.Kind?] {
+            recorder.events.compactMap { event -> LoadingError.Kind?? in
+                switch event {
+                case .exchangeFinished: .some(nil)
+                case .exchangeFailed(let error, _): error.kind
+                default: nil
+                }
+            }
+        }
+
+        var received: Int64 {
+            for case .exchangeFinished(let metrics) in recorder.events { return metrics.decodedBodyBytes }
+            return 0
+        }
+
+        var wasRepeated: Bool {
+            recorder.events.contains { if case .exchangeRepeated = $0 { true } else { false } }
+        }
+    }
+
+    private func makeLoop(_ system: HTTP2System, _ settings: TransportSettings = TransportSettings()) throws -> WireLoop
+    {
+        try WireLoop(settings, system: system, now: { 1 })
+    }
+
+    /// Turns the loop until the exchanges have ended.
+    private func turn(_ loop: WireLoop, until runs: [Run], most: Int = 20_000) {
+        for _ in 0..<most where !runs.allSatisfy(\.hasEnded) { #expect(loop.turn()) }
+    }
+
+    /// Closes everything, and expects that nothing is left.
+    private func finish(_ loop: WireLoop, _ system: HTTP2System) {
+        system.letsTimePass = true
+        for _ in 0..<1_000 where system.openSockets > 0 { #expect(loop.turn()) }
+        #expect(system.openSockets == 0)
+        #expect(loop.running.isEmpty)
+        #expect(loop.pool.open == 0)
+        loop.inbox.stop()
+        #expect(!loop.turn())
+    }
+
+    private static func answer(_ system: HTTP2System, _ peer: HTTP2System.Peer, _ stream: Int32) {
+        let path = peer.server.streams[stream]?.fields.first { $0.hasPrefix(":path: /") }?.dropFirst(8) ?? ""
+        peer.server.respond(stream, body: Array(repeating: 1, count: 100 + (Int(path) ?? 0)))
+    }
+
+    @Test("wire WR-71 64 calls share one connection, with one send and two receives a turn at most")
+    func shares() throws {
+        let settings = TransportSettings()
+        let system = HTTP2System(respond: Self.answer)
+        let loop = try makeLoop(system)
+        for round in 0..<3 {
+            let runs = try (0..<64).map { try Run($0, settings) }
+            for run in runs { loop.inbox.post(.submit(run.exchange)) }
+            turn(loop, until: runs)
+            for (number, run) in runs.enumerated() {
+                #expect(run.endings == [nil], "round \(round), call \(number)")
+                #expect(run.received == Int64(100 + number))
+            }
+        }
+        #expect(system.peers.count == 1)
+        #expect(system.peers[0].server.order.count == 192)
+        #expect(system.mostSends <= 1)
+        #expect(system.mostReceives <= 2)
+        finish(loop, system)
+    }
+
+    @Test("wire WR-54 512 calls keep to the streams that the server allows, and none is refused")
+    func keepsToTheLimit() throws {
+        var settings = TransportSettings()
+        settings.connections.perHost = 2
+        let system = HTTP2System(
+            server: { HTTP2Server(settings: [(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, 20)]) },
+            respond: Self.answer
+        )
+        let loop = try makeLoop(system, settings)
+        let runs = try (0..<512).map { try Run($0, settings) }
+        for run in runs { loop.inbox.post(.submit(run.exchange)) }
+        turn(loop, until: runs)
+
+        #expect(runs.allSatisfy { $0.endings == [nil] })
+        #expect(system.peers.count <= 2)
+        finish(loop, system)
+    }
+
+    @Test("wire WR-49 WR-55 requests that GOAWAY excludes move to another connection, unnoticed")
+    func moves() throws {
+        let settings = TransportSettings()
+        let system = HTTP2System { system, peer, stream in
+            if system.peers.count == 1, stream == 3 { peer.server.goAway(last: 1) }
+            if system.peers.count > 1 || stream == 1 { Self.answer(system, peer, stream) }
+        }
+        let loop = try makeLoop(system)
+        let runs = try (0..<5).map { try Run($0, settings) }
+        for run in runs { loop.inbox.post(.submit(run.exchange)) }
+        turn(loop, until: runs)
+
+        #expect(runs.allSatisfy { $0.endings == [nil] })
+        #expect(runs.allSatisfy { !$0.wasRepeated })
+        #expect(system.peers.count == 2)
+        finish(loop, system)
+    }
+
+    @Test("wire WR-48 a refused stream fails its call alone, and says that sending again is safe")
+    func refusals() throws {
+        let settings = TransportSettings()
+        let system = HTTP2System { system, peer, stream in
+            if stream == 3 {
+                peer.server.reset(stream, NGHTTP2_REFUSED_STREAM)
+            } else {
+                Self.answer(system, peer, stream)
+            }
+        }
+        let loop = try makeLoop(system)
+        let runs = try (0..<3).map { try Run($0, settings) }
+        for run in runs { loop.inbox.post(.submit(run.exchange)) }
+        turn(loop, until: runs)
+
+        #expect(runs[0].endings == [nil])
+        #expect(runs[1].endings == [.connectionLost(.nothing, isSafeToRepeat: true)])
+        #expect(runs[2].endings == [nil])
+        #expect(system.peers.count == 1)
+        finish(loop, system)
+    }
+
+    @Test("wire WR-58 a cancelled call ends its stream, and the others of the connection continue")
+    func cancels() throws {
+        let settings = TransportSettings()
+        let system = HTTP2System { system, peer, stream in if stream != 1 { Self.answer(system, peer, stream) } }
+        let loop = try makeLoop(system)
+        let runs = try (0..<3).map { try Run($0, settings) }
+        for run in runs { loop.inbox.post(.submit(run.exchange)) }
+        turn(loop, until: Array(runs.dropFirst()))
+        loop.inbox.post(.cancel(runs[0].exchange))
+        let next = try Run(9, settings)
+        loop.inbox.post(.submit(next.exchange))
+        turn(loop, until: runs + [next])
+
+        #expect(runs.map(\.endings) == [[.cancelled], [nil], [nil]])
+        #expect(next.endings == [nil])
+        #expect(system.peers.count == 1)
+        #expect(system.peers[0].server.streams[1]?.resetCode == NGHTTP2_CANCEL.rawValue)
+        finish(loop, system)
+    }
+
+    @Test("wire WR-52 wherever the connection ends, each call ends once, and is complete only if its stream ended")
+    func cuts() throws {
+        let settings = TransportSettings()
+        func run(cut: Int?, piece: Int) throws -> (runs: [Run], system: HTTP2System) {
+            let system = HTTP2System(respond: Self.answer)
+            system.cut = cut
+            system.piece = piece
+            let loop = try makeLoop(system)
+            let runs = try (0..<3).map { try Run($0, settings) }
+            for run in runs { loop.inbox.post(.submit(run.exchange)) }
+            turn(loop, until: runs)
+            #expect(runs.allSatisfy { $0.endings.count == 1 }, "cut at \(String(describing: cut))")
+            finish(loop, system)
+            return (runs, system)
+        }
+        let whole = try run(cut: nil, piece: .max)
+        #expect(whole.runs.map(\.endings) == [[nil], [nil], [nil]])
+        let all = whole.system.peers[0].arrived
+
+        for cut in 0...all {
+            let (runs, _) = try run(cut: cut, piece: [Int.max, 7, 1][cut % 3])
+            for (number, run) in runs.enumerated() where run.endings == [nil] {
+                #expect(run.received == Int64(100 + number), "cut at \(cut)")
+            }
+            if cut == all { #expect(runs.allSatisfy { $0.endings == [nil] }) }
+            if cut < 20 { #expect(runs.allSatisfy { $0.endings != [nil] }) }
+        }
+    }
+
+    @Test("wire WR-53 a server that sends no settings ends in the time-out of connecting")
+    func neverOpens() throws {
+        let settings = TransportSettings()
+        let system = HTTP2System(respond: { _, _, _ in })
+        system.piece = 0
+        system.letsTimePass = true
+        let loop = try makeLoop(system)
+        let run = try Run(0, settings)
+        loop.inbox.post(.submit(run.exchange))
+        turn(loop, until: [run])
+
+        #expect(run.endings == [.timedOut(.connect)])
+        finish(loop, system)
+    }
+
+    @Test("an upload arrives whole, and the response counts")
+    func uploads() throws {
+        let settings = TransportSettings()
+        let bytes = Data((0..<200_000).map { UInt8(truncatingIfNeeded: $0) })
+        let system = HTTP2System(respond: Self.answer)
+        let loop = try makeLoop(system)
+        let run = try Run(7, settings) {
+            $0.method = .put
+            $0.body = .bytes(bytes)
+        }
+        loop.inbox.post(.submit(run.exchange))
+        turn(loop, until: [run])
+
+        #expect(run.endings == [nil])
+        #expect(system.peers[0].server.streams[1].map { Data($0.body) } == bytes)
+        finish(loop, system)
+    }
+}
