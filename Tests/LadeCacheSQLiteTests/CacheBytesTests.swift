@@ -117,9 +117,8 @@ struct CacheBytesTests {
         let server = try LoopbackServer { Self.respond($0) }
         let plain = try Service(Service.Settings())
         var settings = Service.Settings()
-        settings.cache = CacheSettings(
-            store: isOnDisk ? try shelf.store(limit: 512 << 20) : try MemoryStore(limit: 512 << 20)
-        )
+        let store: any CacheStore = isOnDisk ? try shelf.store(limit: 512 << 20) : try MemoryStore(limit: 512 << 20)
+        settings.cache = CacheSettings(store: store)
         // What is older than the lifetime by its `Date` would be stale.
         settings.cache?.rules.usesApparentAge = false
         let cached = try Service(settings)
@@ -131,6 +130,8 @@ struct CacheBytesTests {
                 let note = "\(length) \(delivery)"
                 let (expected, _) = try await load(plain, request)
                 let (first, _) = try await load(cached, request)
+                // What is committed on disk is found a moment later.
+                try await store.flush()
                 let (second, source) = try await load(cached, request)
                 // Not by the macro, which would print the bodies.
                 let isSame = (first == expected, second == expected)

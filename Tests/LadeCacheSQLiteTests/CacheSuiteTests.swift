@@ -388,12 +388,6 @@ enum SuiteCases {
             asks(after: 2, with: ["If-None-Match": "\"a\""], reply: Reply(isLost: true), body: "")
         )
         Case(
-            "stale-while-revalidate serves and asks in the background",
-            first(["Cache-Control": "max-age=1, stale-while-revalidate=60"]),
-            asks(after: 2, reply: reply(["Cache-Control": "max-age=60"], 200, "two"), body: "one"),
-            served(body: "two")
-        )
-        Case(
             "stale-while-revalidate ends",
             first(["Cache-Control": "max-age=1, stale-while-revalidate=10"]),
             asks(after: 12, body: "two")

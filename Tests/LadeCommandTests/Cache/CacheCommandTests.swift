@@ -70,6 +70,23 @@ struct CacheCommandTests {
         #expect(transport.received.count == 1)
     }
 
+    @Test("a stale response that may be served is, and the command asks for its successor before it ends: cache CA-283")
+    func asksInTheBackground() async throws {
+        defer { folder.remove() }
+        let number = Locked(0)
+        let server = try LoopbackServer { _ in
+            let body = Data("\(number.withLock { $0 += 1; return $0 })".utf8)
+            return .bytes(body, ["Cache-Control": "max-age=0, stale-while-revalidate=60"])
+        }
+        var served: [String] = []
+        for _ in 1...3 {
+            let words = ["get", "--cache=\(folder.path)cache", server.address("/thing")]
+            served.append(try await LadeProcess(words, in: folder.path).outcome().output)
+        }
+        #expect(served == ["1", "1", "2"])
+        #expect(server.requests.count == 3)
+    }
+
     @Test("cache CA-224 without --cache nothing is stored, and --no-cache overrides it")
     func isOff() async throws {
         defer { folder.remove() }

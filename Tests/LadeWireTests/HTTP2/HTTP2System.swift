@@ -55,6 +55,8 @@ final class HTTP2System: WireSystem {
 
     func now() -> Int64 { time }
 
+    func timeAsleep() -> Int64 { 0 }
+
     func connect(to endpoint: Endpoint) -> Result<Int32, SystemError> {
         let peer = Peer(makeServer())
         peers.append(peer)

@@ -15,7 +15,7 @@ import Testing
 
 /// Faults at every byte and at every call of the system: a random part of them in `make test`, and `make soak` runs all
 /// of them in several weathers.
-@Suite("The loop over simulated sockets", .serialized, .timeLimit(.minutes(20)))
+@Suite("The loop over simulated sockets", .serialized, .timeLimit(.minutes(30)))
 struct SimulationTests {
     /// A scenario with a fault.
     private struct Case {

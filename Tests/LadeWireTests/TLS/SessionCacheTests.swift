@@ -2,7 +2,7 @@ import Testing
 
 @testable import LadeWire
 
-@Suite("Sessions of TLS", .timeLimit(.minutes(1)))
+@Suite("Sessions of TLS", .timeLimit(.minutes(5)))
 struct SessionCacheTests {
     @Test("wire WR-29 offers a ticket of TLS 1.3 once, another session until it is refused, each for its key only")
     func offers() {

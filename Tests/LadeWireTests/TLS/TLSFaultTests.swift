@@ -4,7 +4,7 @@ import Testing
 
 @testable import LadeWire
 
-@Suite("Faults of TLS as errors", .timeLimit(.minutes(1)))
+@Suite("Faults of TLS as errors", .timeLimit(.minutes(5)))
 struct TLSFaultTests {
     private func trust(_ fault: TLSFault) -> LoadingError.TrustCause.Cause? {
         guard case .untrustedServer(let cause) = fault.kind(host: "h") else { return nil }
