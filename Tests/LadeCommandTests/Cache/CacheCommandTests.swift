@@ -76,7 +76,7 @@ struct CacheCommandTests {
         let number = Locked(0)
         let server = try LoopbackServer { _ in
             let body = Data("\(number.withLock { $0 += 1; return $0 })".utf8)
-            return .bytes(body, ["Cache-Control": "max-age=0, stale-while-revalidate=60"])
+            return .bytes(body, [ServerField("Cache-Control", "max-age=0, stale-while-revalidate=60")])
         }
         var served: [String] = []
         for _ in 1...3 {
