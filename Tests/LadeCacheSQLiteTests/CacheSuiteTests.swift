@@ -109,8 +109,11 @@ struct CacheSuiteTests {
     ) async throws -> Data {
         let name = "out\(transport.received.count)-\(UInt64.random(in: 0...UInt64.max))"
         var console = Console()
-        console.output = try Descriptor.open(folder.file(name, ""), O_WRONLY)
-        console.talk = LineLog(try Descriptor.open(folder.file("talk", ""), O_WRONLY))
+        let output = try Descriptor.open(folder.file(name, ""), O_WRONLY)
+        console.output = output
+        let talk = try Descriptor.open(folder.file("talk", ""), O_WRONLY)
+        defer { for descriptor in [output, talk] { try? descriptor.close() } }
+        console.talk = LineLog(talk)
         (console.isOutputTerminal, console.isTalkTerminal) = (false, false)
         (console.usesColour, console.coloursTalk, console.laysOut) = (false, false, false)
         var context = CommandContext(table: .standard, console: console, interruption: Interruption(), time: time)

@@ -74,7 +74,7 @@ package final class ChildProcess: Sendable {
         posix_spawn_file_actions_adddup2(&actions, output ?? 1, 1)
         posix_spawn_file_actions_adddup2(&actions, error ?? 2, 2)
         #if !canImport(Darwin)
-            for descriptor in 3..<1_024 as Range<Int32> { posix_spawn_file_actions_addclose(&actions, descriptor) }
+            for descriptor in 3..<8_192 as Range<Int32> { posix_spawn_file_actions_addclose(&actions, descriptor) }
         #endif
         // Glibc's module lacks the action that changes the directory.
         let shell = ["/bin/sh", "-c", #"cd -- "$0" && exec "$@""#]

@@ -32,8 +32,11 @@ struct CacheCommandTests {
         let aside = try TemporaryFolder()
         defer { aside.remove() }
         var console = Console()
-        console.output = try Descriptor.open(aside.file("out", ""), O_WRONLY)
-        console.talk = LineLog(try Descriptor.open(aside.file("talk", ""), O_WRONLY))
+        let output = try Descriptor.open(aside.file("out", ""), O_WRONLY)
+        console.output = output
+        let talk = try Descriptor.open(aside.file("talk", ""), O_WRONLY)
+        defer { for descriptor in [output, talk] { try? descriptor.close() } }
+        console.talk = LineLog(talk)
         (console.isOutputTerminal, console.isTalkTerminal) = (false, false)
         (console.usesColour, console.coloursTalk, console.laysOut) = (false, false, false)
         var context = CommandContext(table: .standard, console: console, interruption: Interruption(), time: time)

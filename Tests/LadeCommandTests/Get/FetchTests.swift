@@ -42,8 +42,11 @@ struct FetchTests {
         }
         let time = VirtualTime()
         var console = Console()
-        console.output = try output ?? Descriptor.open(aside.file("out", ""), O_WRONLY)
-        console.talk = LineLog(try Descriptor.open(aside.file("talk", ""), O_WRONLY))
+        let ownOutput = try Descriptor.open(aside.file("out", ""), O_WRONLY)
+        let talk = try Descriptor.open(aside.file("talk", ""), O_WRONLY)
+        defer { for descriptor in [ownOutput, talk] { try? descriptor.close() } }
+        console.output = output ?? ownOutput
+        console.talk = LineLog(talk)
         (console.isOutputTerminal, console.isTalkTerminal) = (false, false)
         (console.usesColour, console.coloursTalk, console.laysOut) = (false, false, false)
         var context = CommandContext(table: .standard, console: console, interruption: Interruption(), time: time)
