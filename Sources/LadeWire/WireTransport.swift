@@ -7,11 +7,11 @@ import CWire
 public import LadeCore
 import LadeExchange
 
-/// A transport of our own for HTTP/1.1, on epoll and OpenSSL.
+/// A transport of our own for HTTP/1.1 and HTTP/2, on epoll, OpenSSL and nghttp2.
 ///
 /// It has one connection pool and one thread, which ends when the transport is released or ``shutDown()`` is called. It
-/// checks message framing strictly and streams bodies with back-pressure. It has no HTTP/2 and no proxies yet:
-/// requests that need them fail with `LoadingError.Kind.invalidRequest`.
+/// checks message framing strictly and streams bodies with back-pressure. It has no proxies yet: requests that
+/// need them fail with `LoadingError.Kind.invalidRequest`.
 public final class WireTransport: Transport {
     let loop: WireLoop
     private let rules: Exchange.Rules
@@ -114,14 +114,10 @@ public final class WireTransport: Transport {
 
     /// Refuses what this transport does not have yet.
     private func checkFeatures(_ exchange: Exchange) throws(LoadingError) {
-        let missing: String
-        if proxies?.proxy(isSecure: exchange.isSecure, host: exchange.host, port: exchange.port) != nil,
-            exchange.request.destination == nil
-        {
-            missing = "the proxy of the environment: this transport has no proxies yet"
-        } else {
-            return
-        }
+        guard exchange.request.destination == nil,
+            proxies?.proxy(isSecure: exchange.isSecure, host: exchange.host, port: exchange.port) != nil
+        else { return }
+        let missing = "the proxy of the environment: this transport has no proxies yet"
         throw LoadingError(.invalidRequest(.unsupportedFeature(missing)), exchange.context)
     }
 

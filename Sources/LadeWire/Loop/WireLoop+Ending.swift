@@ -1,0 +1,175 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import LadeCore
+import LadeExchange
+
+// How an exchange ends, and what becomes of its connection.
+extension WireLoop {
+    /// Ends the exchange when both halves have ended.
+    func complete(_ connection: Connection) {
+        guard let exchange = connection.exchange, let head = exchange.head else { return }
+        // A response to a part of a head is complete, and the connection cannot be used again.
+        if connection.http.sending == .head, connection.hasUnsent { stopUpload(exchange, connection) }
+        let isSent = connection.http.sending.hasEnded && !connection.hasUnsent
+        guard isSent || connection.http.sending == .stopped else {
+            updateDue(connection)
+            return markDirty(connection)
+        }
+        let isWhole = !connection.http.hasSurplus && connection.http.sending == .done && !connection.wasReset
+        let reuse = Reuse(head, request: exchange.request.headers, isWhole: isWhole)
+        if let life = reuse.life { connection.idleLife = min(idleLife, life) }
+        end(exchange, nil, keepsConnection: reuse.isPossible)
+    }
+
+    /// Ends an exchange that has a connection.
+    ///
+    /// - Parameters:
+    ///   - exchange: The exchange.
+    ///   - error: Its error; nil when the response is complete.
+    ///   - keepsConnection: Whether the connection can be used again; nil lets its state decide.
+    func end(_ exchange: Exchange, _ error: LoadingError?, keepsConnection: Bool? = nil) {
+        guard case .running = exchange.phase else { return }
+        let connection = exchange.connection
+        let metrics = metrics(exchange, connection)
+        if exchange.streamNumber > 0 {
+            leaveStream(exchange)
+            removeRunning(exchange)
+        } else {
+            leaveRunning(exchange)
+            if let connection { release(connection, exchange, keepsConnection) }
+        }
+        finish(exchange, error, metrics)
+        admitted += admission.end(host: exchange.hostNumber, kind: kind(exchange))
+    }
+
+    /// Removes an exchange from the running ones and from its connection.
+    func leaveRunning(_ exchange: Exchange) {
+        detach(exchange)
+        removeRunning(exchange)
+    }
+
+    private func removeRunning(_ exchange: Exchange) {
+        let last = running.removeLast()
+        guard last !== exchange else { return }
+        running[exchange.index] = last
+        last.index = exchange.index
+    }
+
+    private func detach(_ exchange: Exchange) {
+        if let connection = exchange.connection {
+            if connection.exchange === exchange { connection.exchange = nil }
+            connection.joining.removeAll { $0 === exchange }
+        }
+        exchange.carrier = nil
+    }
+
+    private func release(_ connection: Connection, _ exchange: Exchange, _ keeps: Bool?) {
+        switch connection.life {
+        case .closed, .streaming: break
+        case .resolving, .racing, .securing, .idle:
+            if connection.exchange != nil { return updateDue(connection) }
+            if keeps == nil, !connection.joining.isEmpty {
+                connection.begin(connection.joining.removeFirst())
+                return updateDue(connection)
+            }
+            guard keeps ?? !exchange.needsFreshConnection else { return close(connection) }
+            pool.orphaned(connection, key: connection.key)
+            orphanedKeys.append(connection.key)
+            updateDue(connection)
+        case .busy:
+            // A connection on which nothing was sent is as it was.
+            let isUntouched = !connection.hasSent && connection.http.receiving == .head && connection.firstByte == 0
+            guard keeps ?? isUntouched else { return close(connection) }
+            keep(connection)
+        }
+    }
+
+    /// Sends a request again on another connection.
+    func sendAgain(_ exchange: Exchange, _ connection: Connection, isFresh: Bool) {
+        detach(exchange)
+        close(connection)
+        exchange.needsFreshConnection = isFresh
+        place(exchange)
+    }
+
+    /// Keeps an open connection for the next exchange.
+    func keep(_ connection: Connection) {
+        guard connection.idleLife > 0 else { return close(connection) }
+        connection.output.removeAll()
+        connection.held = []
+        connection.life = .idle
+        connection.isPaused = false
+        connection.idleSince = now
+        connection.continueDue = .max
+        watch(connection, reads: true, writes: false)
+        pool.idled(connection, key: connection.key, at: now)
+        updateDue(connection)
+        guard let tls = connection.tls else { return }
+        if tls.hasInput { rest(connection) } else { tls.rest() }
+    }
+
+    /// Closes a connection, whatever it does; its exchange must have left it.
+    func close(_ connection: Connection) {
+        guard connection.life != .closed else { return }
+        if resolving.removeValue(forKey: connection.number) != nil, case .host(let host, _) = connection.route {
+            resolver.leave(host, connection.number)
+        }
+        closeAttempts(of: connection)
+        leaveOpenings(connection)
+        endStreams(of: connection)
+        endLayer(connection)
+        connection.life = .closed
+        connection.due = .max
+        if connection.socket >= 0 {
+            watched[connection.number] = nil
+            system.close(connection.socket)
+            connection.socket = -1
+        }
+        connection.held = []
+        pool.closed(connection, key: connection.key)
+    }
+
+    /// Ends an exchange with an outcome, and resumes its tasks at the end of this turn.
+    func finish(_ exchange: Exchange, _ error: LoadingError?, _ metrics: Response.Metrics) {
+        let wakening = exchange.finish(error, metrics: metrics)
+        if let reader = wakening.reader { resume(reader, .direct) }
+        if let caller = wakening.caller { resume(caller, exchange.lane) }
+    }
+
+    /// The measurements of an exchange.
+    private func metrics(_ exchange: Exchange, _ connection: Connection?) -> Response.Metrics {
+        var metrics = Response.Metrics()
+        metrics.queued =
+            exchange.started > exchange.submitted ? .nanoseconds(exchange.started - exchange.submitted) : nil
+        guard let connection else { return metrics }
+        if let carried = connection.carried[exchange.streamNumber] {
+            return self.metrics(of: carried, connection, metrics)
+        }
+        func offset(_ moment: Int64) -> Int64 { moment == 0 ? 0 : max(1, (moment - exchange.started) / 1_000) }
+        metrics.setStages(
+            nameLookup: exchange.wasReused ? 0 : offset(connection.resolvedAt),
+            connect: exchange.wasReused ? 0 : offset(connection.connectedAt),
+            secureConnect: exchange.wasReused ? 0 : offset(connection.securedAt),
+            requestStarted: offset(connection.requestStarted),
+            firstByte: offset(connection.firstByte),
+            total: offset(now)
+        )
+        metrics.responseHeadBytes = Int64(exchange.headBytes)
+        metrics.responseBodyBytes = connection.http.received
+        metrics.decodedBodyBytes = exchange.bodyBytes
+        metrics.contentEncoding = exchange.decodedCodings
+        metrics.version = exchange.version
+        guard connection.hasSent else { return metrics }
+        metrics.requestHeadBytes = Int64(connection.headBytes)
+        metrics.requestBodyBytes = connection.bodyBytes
+        metrics.isReusedConnection = exchange.wasReused
+        if case .address(let address, let port) = connection.endpoint {
+            metrics.remoteAddress = address.text
+            metrics.remotePort = Int(port)
+        }
+        return metrics
+    }
+}
