@@ -119,7 +119,7 @@ struct SimulationTests {
         var findings: [String] = []
         var weather = Weather(state: Soak.current.seed(for: "simulation of \(scenario)"))
         let cases = cases(of: scenario, &findings)
-        let count = Soak.current.rounds(of: 500_000 / Scenario.all.count, few: 20_000 / Scenario.all.count)
+        let count = Soak.current.rounds(of: 500_000 / Scenario.all.count, few: 6_000 / Scenario.all.count)
         let began = ContinuousClock.now
         var order = cases.indices.shuffled(using: &weather)[...]
         for _ in 0..<count where findings.count < 10 {
