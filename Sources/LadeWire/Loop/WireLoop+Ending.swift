@@ -145,26 +145,24 @@ extension WireLoop {
         metrics.queued =
             exchange.started > exchange.submitted ? .nanoseconds(exchange.started - exchange.submitted) : nil
         guard let connection else { return metrics }
-        if let carried = connection.carried[exchange.streamNumber] {
-            return self.metrics(of: carried, connection, metrics)
-        }
+        let carried = connection.carried[exchange.streamNumber]
         func offset(_ moment: Int64) -> Int64 { moment == 0 ? 0 : max(1, (moment - exchange.started) / 1_000) }
         metrics.setStages(
             nameLookup: exchange.wasReused ? 0 : offset(connection.resolvedAt),
             connect: exchange.wasReused ? 0 : offset(connection.connectedAt),
             secureConnect: exchange.wasReused ? 0 : offset(connection.securedAt),
-            requestStarted: offset(connection.requestStarted),
-            firstByte: offset(connection.firstByte),
+            requestStarted: offset(carried?.requestStarted ?? connection.requestStarted),
+            firstByte: offset(carried?.firstByte ?? connection.firstByte),
             total: offset(now)
         )
         metrics.responseHeadBytes = Int64(exchange.headBytes)
-        metrics.responseBodyBytes = connection.http.received
+        metrics.responseBodyBytes = carried?.received ?? connection.http.received
         metrics.decodedBodyBytes = exchange.bodyBytes
         metrics.contentEncoding = exchange.decodedCodings
         metrics.version = exchange.version
-        guard connection.hasSent else { return metrics }
-        metrics.requestHeadBytes = Int64(connection.headBytes)
-        metrics.requestBodyBytes = connection.bodyBytes
+        guard carried != nil || connection.hasSent else { return metrics }
+        metrics.requestHeadBytes = Int64(carried?.headBytes ?? connection.headBytes)
+        metrics.requestBodyBytes = carried?.sent ?? connection.bodyBytes
         metrics.isReusedConnection = exchange.wasReused
         if case .address(let address, let port) = connection.endpoint {
             metrics.remoteAddress = address.text

@@ -425,32 +425,4 @@ extension WireLoop {
         carryOut(connection, Self.nothing)
         if connection.life == .streaming { markDirty(connection) }
     }
-
-    /// The measurements of an exchange over HTTP/2.
-    func metrics(of carried: CarriedStream, _ connection: Connection, _ metrics: Response.Metrics) -> Response.Metrics {
-        var metrics = metrics
-        let exchange = carried.exchange
-        func offset(_ moment: Int64) -> Int64 { moment == 0 ? 0 : max(1, (moment - exchange.started) / 1_000) }
-        metrics.setStages(
-            nameLookup: exchange.wasReused ? 0 : offset(connection.resolvedAt),
-            connect: exchange.wasReused ? 0 : offset(connection.connectedAt),
-            secureConnect: exchange.wasReused ? 0 : offset(connection.securedAt),
-            requestStarted: offset(carried.requestStarted),
-            firstByte: offset(carried.firstByte),
-            total: offset(now)
-        )
-        metrics.responseHeadBytes = Int64(exchange.headBytes)
-        metrics.responseBodyBytes = carried.received
-        metrics.decodedBodyBytes = exchange.bodyBytes
-        metrics.contentEncoding = exchange.decodedCodings
-        metrics.version = exchange.version
-        metrics.requestHeadBytes = Int64(carried.headBytes)
-        metrics.requestBodyBytes = carried.sent
-        metrics.isReusedConnection = exchange.wasReused
-        if case .address(let address, let port) = connection.endpoint {
-            metrics.remoteAddress = address.text
-            metrics.remotePort = Int(port)
-        }
-        return metrics
-    }
 }

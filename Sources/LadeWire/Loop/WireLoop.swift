@@ -114,27 +114,11 @@ final class WireLoop: @unchecked Sendable {
 
     /// Starts the thread, which keeps the loop alive until it is stopped.
     func start() throws(LoadingError) {
-        let this = Unmanaged.passRetained(self)
-        var thread = pthread_t()
-        let result = pthread_create(
-            &thread,
-            nil,
-            { context in
-                guard let context else { return nil }
-                var signals = sigset_t()
-                sigfillset(&signals)
-                pthread_sigmask(SIG_BLOCK, &signals, nil)
-                Unmanaged<WireLoop>.fromOpaque(context).takeRetainedValue().run()
-                return nil
-            },
-            this.toOpaque()
-        )
+        let result = SystemThread.start { self.run() }
         guard result == 0 else {
             shutDown()
-            this.release()
             throw LoadingError(.transport(code: Int(result), message: "no thread could be started"))
         }
-        pthread_detach(thread)
     }
 
     /// Makes the calling thread the loop's, whose turns it runs from now on.

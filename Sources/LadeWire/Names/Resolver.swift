@@ -89,44 +89,13 @@ final class Resolver: Sendable {
 
 /// Looks a name up in a thread of its own, which ends with the look-up.
 private func systemLookUp(_ name: String, _ done: @escaping @Sendable ([SocketAddress]) -> Void) {
-    let job = Unmanaged.passRetained(LookUpJob(name: name, done: done))
-    var thread = pthread_t()
-    let result = pthread_create(
-        &thread,
-        nil,
-        { context in
-            guard let context else { return nil }
-            var signals = sigset_t()
-            sigfillset(&signals)
-            pthread_sigmask(SIG_BLOCK, &signals, nil)
-            Unmanaged<LookUpJob>.fromOpaque(context).takeRetainedValue().run()
-            return nil
-        },
-        job.toOpaque()
-    )
-    if result == 0 {
-        pthread_detach(thread)
-    } else {
-        // Without a thread the name counts as not resolved.
-        job.release()
-        done([])
-    }
-}
-
-private final class LookUpJob: Sendable {
-    private let name: String
-    private let done: @Sendable ([SocketAddress]) -> Void
-
-    init(name: String, done: @escaping @Sendable ([SocketAddress]) -> Void) {
-        self.name = name
-        self.done = done
-    }
-
-    func run() {
+    let result = SystemThread.start {
         let found = withUnsafeTemporaryAllocation(of: lade_address.self, capacity: 64) { buffer in
             let count = Int(lade_wire_resolve(name, buffer.baseAddress, 64))
             return count > 0 ? buffer[..<count].map(SocketAddress.init) : []
         }
         done(found)
     }
+    // Without a thread the name counts as not resolved.
+    if result != 0 { done([]) }
 }

@@ -93,7 +93,13 @@ final class TrustStore: Sendable {
     init(
         _ sources: Sources,
         now: Int64,
-        inBackground: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void = { runInThread($0) }
+        inBackground: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void = { body in
+            // Without a thread the store stays as it is.
+            _ = SystemThread.start {
+                body()
+                OPENSSL_thread_stop()
+            }
+        }
     ) throws(LoadingError) {
         self.sources = sources
         self.inBackground = inBackground
@@ -202,29 +208,4 @@ final class TrustStore: Sendable {
             return made
         }
     }
-}
-
-/// Runs a closure in a thread of its own; not at all when there is none.
-private func runInThread(_ body: @escaping @Sendable () -> Void) {
-    final class Job: Sendable {
-        let body: @Sendable () -> Void
-        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-    }
-    let job = Unmanaged.passRetained(Job(body))
-    var thread = pthread_t()
-    let result = pthread_create(
-        &thread,
-        nil,
-        { context in
-            guard let context else { return nil }
-            var signals = sigset_t()
-            sigfillset(&signals)
-            pthread_sigmask(SIG_BLOCK, &signals, nil)
-            Unmanaged<Job>.fromOpaque(context).takeRetainedValue().body()
-            OPENSSL_thread_stop()
-            return nil
-        },
-        job.toOpaque()
-    )
-    if result == 0 { pthread_detach(thread) } else { job.release() }
 }
