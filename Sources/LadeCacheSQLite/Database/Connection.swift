@@ -106,13 +106,18 @@ final class Connection: @unchecked Sendable {
         }
         handle = opened
         sqlite3_extended_result_codes(opened, 1)
-        sqlite3_busy_timeout(opened, 100)
+        setPatience(.milliseconds(100))
         sqlite3_exec(opened, "PRAGMA cache_size = -4096", nil, nil, nil)
     }
 
     deinit {
         for statement in statements.values { sqlite3_finalize(statement) }
         sqlite3_close_v2(handle)
+    }
+
+    /// Sets how long a statement waits for other connections.
+    func setPatience(_ patience: Duration) {
+        sqlite3_busy_timeout(handle, Int32(clamping: patience.wholeNanoseconds / 1_000_000))
     }
 
     private static func escaped(_ path: String) -> String {

@@ -6,14 +6,6 @@
 import LadeCache
 import LadeCore
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// An open database: the connection that writes, and a pool of those that read.
 final class Database: Sendable {
     let folder: StoreFolder
@@ -85,14 +77,22 @@ final class Database: Sendable {
         guard !folder.isReadOnly else { return try openReadOnly(folder) }
         do throws(CacheFault) { try folder.makeDatabaseFile() } catch { throw StoreFault(.refused(error), "") }
         let connection = try Connection(folder.databasePath, isReadOnly: false)
+        // A store that is not opened is no cache for the whole life of its program; a write that waits is only dropped.
+        connection.setPatience(.seconds(2))
         // Both settings have effect on a new file only.
         try connection.runOnce("PRAGMA page_size = 4096")
         try connection.runOnce("PRAGMA auto_vacuum = INCREMENTAL")
         // Several processes may change the mode of a new file at the same moment.
-        try whileBusy { () throws(StoreFault) in
-            var isWriteAhead = false
-            try connection.runOnce("PRAGMA journal_mode = WAL") { isWriteAhead = $0.text(0).isSpelled(like: "wal") }
-            if !isWriteAhead { throw StoreFault(.busy, "The file is in use in another mode") }
+        var attempts = 0
+        var isWriteAhead = false
+        while !isWriteAhead {
+            do throws(StoreFault) {
+                try connection.runOnce("PRAGMA journal_mode = WAL") { isWriteAhead = $0.text(0).isSpelled(like: "wal") }
+                if !isWriteAhead { throw StoreFault(.busy, "The file is in use in another mode") }
+            } catch {
+                attempts += 1
+                guard error.kind == .busy, attempts < 20 else { throw error }
+            }
         }
         try connection.runOnce("PRAGMA synchronous = NORMAL")
         try connection.runOnce("PRAGMA secure_delete = ON")
@@ -101,19 +101,9 @@ final class Database: Sendable {
         try connection.runOnce("PRAGMA wal_autocheckpoint = \(pages)")
         // The file is cut to this size once its contents are in the database.
         try connection.runOnce("PRAGMA journal_size_limit = \(pages * 4_096)")
-        let key = try whileBusy { () throws(StoreFault) in
-            try Schema.make(connection, digestKey: digestKey, version: StoreFolder.version)
-        }
+        let key = try Schema.make(connection, digestKey: digestKey, version: StoreFolder.version)
+        connection.setPatience(.milliseconds(100))
         return Database(folder, connection, logSize: pages * 4_096, digestKey: key)
-    }
-
-    /// Tries again while another process holds the files, for two seconds.
-    private static func whileBusy<Value>(_ body: () throws(StoreFault) -> Value) throws(StoreFault) -> Value {
-        for _ in 0..<200 {
-            do throws(StoreFault) { return try body() } catch { guard error.kind == .busy else { throw error } }
-            usleep(10_000)
-        }
-        return try body()
     }
 
     private static func openReadOnly(_ folder: StoreFolder) throws(StoreFault) -> Database {
