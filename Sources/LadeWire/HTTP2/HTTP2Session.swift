@@ -178,7 +178,7 @@ final class HTTP2Session {
         resume(stream)
     }
 
-    /// Ends a stream that nobody needs any more; nothing of it is reported afterwards.
+    /// Ends a stream whose exchange has ended; nothing of it is reported afterwards.
     func cancel(_ stream: Int32) {
         guard streams[stream]?.isOver == false else { return }
         streams[stream]?.isOver = true

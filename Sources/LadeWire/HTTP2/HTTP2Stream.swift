@@ -4,7 +4,7 @@ import LadeExchange
 
 /// One exchange as a stream of HTTP/2: two halves, and how it ends.
 ///
-/// A value without I/O. It names no frames: what happens to it is told in the terms of HTTP (RFC 9110).
+/// A value without I/O. Its events have the terms of HTTP (RFC 9110), and name no frames.
 struct HTTP2Stream {
     /// The half that sends the request.
     enum Sending: Equatable {

@@ -55,7 +55,7 @@ extension WireLoop {
     func settleLayer(_ connection: Connection) {
         guard let tls = connection.tls else { return }
         tls.keepInput()
-        // The answer to a key update; with the next bytes of the exchange, if it has any.
+        // The reply to a key update; sent with the next bytes of the exchange, if it has any.
         if tls.outputCount > 0, connection.life == .busy, !connection.writes { markDirty(connection) }
         guard let peer = connection.peer else { return }
         for session in tls.takeSessions() {

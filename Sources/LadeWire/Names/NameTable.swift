@@ -2,7 +2,7 @@
 ///
 /// A value: questions and results go in; the look-ups to start come out.
 struct NameTable {
-    /// The answer to a question.
+    /// The outcome of a question.
     enum Answer: Equatable {
         /// The addresses are known.
         case known([SocketAddress])

@@ -14,7 +14,7 @@ enum Route: Hashable {
         switch exchange.request.destination {
         case nil: self = .host(exchange.host, port: UInt16(clamping: exchange.port))
         case .host(let host, let port):
-            let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
+            let isBracketed = host.utf8.first == UInt8(ascii: "[") && host.utf8.last == UInt8(ascii: "]")
             let name = isBracketed ? String(host.dropFirst().dropLast()) : host
             self = .host(name, port: UInt16(clamping: port ?? exchange.port))
         case .unixSocket(let path):

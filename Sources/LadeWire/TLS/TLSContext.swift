@@ -44,7 +44,7 @@ final class TLSContext: @unchecked Sendable {
         var flags = UInt(X509_V_FLAG_PARTIAL_CHAIN)
         if !settings.revocationLists.isEmpty { flags |= UInt(X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL) }
         X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(raw), flags)
-        // Without an answer, OpenSSL would ask for the pass phrase at the terminal.
+        // Without this, OpenSSL would ask for the pass phrase at the terminal.
         SSL_CTX_set_default_passwd_cb(raw, Self.passphrase)
         if let identity = settings.clientIdentity { try load(identity) }
     }
