@@ -144,10 +144,13 @@ let package = Package(
         // What every store of the cache must do.
         .target(
             name: "CacheStoreConformance",
-            dependencies: ["LadeCache", "LadeCore"],
+            dependencies: ["LadeCache", "LadeCore", "SharedDoubles"],
             path: "Tests/CacheStoreConformance"
         ),
-        .testTarget(name: "LadeCacheTests", dependencies: ["CacheStoreConformance", "LadeCache", "LadeTesting"]),
+        .testTarget(
+            name: "LadeCacheTests",
+            dependencies: ["CacheStoreConformance", "LadeCache", "LadeTesting", "SharedDoubles"]
+        ),
         // Uses a store on disk in a process that a test can kill.
         .executableTarget(
             name: "CacheProbe",

@@ -128,13 +128,6 @@ extension CacheDecision {
     }
 }
 
-/// A seed that differs in each run and is printed with a failure; `LADE_CACHE_SEED` repeats a run.
-package enum Seed {
-    package static var next: UInt64 {
-        ProcessInfo.processInfo.environment["LADE_CACHE_SEED"].flatMap(UInt64.init) ?? SystemRandom().next()
-    }
-}
-
 extension RandomSource {
     package func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
 

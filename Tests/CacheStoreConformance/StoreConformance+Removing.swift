@@ -5,12 +5,13 @@
 #endif
 import LadeCache
 import LadeCore
+import SharedDoubles
 import Testing
 
 extension StoreConformance {
     package static let limits: [StoreCase] = [
         StoreCase("cache CA-194 after any sequence of operations the entries are within the limit") { bench in
-            let random = SeededRandom(seed: Seed.next)
+            let random = SeededRandom(seed: Soak.current.seed)
             let limit = 200_000
             let store = try await bench.store(limit: limit)
             for step in 0..<600 {
@@ -242,7 +243,7 @@ extension StoreConformance {
         },
         StoreCase("cache CA-190 CA-193 concurrent tasks store and read whole bodies") { bench in
             let store = try await bench.store(limit: 300_000)
-            let seed = Seed.next
+            let seed = Soak.current.seed
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for task in 0..<8 {
                     group.addTask {

@@ -1,6 +1,7 @@
 import CacheStoreConformance
 import LadeCache
 import LadeCacheSQLite
+import LadeCore
 import SharedDoubles
 import Testing
 
@@ -12,7 +13,7 @@ struct SQLiteConformanceTests {
         let bench = StoreBench { limit in
             var settings = SQLiteStore.Settings()
             settings.limit = Int64(limit)
-            return try SQLiteStore(directory: folder.file("store\(Seed.next)"), settings: settings)
+            return try SQLiteStore(directory: folder.file("store\(SystemRandom().next())"), settings: settings)
         }
         try await entry.run(bench)
         withExtendedLifetime(folder) {}

@@ -14,6 +14,9 @@ package struct Soak: Sendable {
 
     /// The share of the whole, above 0 and at most 1; nil in `make test`.
     package let share: Double?
+    /// The seed that the environment names, or a new one each time, for tests that print it with a failure.
+    package var seed: UInt64 { namedSeed ?? .random(in: 1...999_999_999) }
+
     private let namedSeed: UInt64?
 
     package init(_ environment: [String: String]) {
@@ -29,7 +32,7 @@ package struct Soak: Sendable {
 
     /// The seed that the environment names, or a new one, which is printed.
     package func seed(for test: String) -> UInt64 {
-        let seed = namedSeed ?? .random(in: 1...999_999_999)
+        let seed = seed
         print("\(test): LADE_SEED=\(seed)")
         return seed
     }

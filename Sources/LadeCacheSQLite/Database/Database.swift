@@ -78,7 +78,7 @@ final class Database: Sendable {
         do throws(CacheFault) { try folder.makeDatabaseFile() } catch { throw StoreFault(.refused(error), "") }
         let connection = try Connection(folder.databasePath, isReadOnly: false)
         // A store that is not opened is no cache for the whole life of its program; a write that waits is only dropped.
-        connection.setPatience(.seconds(2))
+        connection.setPatience(.seconds(10))
         // Both settings have effect on a new file only.
         try connection.runOnce("PRAGMA page_size = 4096")
         try connection.runOnce("PRAGMA auto_vacuum = INCREMENTAL")

@@ -43,7 +43,9 @@ enum CommandCache {
     static func refused(_ fault: CacheFault, _ folder: String) -> CommandError {
         CommandError(
             what: "\(fault).",
-            advice: "Name another folder with --cache=DIR, or remove \(folder.escapedForDisplay()).",
+            advice: fault.reason == .busy
+                ? "Try again, or name another folder with --cache=DIR."
+                : "Name another folder with --cache=DIR, or remove \(folder.escapedForDisplay()).",
             code: .localFile
         )
     }

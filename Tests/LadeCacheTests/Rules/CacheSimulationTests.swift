@@ -6,13 +6,12 @@
 import CacheStoreConformance
 import LadeCache
 import LadeCore
+import SharedDoubles
 import Testing
 
 /// A server with versions, behind the rules and the store in memory, one call at a time in virtual time.
 @Suite(.timeLimit(.minutes(10)))
 struct CacheSimulationTests {
-    private static let isWhole = ProcessInfo.processInfo.environment["LADE_SOAK"] != nil
-
     /// The server, and what it knows about its versions.
     final class Server {
         struct Resource {
@@ -111,8 +110,8 @@ struct CacheSimulationTests {
         "cache CA-230 CA-265 CA-266 CA-267 each response is one whole response of the server for its account, and recent enough"
     )
     func neverMixes() async throws {
-        for _ in 0..<(Self.isWhole ? 200 : 6) {
-            let random = SeededRandom(seed: Seed.next)
+        for _ in 0..<Soak.current.rounds(of: 200, few: 6) {
+            let random = SeededRandom(seed: Soak.current.seed)
             let server = Server(random, paths: 5)
             server.failureRate = random.pick([0, 5, 20])
             let store = try MemoryStore(limit: random.pick([65_536, 1 << 20]))
@@ -196,7 +195,7 @@ struct CacheSimulationTests {
 
     @Test("cache CA-271 two stores with one history respond alike")
     func respondAlike() async throws {
-        let random = SeededRandom(seed: Seed.next)
+        let random = SeededRandom(seed: Soak.current.seed)
         let stores = [try MemoryStore(), try MemoryStore()]
         let servers = stores.map { _ in Server(SeededRandom(seed: random.seed), paths: 3) }
         for step in 0..<300 {

@@ -6,13 +6,13 @@
 import CacheStoreConformance
 import LadeCache
 import LadeCore
+import SharedDoubles
 import Testing
 
 /// Random heads, requests and clocks; `LADE_SOAK` runs more of them.
 @Suite(.timeLimit(.minutes(10)))
 struct RulePropertyTests {
-    private static let isWhole = ProcessInfo.processInfo.environment["LADE_SOAK"] != nil
-    private static let rounds = isWhole ? 1_000_000 : 4_000
+    private static let rounds = Soak.current.rounds(of: 1_000_000, few: 4_000)
 
     private let desk = Desk()
 
@@ -104,7 +104,7 @@ struct RulePropertyTests {
 
     @Test("cache CA-260 what is served as fresh has a lifetime above its age, by a second implementation")
     func agreesWithPlainFreshness() throws {
-        let random = SeededRandom(seed: Seed.next)
+        let random = SeededRandom(seed: Soak.current.seed)
         let address = try Desk.address("https://example.org/a")
         for round in 0..<Self.rounds {
             let head = try head(random)
@@ -128,7 +128,7 @@ struct RulePropertyTests {
 
     @Test("cache CA-261 what is served stale is within a bound that allows it")
     func staysWithinBounds() throws {
-        let random = SeededRandom(seed: Seed.next)
+        let random = SeededRandom(seed: Soak.current.seed)
         for round in 0..<Self.rounds {
             let head = try head(random)
             let request = request(random)
@@ -161,7 +161,7 @@ struct RulePropertyTests {
 
     @Test("cache CA-262 what is stale stays stale, and no age decreases, while the date jumps in one direction")
     func staysStale() throws {
-        let random = SeededRandom(seed: Seed.next)
+        let random = SeededRandom(seed: Soak.current.seed)
         let address = try Desk.address("https://example.org/a")
         for round in 0..<(Self.rounds / 10) {
             let head = try head(random)
@@ -188,7 +188,7 @@ struct RulePropertyTests {
 
     @Test("cache CA-250 CA-263 the same input has the same decision, in any order of what is stored")
     func isDeterministic() throws {
-        let random = SeededRandom(seed: Seed.next)
+        let random = SeededRandom(seed: Soak.current.seed)
         for round in 0..<(Self.rounds / 4) {
             let stored = try (1...(1 + random.below(6))).map { try head(random, id: UInt64($0)) }
             let query = try desk.query(
@@ -208,7 +208,7 @@ struct RulePropertyTests {
 
     @Test("cache CA-264 a stricter directive never turns asking into serving")
     func isMonotonic() throws {
-        let random = SeededRandom(seed: Seed.next)
+        let random = SeededRandom(seed: Soak.current.seed)
         for round in 0..<Self.rounds {
             let head = try head(random)
             let request = request(random)
@@ -248,7 +248,7 @@ struct RulePropertyTests {
 
     @Test("cache CA-264 no-store of a response never makes it storable")
     func neverStoresMore() throws {
-        let random = SeededRandom(seed: Seed.next)
+        let random = SeededRandom(seed: Soak.current.seed)
         for round in 0..<Self.rounds {
             let head = try head(random)
             var headers = head.headers
@@ -261,7 +261,7 @@ struct RulePropertyTests {
 
     @Test("cache CA-269 merging the same 304 twice is merging it once")
     func mergesOnce() throws {
-        let random = SeededRandom(seed: Seed.next)
+        let random = SeededRandom(seed: Soak.current.seed)
         let names = ["A", "b", "Vary", "ETag", "Content-Length", "Content-Type", "Connection", "Set-Cookie", "Age"]
         func fields() -> Headers {
             Headers((0..<random.below(8)).map { _ in (random.pick(names), random.pick(["1", "2", "A, b", ""])) })
@@ -280,7 +280,7 @@ struct RulePropertyTests {
 
     @Test("cache CA-253 any bytes in any field give a decision, in linear time")
     func survivesAnyBytes() throws {
-        let random = SeededRandom(seed: Seed.next)
+        let random = SeededRandom(seed: Soak.current.seed)
         let names = [
             "Cache-Control", "Vary", "Expires", "Age", "Date", "ETag", "Content-Range", "Last-Modified", "Pragma",
             "Content-Length", "Repr-Digest", "Accept-Ranges", "Content-Location", "Location", "Clear-Site-Data",

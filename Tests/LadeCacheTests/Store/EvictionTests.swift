@@ -5,6 +5,7 @@
 #endif
 import CacheStoreConformance
 import LadeCore
+import SharedDoubles
 import Testing
 
 #if canImport(Glibc)
@@ -20,7 +21,7 @@ import Testing
 /// The traces of CA-195; `LADE_SOAK` runs them whole.
 @Suite(.timeLimit(.minutes(10)))
 struct EvictionTests {
-    private static let isWhole = ProcessInfo.processInfo.environment["LADE_SOAK"] != nil
+    private static let count = Soak.current.rounds(of: 300_000, few: 100_000)
 
     enum Trace: CaseIterable { case zipf, once, loop }
 
@@ -155,8 +156,8 @@ struct EvictionTests {
 
     @Test("cache CA-195 eviction beats the least recently used and is near the optimum", arguments: Trace.allCases)
     func evictsWell(trace: Trace) {
-        for capacity in Self.isWhole ? [1_000, 2_000] : [1_000] {
-            let requests = Self.requests(trace, capacity: capacity, count: Self.isWhole ? 300_000 : 100_000)
+        for capacity in Soak.current.share == 1 ? [1_000, 2_000] : [1_000] {
+            let requests = Self.requests(trace, capacity: capacity, count: Self.count)
             let count = Double(requests.count)
             let queue = Double(Self.queueHits(requests, limit: Int64(capacity), isSized: false)) / count
             let recent = Double(Self.leastRecentlyUsedHits(requests, limit: Int64(capacity), isSized: false)) / count
@@ -172,7 +173,7 @@ struct EvictionTests {
         arguments: Trace.allCases
     )
     func evictsSizes(trace: Trace) {
-        let requests = Self.requests(trace, capacity: 1_000, count: Self.isWhole ? 300_000 : 100_000)
+        let requests = Self.requests(trace, capacity: 1_000, count: Self.count)
         let limit: Int64 = 64 << 20
         let queue = Self.queueHits(requests, limit: limit, isSized: true)
         let recent = Self.leastRecentlyUsedHits(requests, limit: limit, isSized: true)
@@ -182,7 +183,7 @@ struct EvictionTests {
 
     @Test("cache CA-195 every entry is evicted once, in any order of removals")
     func evictsOnce() {
-        let random = SeededRandom(seed: Seed.next)
+        let random = SeededRandom(seed: Soak.current.seed)
         var queue = EvictionQueue()
         var live: Set<UInt64> = []
         for id in UInt64(1)...5_000 {

@@ -6,6 +6,7 @@
 import CacheStoreConformance
 import LadeCache
 import LadeCore
+import SharedDoubles
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))
@@ -73,13 +74,11 @@ struct MemoryStoreTests {
     /// There are 10,000,000 calls in `make soak`, a day of 115 each second, and 20,000 in `make test`.
     @Test("cache CA-247 the memory of the process stays flat in a day of random calls")
     func staysFlat() async throws {
-        let seed = Seed.next
-        print("memory of a day: LADE_CACHE_SEED=\(seed)")
+        let seed = Soak.current.seed(for: "memory of a day")
         let random = SeededRandom(seed: seed)
         let limit = 4 << 20
         let store = try MemoryStore(limit: limit)
-        let share = ProcessInfo.processInfo.environment["LADE_SOAK"].flatMap { Double($0) } ?? 0
-        let rounds = max(20_000, Int(10_000_000 * min(share, 1)))
+        let rounds = Soak.current.rounds(of: 10_000_000, few: 20_000)
         var used: [Int] = []
         for round in 0..<rounds {
             let path = "\(random.below(20_000))"
@@ -95,7 +94,7 @@ struct MemoryStoreTests {
 
         #expect(try await store.size() <= Int64(limit), "seed \(seed)")
         // In a short run other tests of the process use more than the store.
-        guard share > 0 else { return }
+        guard Soak.current.share != nil else { return }
         let growth = (used.last ?? 0) - (used.first ?? 0)
         #expect(growth <= 16 << 20, "seed \(seed): \(used)")
     }
