@@ -66,6 +66,10 @@ case "mix":
     let random = SeededRandom(seed: seed)
     do {
         for _ in 0..<count { try await calls.call(random, keeps: false) }
+        guard calls.dropped <= count / 10 else {
+            report("The store was busy in \(calls.dropped) of \(count) calls")
+            exit(4)
+        }
     } catch {
         report(error)
         exit(4)
