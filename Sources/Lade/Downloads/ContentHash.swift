@@ -1,25 +1,8 @@
 #if canImport(FoundationEssentials)
-    public import FoundationEssentials
+    import FoundationEssentials
 #else
-    public import Foundation
+    import Foundation
 #endif
-
-extension Download {
-    /// A downloaded file differs from the digest that its server announced.
-    public struct DigestError: Error, Sendable, Hashable, CustomStringConvertible {
-        /// The field that names the digest.
-        public let field: String
-        /// The SHA-256 that the server announced.
-        public let expected: Data
-        /// The SHA-256 of the downloaded bytes.
-        public let actual: Data
-
-        /// One plain clause.
-        public var description: String {
-            "its SHA-256 is \(actual.base64EncodedString()), but \(field) says \(expected.base64EncodedString())"
-        }
-    }
-}
 
 extension Response {
     /// The SHA-256 that the server announced for the whole file, and the field that contains it.
@@ -46,9 +29,4 @@ extension Response {
         guard case .byteSequence(let hash) = members["sha-256"]?.item?.value else { return nil }
         return Data(hash)
     }
-}
-
-extension Download.DigestError: LocalizedError {
-    /// The text for display, in one of the user's languages.
-    public var errorDescription: String? { description.asSentence }
 }

@@ -29,7 +29,7 @@ extension Loader {
     ///     download.
     /// - Returns: The file.
     /// - Throws: `LoadingError.Kind.file` when the file cannot be written, exists and may not be replaced, or is being
-    ///   downloaded already; `LoadingError.Kind.decoding` with ``Download/DigestError``; otherwise the same as `load(_:)`.
+    ///   downloaded already; `LoadingError.Kind.decoding` with ``ProcessingError/digest(field:expected:actual:)``; otherwise the same as `load(_:)`.
     ///   Cancelling the task keeps the bytes that can be resumed.
     @concurrent
     public func download(
@@ -355,7 +355,7 @@ private struct DownloadRun {
         guard let bytes = try part?.digest() else { return nil }
         let actual = Data(bytes)
         guard digest.hash == actual else {
-            let mismatch = Download.DigestError(field: digest.field, expected: digest.hash, actual: actual)
+            let mismatch = ProcessingError.digest(field: digest.field, expected: digest.hash, actual: actual)
             throw LoadingError(.decoding, ErrorContext(response), underlyingError: mismatch)
         }
         return digest.field

@@ -1,7 +1,7 @@
 #if canImport(FoundationEssentials)
-    public import FoundationEssentials
+    import FoundationEssentials
 #else
-    public import Foundation
+    import Foundation
 #endif
 
 extension Loader {
@@ -29,7 +29,7 @@ extension Loader {
     ///     time.
     ///   - limit: The most bytes of one line and characters of one event; 1 MiB by default.
     /// - Returns: The events. Their iterator throws `LoadingError.Kind.unacceptableStatus` for another status than 200 or 204,
-    ///   `LoadingError.Kind.decoding` with ``EventStream/MediaTypeError`` for another media type, and any error after which opening
+    ///   `LoadingError.Kind.decoding` with ``ProcessingError/mediaType(expected:found:)`` for another media type, and any error after which opening
     ///   the connection anew cannot help.
     public func events(
         from request: Request,
@@ -37,23 +37,6 @@ extension Loader {
         limit: Int = 1 << 20
     ) -> EventStream {
         EventStream(loader: self, request: request, silence: silence, limit: limit)
-    }
-}
-
-extension EventStream {
-    /// A response that is no stream of events.
-    public enum MediaTypeError: Error, Sendable, Hashable, CustomStringConvertible {
-        /// Its media type is another one, or missing.
-        case mediaType(String?)
-
-        /// One plain clause.
-        public var description: String {
-            switch self {
-            case .mediaType(let type?):
-                "its media type is “\(type.escapedForDisplay(limit: 80))”, not text/event-stream"
-            case .mediaType(nil): "it has no media type, and should have text/event-stream"
-            }
-        }
     }
 }
 
@@ -182,7 +165,7 @@ public struct EventStream: AsyncSequence, Sendable {
                 throw LoadingError(
                     .decoding,
                     ErrorContext(response),
-                    underlyingError: EventStream.MediaTypeError.mediaType(type)
+                    underlyingError: ProcessingError.mediaType(expected: "text/event-stream", found: type)
                 )
             }
             return ResponseBody.ServerSentEvents(response.body, lastEventID: lastEventID, limit: stream.limit)
@@ -237,9 +220,4 @@ extension LoadingError {
         default: false
         }
     }
-}
-
-extension EventStream.MediaTypeError: LocalizedError {
-    /// The text for display, in one of the user's languages.
-    public var errorDescription: String? { description.asSentence }
 }

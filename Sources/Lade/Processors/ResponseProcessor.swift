@@ -43,7 +43,7 @@ public struct ClosureProcessor<Input: Sendable, Output: Sendable>: ResponseProce
     }
 }
 
-/// The errors that processors of this module throw.
+/// What is wrong with a body that arrived whole.
 @nonexhaustive
 public enum ProcessingError: Error, Sendable, Hashable {
     /// The body is empty.
@@ -58,6 +58,10 @@ public enum ProcessingError: Error, Sendable, Hashable {
     case unknownCharacterSet(String)
     /// The decoder does not recognise the bytes as an image.
     case notAnImage
+    /// The response has another media type, or none; the one that was found is as the server sent it.
+    case mediaType(expected: String, found: String?)
+    /// A downloaded file has another SHA-256 than its server announced in a field.
+    case digest(field: String, expected: Data, actual: Data)
 }
 
 extension ProcessingError: CustomStringConvertible {
@@ -70,6 +74,11 @@ extension ProcessingError: CustomStringConvertible {
         case .notText(let characterSet): "the body is no text in \(characterSet.escapedForDisplay(limit: 64))"
         case .unknownCharacterSet(let name): "the charset “\(name.escapedForDisplay(limit: 64))” is not known here"
         case .notAnImage: "the body is no image that can be decoded"
+        case .mediaType(let expected, let type?):
+            "its media type is “\(type.escapedForDisplay(limit: 80))”, not \(expected)"
+        case .mediaType(let expected, nil): "it has no media type, and should have \(expected)"
+        case .digest(let field, let expected, let actual):
+            "its SHA-256 is \(actual.base64EncodedString()), but \(field) says \(expected.base64EncodedString())"
         }
     }
 }

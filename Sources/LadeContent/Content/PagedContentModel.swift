@@ -1,7 +1,7 @@
 #if canImport(FoundationEssentials)
-    public import FoundationEssentials
+    import FoundationEssentials
 #else
-    public import Foundation
+    import Foundation
 #endif
 public import LadeCore
 public import Observation
@@ -15,19 +15,6 @@ public enum PagedInput<Query: Sendable>: Sendable {
 }
 
 extension PagedInput: Equatable where Query: Equatable {}
-
-/// Why a setting of a content model cannot be used.
-public enum ContentError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// A page must have room for at least one item.
-    case pageSize(Int)
-
-    /// One plain sentence.
-    public var description: String {
-        switch self {
-        case .pageSize(let size): "A page size of \(size) cannot be used: it must be 1 or more."
-        }
-    }
-}
 
 /// Loads a list page by page.
 ///
@@ -69,7 +56,7 @@ open class PagedContentModel<Query: Sendable, Item: Sendable>: ContentModel<Page
     ///   - policy: Whether a trigger starts over when there is content; always by default.
     ///   - time: The time source for debounces and the age of content.
     ///   - loadPage: Loads one page; runs outside the main actor.
-    /// - Throws: ``ContentError/pageSize(_:)`` for a page size of less than 1.
+    /// - Throws: `LoadingError.Kind.invalidSetting` for a page size of less than 1.
     public init(
         pageSize: Int = 25,
         triggers: Set<ViewLifetime> = [],
@@ -77,8 +64,8 @@ open class PagedContentModel<Query: Sendable, Item: Sendable>: ContentModel<Page
         policy: TriggerPolicy = .always,
         time: any TimeSource = SystemTime(),
         loadPage: @escaping PageLoad
-    ) throws(ContentError) {
-        guard pageSize > 0 else { throw .pageSize(pageSize) }
+    ) throws(LoadingError) {
+        try Self.validate(pageSize: pageSize)
         self.pageSize = pageSize
         self.loadPage = loadPage
         super.init(triggers: triggers, cancelsOn: cancelsOn, policy: policy, time: time)
@@ -103,13 +90,18 @@ open class PagedContentModel<Query: Sendable, Item: Sendable>: ContentModel<Page
 
     /// Sets the page size, and starts over if it changes and pages were loaded.
     ///
-    /// - Throws: ``ContentError/pageSize(_:)`` for less than 1; then nothing changes.
-    public func setPageSize(_ size: Int) throws(ContentError) {
-        guard size > 0 else { throw .pageSize(size) }
+    /// - Throws: `LoadingError.Kind.invalidSetting` for less than 1; then nothing changes.
+    public func setPageSize(_ size: Int) throws(LoadingError) {
+        try Self.validate(pageSize: size)
         guard size != pageSize else { return }
         pageSize = size
         if case .unloaded = state { return }
         startOver(with: currentQuery)
+    }
+
+    private static func validate(pageSize: Int) throws(LoadingError) {
+        guard pageSize < 1 else { return }
+        throw LoadingError(.invalidSetting(name: "page size", reason: "\(pageSize) is less than 1"))
     }
 
     /// The query for a list that starts over without one.
@@ -164,9 +156,4 @@ open class PagedContentModel<Query: Sendable, Item: Sendable>: ContentModel<Page
     override func reason(of input: PagedInput<Query>?) -> LoadReason? {
         if case .nextPage = input { .nextPage } else { nil }
     }
-}
-
-extension ContentError: LocalizedError {
-    /// The description.
-    public var errorDescription: String? { description }
 }

@@ -1,7 +1,7 @@
 #if canImport(FoundationEssentials)
-    public import FoundationEssentials
+    import FoundationEssentials
 #else
-    public import Foundation
+    import Foundation
 #endif
 
 #if canImport(Glibc)
@@ -111,7 +111,7 @@ extension LoadingError.RequestCause: CustomStringConvertible {
         switch self {
         case .url(let url, let reason): "“\(url)” cannot be used as an address: \(reason)"
         case .method(let token): "“\(token)” cannot be used as a method"
-        case .header(let fault): fault.description
+        case .header(let fault): fault.clause
         case .contentLength(let written, let actual): "Content-Length is “\(written)” but the body has \(actual) bytes"
         case .framingField(let name): "The header field “\(name)” is the transport's to write"
         case .unsupportedScheme(let scheme): "The scheme “\(scheme)” is not supported"
@@ -119,18 +119,6 @@ extension LoadingError.RequestCause: CustomStringConvertible {
         case .bodyReadTwice: "A streamed body was read a second time"
         case .unsupportedFeature(let feature): "This transport has no \(feature)"
         case .streamedBody(let clause): clause
-        }
-    }
-}
-
-extension Headers.Fault: CustomStringConvertible {
-    /// One plain clause naming the field and where in it the fault is.
-    public var description: String {
-        switch reason {
-        case .emptyName: "A header field has no name"
-        case .invalidName(let offset): "“\(name)” is no header field name: character \(offset) is not allowed"
-        case .invalidValue(let offset):
-            "The header field “\(name)” has a control character at byte \(offset) of its value"
         }
     }
 }
@@ -220,9 +208,4 @@ extension LoadingError.TrustCause: CustomStringConvertible {
         }
         return "The certificate of \(host.hostInBothForms) was refused: \(cause)"
     }
-}
-
-extension Headers.Fault: LocalizedError {
-    /// The text for display, in one of the user's languages.
-    public var errorDescription: String? { description.asSentence }
 }

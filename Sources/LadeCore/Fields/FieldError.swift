@@ -4,10 +4,11 @@
     public import Foundation
 #endif
 
-/// What is wrong with a field value, and where.
+/// What is wrong with a field, and where.
 ///
-/// Field parsers throw no other error. Offsets count UTF-8 bytes from the start of the value; where several field lines
-/// of one name were given, they count in the lines joined by `", "` (RFC 9110 §5.3).
+/// Field parsers throw no other error, and ``Headers`` keep the one of the first field that they refuse. Offsets count
+/// UTF-8 bytes from the start of the value; where several field lines of one name were given, they count in the lines
+/// joined by `", "` (RFC 9110 §5.3).
 public struct FieldError: Error, Sendable, Hashable {
     /// The kinds of fault.
     @nonexhaustive
@@ -22,13 +23,20 @@ public struct FieldError: Error, Sendable, Hashable {
         case limitExceeded(Int)
         /// The named part cannot be written in this field.
         case notWritable(String)
+        /// The field has no name.
+        case emptyName
+        /// The name of the field has a character that is not allowed in a token, at the offset.
+        case invalidName
+        /// The value has a control character at the offset.
+        case invalidValue
     }
 
-    /// What was read or written, such as `Retry-After` or `HTTP date`.
+    /// What was read or written, such as `Retry-After` or `HTTP date`; for a field that was refused its name, with
+    /// unprintable characters replaced.
     public let field: String
     /// What is wrong.
     public let reason: Reason
-    /// The byte offset of the fault in the value; 0 where a value could not be written.
+    /// The byte offset of the fault in the value or the name; 0 where a value could not be written.
     public let offset: Int
 
     /// Makes an error; parsers of other fields may use it too.
@@ -41,14 +49,20 @@ public struct FieldError: Error, Sendable, Hashable {
 
 extension FieldError: CustomStringConvertible {
     /// One plain sentence.
-    public var description: String {
+    public var description: String { clause + "." }
+
+    /// The sentence without its full stop.
+    package var clause: String {
         switch reason {
-        case .expected(let what): "The \(field) value cannot be read: expected \(what) at byte \(offset)."
-        case .outOfRange(let what): "The \(field) value cannot be read: \(what) at byte \(offset) is out of range."
-        case .trailingBytes: "The \(field) value cannot be read: it should end at byte \(offset)."
+        case .expected(let what): "The \(field) value cannot be read: expected \(what) at byte \(offset)"
+        case .outOfRange(let what): "The \(field) value cannot be read: \(what) at byte \(offset) is out of range"
+        case .trailingBytes: "The \(field) value cannot be read: it should end at byte \(offset)"
         case .limitExceeded(let limit):
-            "The \(field) value cannot be read: more than \(limit) members at byte \(offset)."
-        case .notWritable(let what): "The \(field) value cannot be written: \(what) is not allowed there."
+            "The \(field) value cannot be read: more than \(limit) members at byte \(offset)"
+        case .notWritable(let what): "The \(field) value cannot be written: \(what) is not allowed there"
+        case .emptyName: "A header field has no name"
+        case .invalidName: "“\(field)” is no header field name: character \(offset) is not allowed"
+        case .invalidValue: "The header field “\(field)” has a control character at byte \(offset) of its value"
         }
     }
 }

@@ -41,24 +41,6 @@ public struct Headers: Sendable, Hashable {
         }
     }
 
-    /// Why a field was refused.
-    public struct Fault: Sendable, Hashable, Error {
-        /// What is wrong.
-        public enum Reason: Sendable, Hashable {
-            /// The name is empty.
-            case emptyName
-            /// The name has a character that is not allowed in a token, at this UTF-8 offset.
-            case invalidName(offset: Int)
-            /// The value has a control character, at this UTF-8 offset.
-            case invalidValue(offset: Int)
-        }
-
-        /// The name of the offending field, with unprintable characters replaced.
-        public let name: String
-        /// What is wrong with it.
-        public let reason: Reason
-    }
-
     // One reference in every case, because headers are copied with each request and response.
     private enum Storage: Sendable {
         case fields([Field])
@@ -69,9 +51,9 @@ public struct Headers: Sendable, Hashable {
     /// A list from which a field was refused.
     private final class Refused: Sendable {
         let fields: [Field]
-        let fault: Fault
+        let fault: FieldError
 
-        init(_ fields: [Field], _ fault: Fault) {
+        init(_ fields: [Field], _ fault: FieldError) {
             self.fields = fields
             self.fault = fault
         }
@@ -80,7 +62,7 @@ public struct Headers: Sendable, Hashable {
     private var storage: Storage
 
     /// What was wrong with the first refused field; nil when none was refused.
-    public var fault: Fault? {
+    public var fault: FieldError? {
         if case .refused(let refused) = storage { refused.fault } else { nil }
     }
 
@@ -123,7 +105,7 @@ public struct Headers: Sendable, Hashable {
     }
 
     /// Keeps the first fault.
-    private mutating func refuse(_ fault: Fault) {
+    private mutating func refuse(_ fault: FieldError) {
         if self.fault == nil { storage = .refused(Refused(fields, fault)) }
     }
 
@@ -282,21 +264,22 @@ public struct Headers: Sendable, Hashable {
     }
 
     private mutating func checked(_ name: String, _ value: String) -> Field? {
-        if let reason = Self.nameFault(name) {
-            refuse(Fault(name: name.escapedForDisplay(limit: 64), reason: reason))
+        if let offset = Self.nameFault(name) {
+            let reason: FieldError.Reason = name.isEmpty ? .emptyName : .invalidName
+            refuse(FieldError(field: name.escapedForDisplay(limit: 64), reason: reason, offset: offset))
             return nil
         }
         if let offset = Self.valueFault(value) {
-            refuse(Fault(name: name, reason: .invalidValue(offset: offset)))
+            refuse(FieldError(field: name, reason: .invalidValue, offset: offset))
             return nil
         }
         return Field(uncheckedName: name, value: Self.trimmed(value))
     }
 
-    private static func nameFault(_ name: String) -> Fault.Reason? {
-        guard !name.isEmpty else { return .emptyName }
+    private static func nameFault(_ name: String) -> Int? {
+        guard !name.isEmpty else { return 0 }
         for (offset, byte) in name.utf8.enumerated() where !byte.isTokenCharacter {
-            return .invalidName(offset: offset)
+            return offset
         }
         return nil
     }

@@ -85,12 +85,6 @@ extension TLSSettings {
     ///
     /// ``TLSSettings/pinScope`` selects which certificate is compared.
     public struct PinSet: Sendable, Hashable {
-        /// Why a pin cannot be used.
-        public enum Fault: Error, Hashable, Sendable {
-            /// The text is not the base64 form of 32 bytes.
-            case notSHA256(String)
-        }
-
         private var pinsByPattern: [String: [String]] = [:]
 
         /// Makes an empty set: nothing is pinned.

@@ -50,8 +50,8 @@ struct PlatformHead: Sendable {
         let headers = Headers(fields)
         if let fault = headers.fault {
             let rule: LoadingError.MalformedResponse.Rule =
-                if case .invalidValue = fault.reason { .fieldValue } else { .fieldName }
-            return .failure(LoadingError(.malformedResponse(.init(rule, excerpt: fault.name)), context))
+                fault.reason == .invalidValue ? .fieldValue : .fieldName
+            return .failure(LoadingError(.malformedResponse(.init(rule, excerpt: fault.field)), context))
         }
         if fields.count > limits.headFields {
             return .failure(LoadingError(.headTooLarge(.fields(limits.headFields)), context))

@@ -258,9 +258,11 @@ struct PagedContentModelTests {
 
         try model.setPageSize(20)
         #expect(!model.isLoading)
-        #expect(throws: ContentError.pageSize(0)) { try model.setPageSize(0) }
-        #expect(throws: ContentError.pageSize(-1)) { _ = try scripted(script, pageSize: -1) }
-        #expect(throws: ContentError.pageSize(0)) { _ = try scripted(script, pageSize: 0) }
+        let error = #expect(throws: LoadingError.self) { try model.setPageSize(0) }
+        let sentence = try #require(error).description
+        #expect(sentence.contains("page size") && sentence.contains("0 is less than 1"))
+        #expect(throws: LoadingError.self) { _ = try scripted(script, pageSize: -1) }
+        #expect(throws: LoadingError.self) { _ = try scripted(script, pageSize: 0) }
         #expect(try scripted(script, pageSize: 1).pageSize == 1)
         let smallest = try scripted(script)
         try smallest.setPageSize(1)

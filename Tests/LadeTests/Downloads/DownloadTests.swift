@@ -261,11 +261,13 @@ struct DownloadTests {
         }
 
         #expect(good.checkedDigest == field)
-        guard case .decoding = error?.kind, let mismatch = error?.underlyingError as? Download.DigestError else {
+        guard case .decoding = error?.kind,
+            case .digest(let checked, _, _)? = error?.underlyingError as? ProcessingError
+        else {
             Issue.record("\(String(describing: error))")
             return
         }
-        #expect(mismatch.field == field)
+        #expect(checked == field)
         #expect(folder.names == ["good"])
     }
 

@@ -199,7 +199,7 @@ struct EventStreamTests {
             case .unacceptableStatus(let status): #expect("\(status)" == kind)
             case .decoding:
                 #expect(kind == "text/plain" || kind == "none")
-                guard case .mediaType(let type)? = error.underlyingError as? EventStream.MediaTypeError else {
+                guard case .mediaType(_, let type)? = error.underlyingError as? ProcessingError else {
                     throw error
                 }
                 #expect(type == (kind == "none" ? nil : kind))
