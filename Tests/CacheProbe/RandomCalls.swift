@@ -148,7 +148,9 @@ struct RandomCalls: Sendable {
         }
     }
 
-    /// Does what a cache does: a store that is busy for 100 ms is a miss or a dropped write. Removals are never dropped.
+    /// Does what a cache does: a store that is busy for 100 ms is a miss or a dropped write.
+    ///
+    /// Removals are never dropped.
     private func unlessBusy(_ body: () async throws -> Void) async throws {
         do { try await body() } catch let error as CacheFault where error.reason == .busy { drops.withLock { $0 += 1 } }
     }
