@@ -41,6 +41,8 @@ SCENARIOS = {scenario.name: scenario for scenario in [
     Scenario("br64", "medium.json", 64, 3_000, coding="br", explained="100 KB, Brotli, 64 at a time"),
     Scenario("stream", "large.bin", 1, 4, mode="count", explained="256 MiB, streamed, one at a time"),
     Scenario("h2small64", "small.json", 64, 30_000, port="h2", explained="1 KB, 64 at a time, HTTP/2 over TLS"),
+    Scenario("h2medium64", "medium.json", 64, 8_000, port="h2", explained="100 KB, 64 at a time, HTTP/2 over TLS"),
+    Scenario("streamtls", "large.bin", 1, 4, mode="count", port="tls", explained="256 MiB over TLS, streamed, one at a time"),
 ]}
 
 
@@ -91,7 +93,7 @@ def peers(extra=None):
         # Sends 42 bytes less than the others: what those cost libcurl is the difference.
         Peer("c-libcurl-bare", [release / "CLimit"], environment={"CLIMIT_BARE": "1"}),
         Peer("lade", [release / "LadePeer"]),
-        Peer("lade-wire", [release / "LadePeer"], environment={"LADE_ENGINE": "wire"}, skip=["h2small64"]),
+        Peer("lade-wire", [release / "LadePeer"], environment={"LADE_ENGINE": "wire"}),
         Peer("lade-policies", [release / "LadePeer"], environment={"LADE_PEER": "policies"}),
         Peer("lade-intercepted", [release / "LadePeer"], environment={"LADE_PEER": "intercepted"}),
         Peer("lade-fields", [release / "LadePeer"], environment={"LADE_PEER": "fields"}),

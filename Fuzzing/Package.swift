@@ -14,7 +14,7 @@ let package = Package(
             dependencies: [
                 "CFuzzer", .product(name: "Lade", package: "lade"), .product(name: "LadeCore", package: "lade"),
                 .product(name: "LadeCurl", package: "lade"), .product(name: "LadeJSON", package: "lade"),
-                .product(name: "LadeImages", package: "lade"),
+                .product(name: "LadeImages", package: "lade"), .product(name: "LadeWire", package: "lade"),
             ],
             swiftSettings: [
                 .enableUpcomingFeature("ExistentialAny"),

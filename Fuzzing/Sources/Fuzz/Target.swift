@@ -25,6 +25,9 @@ let targets: [Target] = [
     .jsonDecoder,
     .jsonEncoder,
     .images,
+    .http1Exchange,
+    .http2Session,
+    .tlsRecords,
 ]
 
 /// Ends the process with what does not hold, so that libFuzzer keeps the input.

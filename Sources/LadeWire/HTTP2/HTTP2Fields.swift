@@ -26,11 +26,14 @@ struct HTTP2Fields {
     /// The number of bytes that the fields would have as lines.
     var lineBytes: Int { bytes.count + 4 * marks.count }
 
+    /// Removes all fields, and keeps the memory of ordinary ones.
+    mutating func removeAll() {
+        bytes.removeAll(keepingCapacity: bytes.capacity <= 64 << 10)
+        marks.removeAll(keepingCapacity: true)
+    }
+
     mutating func removeFirst(_ number: Int) {
-        guard number < marks.count else {
-            bytes.removeAll(keepingCapacity: bytes.capacity <= 64 << 10)
-            return marks.removeAll(keepingCapacity: true)
-        }
+        guard number < marks.count else { return removeAll() }
         guard number > 0 else { return }
         let start = marks[number].start
         bytes.removeFirst(start)
@@ -86,30 +89,28 @@ struct HTTP2Fields {
         bytes.withUnsafeBufferPointer { bytes in
             // nghttp2 copies the fields and does not change them.
             let start = UnsafeMutablePointer(mutating: bytes.baseAddress)
-            var pairs = marks.map { mark in
-                nghttp2_nv(
-                    name: start.map { $0 + mark.start },
-                    value: start.map { $0 + mark.start + mark.name },
-                    namelen: mark.name,
-                    valuelen: mark.end - mark.start - mark.name,
-                    flags: UInt8((mark.isSecret ? NGHTTP2_NV_FLAG_NO_INDEX : NGHTTP2_NV_FLAG_NONE).rawValue)
-                )
+            return withUnsafeTemporaryAllocation(of: nghttp2_nv.self, capacity: marks.count) { pairs in
+                for (index, mark) in marks.enumerated() {
+                    pairs[index] = nghttp2_nv(
+                        name: start.map { $0 + mark.start },
+                        value: start.map { $0 + mark.start + mark.name },
+                        namelen: mark.name,
+                        valuelen: mark.end - mark.start - mark.name,
+                        flags: UInt8((mark.isSecret ? NGHTTP2_NV_FLAG_NO_INDEX : NGHTTP2_NV_FLAG_NONE).rawValue)
+                    )
+                }
+                return body(pairs.baseAddress, marks.count)
             }
-            return pairs.withUnsafeMutableBufferPointer { body($0.baseAddress, $0.count) }
         }
     }
 
-    /// The fields of the head of an exchange's request (RFC 9113 §8.3.1), in the order of the caller.
-    init(of exchange: Exchange, framing: RequestFraming) {
+    /// Appends the fields of the head of an exchange's request (RFC 9113 §8.3.1), in the order of the caller.
+    mutating func append(headOf exchange: Exchange, framing: RequestFraming) {
         let request = exchange.request
         append(":method", request.method.rawValue.utf8)
         append(":scheme", (exchange.isSecure ? "https" : "http").utf8)
-        var text: [UInt8] = []
-        RequestHead.appendHost(of: exchange, to: &text)
-        append(":authority", text)
-        text.removeAll(keepingCapacity: true)
-        RequestHead.appendTarget(of: exchange, to: &text)
-        append(":path", text)
+        append(":authority") { RequestHead.appendHost(of: exchange, to: &$0) }
+        append(":path") { RequestHead.appendTarget(of: exchange, to: &$0) }
         for field in request.headers { append(field, ofRequest: true) }
         let headers = request.headers
         if !headers.contains("Accept"), !request.omitsAccept { append("accept", "*/*".utf8) }
@@ -163,10 +164,15 @@ struct HTTP2Fields {
     }
 
     private mutating func append(_ name: String, _ value: some Collection<UInt8>, isSecret: Bool = false) {
+        append(name, isSecret: isSecret) { $0.append(contentsOf: value) }
+    }
+
+    /// Appends a field whose value a closure writes.
+    private mutating func append(_ name: String, isSecret: Bool = false, _ value: (inout [UInt8]) -> Void) {
         let start = bytes.count
         bytes.append(contentsOf: name.utf8)
         let end = bytes.count
-        bytes.append(contentsOf: value)
+        value(&bytes)
         marks.append(Mark(start: start, name: end - start, end: bytes.count, isSecret: isSecret))
     }
 }

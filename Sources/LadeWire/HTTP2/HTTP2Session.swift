@@ -73,7 +73,9 @@ final class HTTP2Session {
     private let windowSize: Int32
     private(set) var life: HTTP2Life
     private var meter: FrameMeter
-    private var streams: [Int32: HTTP2Stream] = [:]
+    private var streams: [Int32: OpenStream] = [:]
+    /// The fields of the latest request, whose memory the next one takes over.
+    private var request = HTTP2Fields()
 
     // Written by callbacks.
     var events: [Event] = []
@@ -122,10 +124,10 @@ final class HTTP2Session {
     deinit { nghttp2_session_del(session) }
 
     /// The stream, while it is open.
-    func stream(_ stream: Int32) -> HTTP2Stream? { streams[stream] }
+    func stream(_ stream: Int32) -> HTTP2Stream? { streams[stream]?.state }
 
     /// The open streams whose ending was not reported.
-    var openStreams: [Int32] { streams.filter { !$0.value.isOver }.keys.sorted() }
+    var openStreams: [Int32] { streams.filter { !$0.value.state.isOver }.keys.sorted() }
 
     // MARK: - Requests
 
@@ -146,11 +148,12 @@ final class HTTP2Session {
             case .length(let length): length > 0
             case .chunked: true
             }
-        let fields = HTTP2Fields(of: exchange, framing: framing)
+        request.removeAll()
+        request.append(headOf: exchange, framing: framing)
         var provider = nghttp2_data_provider()
         provider.read_callback = Self.read
         let number = call { session in
-            fields.withPairs { pairs, count in
+            request.withPairs { pairs, count in
                 withUnsafePointer(to: &provider) { provider in
                     nghttp2_submit_request(session, nil, pairs, count, hasBody ? provider : nil, nil)
                 }
@@ -158,44 +161,44 @@ final class HTTP2Session {
         }
         guard number > 0 else { return nil }
         var stream = HTTP2Stream(sending: hasBody ? (awaitsContinue ? .awaitingContinue : .body) : .done, rules: rules)
-        stream.headBytes = fields.lineBytes
+        stream.headBytes = request.lineBytes
         stream.window.policy = exchange.isStreamed ? .asTaken : .onArrival
-        streams[number] = stream
+        streams[number] = OpenStream(stream)
         if life.opened(number, at: now) == .ping { ping() }
         return number
     }
 
     /// Continues the body of a request, whose sender has bytes again.
     func resume(_ stream: Int32) {
-        guard streams[stream]?.isDeferred == true else { return }
-        streams[stream]?.isDeferred = false
+        guard streams[stream]?.state.isDeferred == true else { return }
+        streams[stream]?.state.isDeferred = false
         call { nghttp2_session_resume_data($0, stream) }
     }
 
     /// Sends the body of a request although the server has not answered to its expectation.
     func continueAnyway(_ stream: Int32) {
-        streams[stream]?.continueAnyway()
+        streams[stream]?.state.continueAnyway()
         resume(stream)
     }
 
     /// Ends a stream whose exchange has ended; nothing of it is reported afterwards.
     func cancel(_ stream: Int32) {
-        guard streams[stream]?.isOver == false else { return }
-        streams[stream]?.isOver = true
-        streams[stream]?.stopSending()
+        guard streams[stream]?.state.isOver == false else { return }
+        streams[stream]?.state.isOver = true
+        streams[stream]?.state.stopSending()
         reset(stream, NGHTTP2_CANCEL)
     }
 
     /// Ends a stream whose response is complete and whose upload makes no progress, as complete.
     func finish(_ stream: Int32) {
-        guard streams[stream]?.receiving == .ended else { return }
-        streams[stream]?.stopSending()
+        guard streams[stream]?.state.receiving == .ended else { return }
+        streams[stream]?.state.stopSending()
         reset(stream, NGHTTP2_CANCEL)
     }
 
     /// Records that a reader has taken content, which returns the stream's window.
     func taken(_ count: Int, by stream: Int32) {
-        let returned = streams[stream]?.window.taken(count) ?? 0
+        let returned = streams[stream]?.state.window.taken(count) ?? 0
         if returned > 0 { call { nghttp2_session_consume_stream($0, stream, returned) } }
     }
 
@@ -303,19 +306,19 @@ final class HTTP2Session {
             responseEnded(number)
             return nil
         case .reset(let number, let code):
-            streams[number]?.resetCode = code
+            streams[number]?.state.resetCode = code
             return nil
         case .refused(let number, let fault): return refuse(number, fault)
         case .closed(let number): return closed(number)
         case .notSent(let number): return end(number, .unprocessed)
         case .headWritten(let number, let position):
-            streams[number]?.start = position
+            streams[number]?.state.start = position
             return nil
         case .bodyEnded(let number):
-            streams[number]?.bodySent()
+            streams[number]?.state.bodySent()
             return nil
         case .uploadFailed(let number):
-            streams[number]?.stopSending()
+            streams[number]?.state.stopSending()
             return end(number, .uploadFailed)
         case .failed(let fault):
             fail(fault)
@@ -326,15 +329,15 @@ final class HTTP2Session {
     }
 
     private func take(_ number: Int32, _ range: Range<Int>, isLast: Bool) -> Finding? {
-        guard streams[number]?.isOver == false else { return nil }
+        guard streams[number]?.state.isOver == false else { return nil }
         do throws(HeadVetting.Fault) {
-            let section = try streams[number]?.take(fields, range)
+            let section = try streams[number]?.state.take(fields, range)
             if isLast { responseEnded(number) }
             switch section {
             case nil: return nil
             case .trailers: return .trailers(number)
             case .interim(let status, let headers):
-                if streams[number]?.sending == .body { resume(number) }
+                if streams[number]?.state.sending == .body { resume(number) }
                 return .interim(number, status, headers)
             case .final(let head): return .final(number, head)
             }
@@ -346,25 +349,25 @@ final class HTTP2Session {
 
     private func arrived(_ number: Int32, _ range: Range<Int>) -> Finding? {
         call { nghttp2_session_consume_connection($0, range.count) }
-        streams[number]?.arrived(range.count)
-        let returned = streams[number]?.window.arrived(range.count) ?? 0
+        streams[number]?.state.arrived(range.count)
+        let returned = streams[number]?.state.window.arrived(range.count) ?? 0
         if returned > 0 { call { nghttp2_session_consume_stream($0, number, returned) } }
-        return streams[number]?.isOver == false ? .content(number, range) : nil
+        return streams[number]?.state.isOver == false ? .content(number, range) : nil
     }
 
     private func responseEnded(_ number: Int32) {
-        streams[number]?.ended()
+        streams[number]?.state.ended()
         // What is left of the body must not look like the whole of it.
-        if streams[number]?.sending == .stopped { reset(number, NGHTTP2_CANCEL) }
+        if streams[number]?.state.sending == .stopped { reset(number, NGHTTP2_CANCEL) }
     }
 
     private func refuse(_ number: Int32, _ fault: HeadVetting.Fault) -> Finding? {
-        streams[number]?.stopSending()
+        streams[number]?.state.stopSending()
         return end(number, .malformed(fault))
     }
 
     private func closed(_ number: Int32) -> Finding? {
-        guard let stream = streams[number] else { return nil }
+        guard let stream = streams[number]?.state else { return nil }
         let finding = end(number, stream.ending(isUnprocessed: life.isUnprocessed(number)))
         streams[number] = nil
         life.closedStream(at: now)
@@ -373,9 +376,9 @@ final class HTTP2Session {
 
     /// The finding that a stream has ended, once.
     private func end(_ number: Int32, _ ending: HTTP2Stream.Ending) -> Finding? {
-        guard streams[number]?.isOver == false else { return nil }
-        streams[number]?.isOver = true
-        let returned = streams[number]?.window.released() ?? 0
+        guard streams[number]?.state.isOver == false else { return nil }
+        streams[number]?.state.isOver = true
+        let returned = streams[number]?.state.window.released() ?? 0
         if returned > 0 { call { nghttp2_session_consume_stream($0, number, returned) } }
         return .ended(number, ending)
     }
@@ -390,7 +393,7 @@ final class HTTP2Session {
         case .ended: break
         }
         for number in openStreams {
-            guard let stream = streams[number] else { continue }
+            guard let stream = streams[number]?.state else { continue }
             events.append(.ending(number, stream.ending(with: fault)))
         }
         events.append(.over(fault))
@@ -408,7 +411,7 @@ final class HTTP2Session {
     private func ping() { call { nghttp2_submit_ping($0, 0, nil) } }
 
     private func reset(_ stream: Int32, _ code: nghttp2_error_code) {
-        let returned = streams[stream]?.window.released() ?? 0
+        let returned = streams[stream]?.state.window.released() ?? 0
         if returned > 0 { call { nghttp2_session_consume_stream($0, stream, returned) } }
         call { nghttp2_submit_rst_stream($0, 0, stream, code.rawValue) }
     }
@@ -428,14 +431,21 @@ final class HTTP2Session {
 
     /// Asks the sender of a body for bytes, in a callback.
     func portion(_ number: Int32, _ space: UnsafeMutableRawBufferPointer) -> Portion {
-        guard streams[number]?.sending == .body, let source else { return .nothingYet }
+        guard streams[number]?.state.sending == .body, let source else { return .nothingYet }
         return source(number, space)
     }
 
     /// Records in a callback that a body waits for its sender.
-    func markDeferred(_ number: Int32) { streams[number]?.isDeferred = true }
+    func markDeferred(_ number: Int32) { streams[number]?.state.isDeferred = true }
 
     func sentData() { meter.sentData() }
+}
+
+/// The state of an open stream, in one place, so that a change copies nothing.
+private final class OpenStream {
+    var state: HTTP2Stream
+
+    init(_ state: HTTP2Stream) { self.state = state }
 }
 
 /// The header section that nghttp2 is delivering.
