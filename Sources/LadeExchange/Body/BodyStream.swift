@@ -12,6 +12,8 @@ package import LadeCore
 /// sender back, the reader reports the bytes that it has taken.
 package final class BodyStream: ResponseBody.Source {
     private static let slab = 64 << 10
+    /// The largest slab: reads of this size double the rate of a large body.
+    private static let largestSlab = 512 << 10
 
     private enum End {
         case open
@@ -65,6 +67,8 @@ package final class BodyStream: ResponseBody.Source {
     // Owned by the loop, and accessed by one function at a time.
     @exclusivity(unchecked) private nonisolated(unsafe) var slab: PooledBytes?
     @exclusivity(unchecked) private nonisolated(unsafe) var unpublished: [Data] = []
+    /// The size of the next slab that is written directly: it follows what arrives.
+    @exclusivity(unchecked) private nonisolated(unsafe) var directSlab = BodyStream.slab
 
     /// Makes an open body.
     ///
@@ -191,8 +195,15 @@ package final class BodyStream: ResponseBody.Source {
             unpublished.append(full.finish())
             slab = nil
         }
-        if slab == nil { slab = PooledBytes(pool: pool, capacity: Self.slab) }
-        let count = try slab?.append(atMost: Self.slab, write) ?? 0
+        if slab == nil { slab = PooledBytes(pool: pool, capacity: directSlab) }
+        let room = slab.map { $0.capacity - $0.count } ?? 0
+        let count = try slab?.append(atMost: room, write) ?? 0
+        // Plaintext is a little shorter than the ciphertext that was read for it.
+        if count >= room - room / 8 {
+            directSlab = min(2 * directSlab, Self.largestSlab)
+        } else if count < directSlab / 4 {
+            directSlab = max(directSlab / 2, Self.slab)
+        }
         state.withLock { $0.bytes += count }
         return count
     }

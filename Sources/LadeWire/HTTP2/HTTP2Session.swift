@@ -68,32 +68,33 @@ final class HTTP2Session {
         case over(Fault)
     }
 
+    // Each is accessed by one function at a time: callbacks only append, and nothing is called while one is active.
     private let session: OpaquePointer
     let rules: Exchange.Rules
     private let windowSize: Int32
-    private(set) var life: HTTP2Life
-    private var meter: FrameMeter
-    private var streams: [Int32: OpenStream] = [:]
+    @exclusivity(unchecked) private(set) var life: HTTP2Life
+    @exclusivity(unchecked) private var meter: FrameMeter
+    @exclusivity(unchecked) private var streams: [Int32: OpenStream] = [:]
     /// The fields of the latest request, whose memory the next one takes over.
-    private var request = HTTP2Fields()
+    @exclusivity(unchecked) private var request = HTTP2Fields()
 
     // Written by callbacks.
-    var events: [Event] = []
-    var fields = HTTP2Fields()
-    var section = HTTP2Section()
+    @exclusivity(unchecked) var events: [Event] = []
+    @exclusivity(unchecked) var fields = HTTP2Fields()
+    @exclusivity(unchecked) var section = HTTP2Section()
     /// The bytes that nghttp2 handles, within the call that gives them to it.
-    var input = UnsafeRawBufferPointer(start: nil, count: 0)
-    var source: ((Int32, UnsafeMutableRawBufferPointer) -> Portion)?
+    @exclusivity(unchecked) var input = UnsafeRawBufferPointer(start: nil, count: 0)
+    @exclusivity(unchecked) var source: ((Int32, UnsafeMutableRawBufferPointer) -> Portion)?
     /// Whether a frame of a stream has arrived.
-    var hasHeardStream = false
+    @exclusivity(unchecked) var hasHeardStream = false
     /// Whether a callback of nghttp2 is active, in which nothing of nghttp2 may be called.
-    var isCallingBack = false
+    @exclusivity(unchecked) var isCallingBack = false
 
     /// How many bytes were given out to be sent.
-    private(set) var written = 0
+    @exclusivity(unchecked) private(set) var written = 0
     /// The time of the latest call that gave one.
-    private var now: Int64
-    private var hasFailed = false
+    @exclusivity(unchecked) private var now: Int64
+    @exclusivity(unchecked) private var hasFailed = false
 
     /// Makes a connection, whose first bytes are the preface and the settings.
     ///

@@ -9,6 +9,8 @@ struct TurnBudget: Equatable {
     /// How many bytes one system call reads while a head is expected: what follows the head is copied, and the rest of a
     /// body is received where it stays.
     static let headPiece = 16 << 10
+    /// How much ciphertext one system call reads at most.
+    static let ciphertext = 256 << 10
     private static let input = 512 << 10
     private static let output = 192 << 10
     /// How many bytes are decoded before other connections are served.

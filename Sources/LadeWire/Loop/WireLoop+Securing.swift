@@ -25,7 +25,7 @@ extension WireLoop {
             case .failed(let fault):
                 connection.tlsFault = fault
                 return .failed(0)
-            case .wantsInput: if attempt == 0, let stop = feed(tls, connection) { return stop }
+            case .wantsInput: if attempt == 0, let stop = feed(tls, connection, for: space.count) { return stop }
             }
         }
         return .wouldBlock
@@ -43,9 +43,11 @@ extension WireLoop {
         return result
     }
 
-    /// Gives a layer what the socket has; the result when that is nothing.
-    private func feed(_ tls: TLSLayer, _ connection: Connection) -> IOResult? {
-        let result = receive(connection, into: ciphertext)
+    /// Gives a layer what the socket has, about as much as there is room for; the result when that is nothing.
+    private func feed(_ tls: TLSLayer, _ connection: Connection, for room: Int) -> IOResult? {
+        // A whole record at least, whose padding and tags take room too.
+        let most = min(max(room + room / 64, 17 << 10), ciphertext.count)
+        let result = receive(connection, into: UnsafeMutableRawBufferPointer(rebasing: ciphertext[..<most]))
         guard case .bytes(let count) = result else { return result }
         tls.feed(UnsafeRawBufferPointer(rebasing: ciphertext[..<count]))
         return nil
@@ -116,7 +118,7 @@ extension WireLoop {
             case .failed(let fault): return failSecuring(connection, fault)
             case .wantsInput: break
             }
-            switch feed(tls, connection) {
+            switch feed(tls, connection, for: TurnBudget.headPiece) {
             case nil: continue
             case .wouldBlock: return flushLayer(connection)
             default: return failSecuring(connection, .ended)

@@ -70,7 +70,7 @@ final class WireLoop: @unchecked Sendable {
     /// Where bytes are received whose place is not known yet.
     let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: TurnBudget.piece, alignment: 4096)
     /// Where ciphertext is received.
-    let ciphertext = UnsafeMutableRawBufferPointer.allocate(byteCount: TurnBudget.piece, alignment: 4096)
+    let ciphertext = UnsafeMutableRawBufferPointer.allocate(byteCount: TurnBudget.ciphertext, alignment: 4096)
     /// A sleep of the system that connections survive, in nanoseconds.
     private static let shortSleep: Int64 = 5_000_000_000
     /// The identity of the loop thread as a number, once it runs.
