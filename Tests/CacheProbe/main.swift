@@ -21,7 +21,7 @@ import LadeCore
 // A separate program, for the tests that kill it, fill its disk, and run several of it at once.
 //
 //     kill   calls without an end; the program kills itself after COUNT microseconds
-//     mix    COUNT calls; exits with 0 when every body was right and no call failed
+//     mix    COUNT calls; exits with 0 when every body was right and at most one call in a hundred found the store busy
 //     fill   stores until a write fails, and then reads everything; exits with 0 when every body was right
 //     hold   reserves the exchange for one key, and kills itself
 //     bench  measures the store, with COUNT entries
@@ -42,7 +42,7 @@ let store: SQLiteStore
 do {
     store = try SQLiteStore(directory: arguments[2], settings: settings)
 } catch {
-    report(error)
+    report("opening: \(error)")
     exit(4)
 }
 let calls = RandomCalls(store, seed: seed)
@@ -64,13 +64,21 @@ case "kill":
     }
 case "mix":
     let random = SeededRandom(seed: seed)
-    do {
-        for _ in 0..<count { try await calls.call(random, keeps: false) }
-    } catch {
-        report(error)
-        exit(4)
+    // A store that another process keeps busy for longer than its patience is a miss or a dropped write.
+    var busy = 0
+    for _ in 0..<count {
+        do {
+            try await calls.call(random, keeps: false)
+        } catch let fault as CacheFault where fault.reason == .busy {
+            busy += 1
+        } catch {
+            report(error)
+            exit(4)
+        }
     }
     await store.close()
+    report("busy \(busy)")
+    exit(busy * 100 <= count ? 0 : 6)
 case "fill":
     var failures = 0
     for number in 0..<count where failures < 3 {
