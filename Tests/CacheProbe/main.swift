@@ -21,7 +21,8 @@ import LadeCore
 // A separate program, for the tests that kill it, fill its disk, and run several of it at once.
 //
 //     kill   calls without an end; the program kills itself after COUNT microseconds
-//     mix    COUNT calls; exits with 0 when every body was right and no call failed
+//     mix    COUNT calls; exits with 0 when every body was right, no removal failed, and one call in fifty at most was dropped
+//            because the store was busy
 //     fill   stores until a write fails, and then reads everything; exits with 0 when every body was right
 //     hold   reserves the exchange for one key, and kills itself
 //     bench  measures the store, with COUNT entries
@@ -42,7 +43,7 @@ let store: SQLiteStore
 do {
     store = try SQLiteStore(directory: arguments[2], settings: settings)
 } catch {
-    report(error)
+    report("opening: \(error)")
     exit(4)
 }
 let calls = RandomCalls(store, seed: seed)
@@ -66,7 +67,7 @@ case "mix":
     let random = SeededRandom(seed: seed)
     do {
         for _ in 0..<count { try await calls.call(random, keeps: false) }
-        guard calls.dropped <= count / 10 else {
+        guard calls.dropped <= count / 50 else {
             report("The store was busy in \(calls.dropped) of \(count) calls")
             exit(4)
         }

@@ -150,7 +150,7 @@ struct SQLiteCrashTests {
         unlink(shelf.database + "-shm")
     }
 
-    @Test("cache CA-203 several processes use one store, every body is right, and no call fails")
+    @Test("cache CA-203 several processes use one store, every body is right, and hardly any call finds it busy")
     func shared() async throws {
         let seed = Soak.current.seed(for: "shared stores")
         let shelf = try Shelf()

@@ -56,6 +56,8 @@ extension CacheRules {
         let directives = CacheControl(received.headers.all("Cache-Control"))
         guard storesMethod(query, received, directives, key) else { return .method }
         if Self.isNeverStored(received.status) { return .status }
+        // It says that the range is outside, and nothing about the whole (RFC 9110 §15.5.17).
+        if received.status == 416, query.range != .none { return .status }
         if let rule = directiveRefusal(received.status, directives) { return rule }
         if !Self.isHeuristicallyCacheable(received.status), received.status != 206, directives.maxAge == nil,
             !received.headers.contains("Expires"), !Self.allowsStoring(directives)

@@ -136,6 +136,8 @@ struct StoreFolder: Sendable {
     func withLock<Result>(_ body: () throws(CacheFault) -> Result) throws(CacheFault) -> Result {
         guard !isReadOnly else { return try body() }
         // A process that was stopped must not stop all others: after two seconds the lock is not waited for any more.
+        // No lock of POSIX waits for a limited time, except by a signal, which belongs to the program and not to a
+        // library. So the thread tries again each millisecond, which it does only when the files are opened or replaced.
         var lock: TrustedFile?
         for _ in 0..<2_000 {
             do throws(FileDistrust) {

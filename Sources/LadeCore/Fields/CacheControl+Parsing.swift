@@ -12,6 +12,7 @@ extension CacheControl {
     /// | the same with field names twice | all of the names |
     /// | the same with a malformed list of names | without: everything |
     /// | an argument where none belongs, as in `no-store=1` | the directive |
+    /// | white space beside `=`, as in `max-age =60` | a malformed argument |
     /// | text that is not a directive | nothing; the next comma ends it |
     ///
     /// Both forms of arguments, token and quoted string, are read for all directives (§5.2).
@@ -65,7 +66,7 @@ extension CacheControl {
         case "public": isPublic = true
         case "immutable": isImmutable = true
         default:
-            guard directive.isWellFormed, directive.value?.isQuotable ?? true else { return }
+            guard directive.isWellFormed, !directive.isSpaced, directive.value?.isQuotable ?? true else { return }
             extensions.append(.init(checkedName: directive.name, argument: directive.value))
         }
     }
@@ -76,11 +77,9 @@ extension CacheControl {
     }
 
     private static func duration(_ directive: FieldCursor.Pair) -> Duration? {
-        guard directive.isWellFormed, let value = directive.value else { return nil }
+        guard directive.isWellFormed, !directive.isSpaced, let value = directive.value else { return nil }
         var cursor = FieldCursor(value, field: "Cache-Control")
-        cursor.skipWhitespace()
         guard let seconds = cursor.deltaSeconds() else { return nil }
-        cursor.skipWhitespace()
         return cursor.isAtEnd ? .seconds(seconds) : nil
     }
 
@@ -96,7 +95,7 @@ extension CacheControl {
         }
 
         mutating func add(_ directive: FieldCursor.Pair) {
-            guard directive.isWellFormed, let list = directive.value else {
+            guard directive.isWellFormed, !directive.isSpaced, let list = directive.value else {
                 isEverything = true
                 return
             }

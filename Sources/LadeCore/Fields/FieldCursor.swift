@@ -20,6 +20,8 @@ struct FieldCursor {
         let value: String?
         /// Whether the pair follows the grammar; what that means for the value depends on the field.
         let isWellFormed: Bool
+        /// Whether there is white space beside `=`, which most fields forbid and none gives a meaning.
+        var isSpaced = false
     }
 
     /// The name of what is being read, for errors.
@@ -159,22 +161,22 @@ struct FieldCursor {
             skip(to: delimiters)
             return nil
         }
-        skipWhitespace()
+        let gap = take(while: \.isFieldWhitespace)
         guard take("=") else {
             let isAlone = isAt(delimiters)
             skip(to: delimiters)
             return Pair(name: name, value: nil, isWellFormed: isAlone)
         }
-        skipWhitespace()
+        let isSpaced = !take(while: \.isFieldWhitespace).isEmpty || !gap.isEmpty
         guard next != UInt8(ascii: "\"") else {
             let (value, isClosed) = quotedString()
             skipWhitespace()
             let isWhole = isClosed && isAt(delimiters)
             skip(to: delimiters)
-            return Pair(name: name, value: value, isWellFormed: isWhole)
+            return Pair(name: name, value: value, isWellFormed: isWhole, isSpaced: isSpaced)
         }
         let value = bareValue(before: delimiters)
-        return Pair(name: name, value: value, isWellFormed: value.isToken)
+        return Pair(name: name, value: value, isWellFormed: value.isToken, isSpaced: isSpaced)
     }
 
     /// Passes `*( OWS ";" OWS [ parameter ] )` (RFC 9110 §5.6.6) up to the end, or up to a comma if that delimits.

@@ -45,6 +45,7 @@ struct FreshnessTests {
         "cache CA-64 a max-age that is no number is zero",
         arguments: [
             "max-age=-1", "max-age=", "max-age='60'", "max-age=60.0", "max-age=60a", "max-age", "a=\"max-age=60\"",
+            "a=\"b, max-age=60, c\"", "x-max-age=60", "max-agex=60", "max-age =60", "max-age= 60",
         ]
     )
     func refusesMaxAge(line: String) throws {

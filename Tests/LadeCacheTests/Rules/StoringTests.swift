@@ -92,6 +92,15 @@ struct StoringTests {
         #expect(try storage(headers, HTTPStatus(code)).rule == .status)
     }
 
+    @Test("cache CA-15 CA-160 a range outside of the body is stored for no other request")
+    func neverStoresRangeRefusals() throws {
+        let refusal = desk.received(416, ["Cache-Control": "max-age=60", "Content-Range": "bytes */10"])
+
+        let ranged = try desk.query(.get, "https://example.org/a", ["Range": "bytes=50-"])
+        #expect(desk.rules.storage(ranged, refusal).rule == .status)
+        #expect(desk.rules.storage(try desk.query(), refusal).rule == .storable)
+    }
+
     @Test(
         "cache CA-16 no-store of a response forbids storing, beside any other directive",
         arguments: ["no-store", "NO-STORE", "max-age=60, no-store, public", "no-store=1", "private, No-Store"]

@@ -74,7 +74,22 @@ private let contradictions: [(rule: String, line: String, change: @Sendable (ino
         }
     ),
     ("blank in between", "no store, no-store x", { $0.noStore = true }),
-    ("blank around =", "max-age = 10", { $0.maxAge = .seconds(10) }),
+    ("blank around =", "max-age = 10", { $0.maxAge = .zero }),
+    (
+        "blank before =", "max-age =10, s-maxage\t=10",
+        {
+            $0.maxAge = .zero; $0.sharedMaxAge = .zero
+        }
+    ),
+    ("blank after =", "max-age= 10", { $0.maxAge = .zero }),
+    ("blank in the string", #"max-age=" 10", min-fresh="1 ""#, { $0.maxAge = .zero }),
+    ("blank at =", "max-stale =1, min-fresh= 1, stale-if-error = 1, stale-while-revalidate =1, x = y", { _ in }),
+    (
+        "blank at =", #"no-cache ="a", private= "a""#,
+        {
+            $0.noCache = .everything; $0.privateScope = .everything
+        }
+    ),
     ("garbage", "=1, \"max-age=3, public\", @, no-store", { $0.noStore = true }),
     ("control in an extension", "x=\"\u{1}\"", { _ in }),
 ]
