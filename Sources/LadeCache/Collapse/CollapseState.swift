@@ -33,23 +33,17 @@ package struct CollapseState: Sendable {
         case unshared
     }
 
-    private struct Waiter {
-        let query: CacheQuery
-        var isStreaming: Bool
-    }
-
     private struct Exchange {
         let key: CacheKey
         let began: Instant
         var priority: Request.Priority
-        var waiters: [UInt64: Waiter] = [:]
+        /// The calls that wait, with what each asks.
+        var waiters: [UInt64: CacheQuery] = [:]
         /// The calls that read the shared body.
         var readers: Set<UInt64> = []
     }
 
     private let rules: CacheRules
-    /// How many bytes of streamed bodies are shared at most.
-    private let sharedLimit: Int64
     private var exchanges: [UInt64: Exchange] = [:]
     private var open: [CacheKey: UInt64] = [:]
     private var calls: [UInt64: UInt64] = [:]
@@ -57,7 +51,6 @@ package struct CollapseState: Sendable {
     private var apart: [CacheKey: Instant] = [:]
     private var apartOrder: [CacheKey] = []
     private var lastExchange: UInt64 = 0
-    private var shared: Int64 = 0
 
     /// How long the calls of a key are not joined after its response was not shared.
     package static let apartTime = Duration.seconds(120)
@@ -65,13 +58,15 @@ package struct CollapseState: Sendable {
     package static let apartLimit = 1_000
 
     /// Makes a machine without exchanges.
-    package init(_ rules: CacheRules, sharedLimit: Int64 = 8 << 20) {
+    package init(_ rules: CacheRules) {
         self.rules = rules
-        self.sharedLimit = sharedLimit
     }
 
     /// How many exchanges, calls and keys are known; all zero when nothing is in flight.
     package var counts: (exchanges: Int, calls: Int, keys: Int) { (exchanges.count, calls.count, open.count) }
+
+    /// The highest priority of the calls that have wanted an exchange; nil once its head has arrived.
+    package func priority(of exchange: UInt64) -> Request.Priority? { exchanges[exchange]?.priority }
 
     /// Whether a request may share an exchange with others.
     package static func mayJoin(_ query: CacheQuery) -> Bool {
@@ -90,10 +85,9 @@ package struct CollapseState: Sendable {
         now: Instant
     ) -> [Action] {
         guard let key = query.key, Self.mayJoin(query), !isApart(key, now) else { return [.alone(call: call)] }
-        let waiter = Waiter(query: query, isStreaming: false)
         if let number = open[key], exchanges[number] != nil {
             calls[call] = number
-            exchanges[number]?.waiters[call] = waiter
+            exchanges[number]?.waiters[call] = query
             var actions = [Action.wait(exchange: number)]
             if let current = exchanges[number]?.priority, priority > current {
                 exchanges[number]?.priority = priority
@@ -103,7 +97,7 @@ package struct CollapseState: Sendable {
         }
         lastExchange += 1
         var exchange = Exchange(key: key, began: now, priority: priority)
-        exchange.waiters[call] = waiter
+        exchange.waiters[call] = query
         exchanges[lastExchange] = exchange
         open[key] = lastExchange
         calls[call] = lastExchange
@@ -152,7 +146,7 @@ package struct CollapseState: Sendable {
             }
         case .shared(let head):
             for call in waiting {
-                let matches = exchange.waiters[call].map { !rules.variants(of: $0.query, in: [head]).isEmpty } ?? false
+                let matches = exchange.waiters[call].map { !rules.variants(of: $0, in: [head]).isEmpty } ?? false
                 actions.append(matches ? take(call, number) : part(call))
             }
         }
@@ -189,20 +183,6 @@ package struct CollapseState: Sendable {
         close(number)
         for call in exchange.readers { calls[call] = nil }
     }
-
-    // MARK: - Bytes
-
-    /// Asks for room for bytes that several calls read.
-    ///
-    /// - Returns: Whether there is room; otherwise the slower calls go alone.
-    package mutating func reserve(_ bytes: Int64) -> Bool {
-        guard shared + bytes <= sharedLimit else { return false }
-        shared += bytes
-        return true
-    }
-
-    /// Gives room back.
-    package mutating func release(_ bytes: Int64) { shared -= bytes }
 
     // MARK: - Parts
 

@@ -12,6 +12,8 @@ struct Question: Sendable {
     /// Why the server is asked.
     var rule: CacheRule
     var freshness: Freshness?
+    /// The exchange that other calls wait for, too.
+    var exchange: UInt64?
 
     init(_ condition: CacheCondition, _ lookup: CacheLookup, _ rule: CacheRule, _ freshness: Freshness? = nil) {
         self.condition = condition
@@ -27,7 +29,9 @@ extension CacheWork {
         let began = Moment(now: call.time)
         let response: Response
         do throws(LoadingError) {
-            response = try await next(asked(question.condition, hasStored: !question.lookup.heads.isEmpty))
+            var sent = asked(question.condition, hasStored: !question.lookup.heads.isEmpty)
+            if let exchange = question.exchange { sent.priority = cache.priority(of: exchange) ?? sent.priority }
+            response = try await next(sent)
         } catch {
             return try await failed(error, question)
         }

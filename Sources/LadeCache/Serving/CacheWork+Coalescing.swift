@@ -42,7 +42,9 @@ extension CacheWork {
 
     /// Whether the response may be that of another call.
     private var mayShare: Bool {
-        // A streamed body has one reader, and directives of the request's own are its own.
+        // Directives of the request's own are its own. A streamed body is read at the pace of its caller and within its
+        // scope: the deadline and the cancellation of that call would end it for all others, in the middle of their
+        // bodies, and what they had received could not be continued from another exchange.
         guard cache.settings.coalescesRequests, query.method != .head, case .buffered = request.delivery else {
             return false
         }
@@ -55,6 +57,8 @@ extension CacheWork {
         -> CacheOutcome
     {
         do throws(LoadingError) {
+            var question = question
+            question.exchange = exchange
             let outcome = try await askAlone(question)
             cache.share(outcome, of: exchange, now: call.time.now)
             return outcome
@@ -81,10 +85,14 @@ extension CacheWork {
             served.shared = lookup.heads.first { $0.id == serving.id }
             return served
         case .validate(let condition, _):
-            return try await ask(Question(condition, lookup, decided.rule, decided.freshness))
+            var validation = Question(condition, lookup, decided.rule, decided.freshness)
+            validation.exchange = question.exchange
+            return try await ask(validation)
         default: break
         }
-        return try await ask(Question(CacheCondition(), lookup, question.rule))
+        var anew = Question(CacheCondition(), lookup, question.rule)
+        anew.exchange = question.exchange
+        return try await ask(anew)
     }
 
     /// Waits until no other process asks for a key.
@@ -190,6 +198,11 @@ extension ResponseCache {
         }
         if let raised, case .wait(let leader, _) = arrival { raise(raised, leader) }
         return arrival
+    }
+
+    /// The priority of an exchange: that of the most urgent call that has wanted it.
+    func priority(of exchange: UInt64) -> Request.Priority? {
+        state.withLock { $0.collapse.priority(of: exchange) }
     }
 
     /// Another call carries out an exchange.

@@ -168,20 +168,9 @@ struct CollapseTests {
                 == [.wait(exchange: 1), .raise(exchange: 1, to: .high)]
         )
         #expect(machine.arrive(3, try query(), priority: .high, now: start) == [.wait(exchange: 1)])
-    }
-
-    @Test("cache CA-182 shared bytes are bounded")
-    func boundsBytes() {
-        var machine = machine()
-
-        let whole = machine.reserve(8 << 20)
-        let more = machine.reserve(1)
-        machine.release(1 << 20)
-        let released = machine.reserve(1 << 20)
-
-        #expect(whole)
-        #expect(!more)
-        #expect(released)
+        #expect(machine.handOver(1, from: 1) == [.lead(exchange: 1, call: 2)])
+        #expect(machine.priority(of: 1) == .high)
+        #expect(machine.priority(of: 2) == nil)
     }
 
     @Test("cache CA-185 CA-270 any interleaving ends each call once and leaves no table behind")

@@ -170,6 +170,82 @@ struct CacheTogetherTests {
         #expect(rig.sent == 4)
     }
 
+    @Test(
+        "cache CA-181 an urgent call moves the exchange that it waits for to the front of the queue",
+        arguments: [false, true]
+    )
+    func urges(isHandedOver: Bool) async throws {
+        var limits = RateLimits()
+        limits.concurrency = 1
+        let rig = Rig.caching { _ in
+        } service: {
+            // These limits are valid.
+            $0.rateLimiter = try? RateLimiter(limits, time: $0.time, random: $0.random)
+        }
+        let (first, signal) = (Signal(), Signal())
+        rig.transport.on(.get, "/first").respond(.text("first").after(first))
+        rig.transport.onAnyRequest().respond(.text("one", headers: .fresh()).after(signal))
+        func start(_ path: String, _ priority: Request.Priority) throws -> Task<String, any Error> {
+            var request = try rig.request(path)
+            request.priority = priority
+            return Task { [request] in try await rig.loader.load(request).wholeText }
+        }
+
+        // Until the first call ends, all others wait for its slot.
+        let blocking = try start("/first", .normal)
+        _ = try await rig.transport.request(at: 0)
+        let leader = try start("/thing", .low)
+        try await inQueue(1, on: rig)
+        let other = try start("/other", .normal)
+        try await inQueue(2, on: rig)
+        let next = try isHandedOver ? start("/thing", .low) : nil
+        if isHandedOver { try await waiting(1, on: rig) }
+        let urgent = try start("/thing", .high)
+        try await waiting(isHandedOver ? 2 : 1, on: rig)
+        if isHandedOver {
+            leader.cancel()
+            try await inQueue(3, on: rig)
+        }
+        first.raise()
+        let second = try await rig.transport.request(at: 1)
+        signal.raise()
+
+        #expect(second.target == "/thing")
+        #expect(try await urgent.value == "one")
+        for task in [blocking, other] + (next.map { [$0] } ?? [leader]) { _ = try await task.value }
+        #expect(rig.sent == 3)
+    }
+
+    /// Returns once so many calls have begun to wait for a slot.
+    private func inQueue(_ count: Int, on rig: Rig) async throws {
+        let seen = Locked(0)
+        try await rig.events.event { event in
+            guard case .waitStarted(.concurrency) = event else { return false }
+            return seen.withLock {
+                $0 += 1
+                return $0
+            } == count
+        }
+    }
+
+    @Test("cache CA-182 streamed calls share nothing, so none is slower or ends with another one")
+    func streams() async throws {
+        let rig = Rig.caching()
+        let (one, two) = (Signal(), Signal())
+        rig.transport.onAnyRequest().respond(.text("one", headers: .fresh()).after(one))
+            .then(.text("two", headers: .fresh()).after(two))
+        var request = try rig.request()
+        request.delivery = .streamed
+        let tasks = (0..<2).map { [request] _ in Task { try await rig.loader.load(request).wholeText } }
+        _ = try await rig.transport.request(at: 1)
+
+        tasks[0].cancel()
+        await #expect(throws: (any Error).self) { try await tasks[0].value }
+        for signal in [one, two] { signal.raise() }
+        #expect(["one", "two"].contains(try await tasks[1].value))
+        #expect(!rig.events.story.contains { $0.hasPrefix("wait started") })
+    }
+
     @Test("cache CA-183 calls that validate one stale response share one conditional request")
     func validates() async throws {
         let rig = Rig.caching()
