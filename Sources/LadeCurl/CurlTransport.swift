@@ -5,7 +5,6 @@
 #endif
 public import LadeCore
 import LadeExchange
-import Synchronization
 
 /// A transport that uses libcurl.
 ///
@@ -16,8 +15,7 @@ import Synchronization
 public final class CurlTransport: Transport {
     let loop: CurlLoop
     private let rules: Exchange.Rules
-    // Whether the exceptions of the environment that are not understood were reported.
-    private let hasNotedExceptions = Atomic(false)
+    private let exceptionNotice: ExceptionNotice
 
     /// Makes a transport and starts its thread.
     ///
@@ -31,6 +29,7 @@ public final class CurlTransport: Transport {
     init(settings: TransportSettings, clock: LoopClock) throws(LoadingError) {
         rules = Exchange.Rules(settings)
         loop = try CurlLoop(HandleSettings(settings), clock: clock)
+        exceptionNotice = ExceptionNotice(loop.handleSettings.environment)
         try loop.start()
     }
 
@@ -61,7 +60,7 @@ public final class CurlTransport: Transport {
             rules: rules,
             lane: .current(isolation: #isolation, isOnLoop: loop.isCurrentThread)
         )
-        noteIgnoredExceptions(call)
+        exceptionNotice.give(to: call)
         let inbox = loop.inbox
         // Handled like the cancellation of the task, which can also come before the submission or after the end.
         let registration = call.scope?.add { inbox.post(.cancel(exchange)) }
@@ -79,16 +78,6 @@ public final class CurlTransport: Transport {
         }
         if let registration { call.scope?.remove(registration) }
         return try exchange.takeOutcome()
-    }
-
-    /// Reports once what `no_proxy` has that is not understood.
-    private func noteIgnoredExceptions(_ call: Call) {
-        guard let environment = loop.handleSettings.environment, !environment.ignored.isEmpty, call.isObserved,
-            !hasNotedExceptions.exchange(true, ordering: .relaxed)
-        else { return }
-        for entry in environment.ignored {
-            call.record(.valueIgnored(name: environment.exceptionsVariable ?? "no_proxy", value: entry))
-        }
     }
 
     /// Runs the writer of a body that was declared empty: libcurl asks for none of its bytes.

@@ -10,14 +10,19 @@ import LadeExchange
 /// A transport of our own for HTTP/1.1 and HTTP/2, on epoll, OpenSSL and nghttp2.
 ///
 /// It has one connection pool and one thread, which ends when the transport is released or ``shutDown()`` is called. It
-/// checks message framing strictly and streams bodies with back-pressure. It has no proxies yet: requests that
-/// need them fail with `LoadingError.Kind.invalidRequest`.
+/// checks message framing strictly and streams bodies with back-pressure. It goes through HTTP and SOCKS 5
+/// proxies; a variable of the environment may also name an HTTPS proxy. The variables are read when the transport is made.
+///
+/// Limits:
+/// - Each host has its own connections to a proxy, also for requests in the absolute form.
+/// - Proxies are authenticated to by Basic, or by a user name and a password of SOCKS 5; the settings name no HTTPS proxy.
+/// - A `socks5` proxy of the environment is asked for the first address of a name only.
 public final class WireTransport: Transport {
     let loop: WireLoop
     private let rules: Exchange.Rules
     /// The process that has the thread; a child that was forked since has none.
     private let process = lade_wire_forks()
-    private let proxies: EnvironmentProxies?
+    private let exceptionNotice: ExceptionNotice
 
     /// Makes a transport and starts its thread.
     ///
@@ -30,18 +35,19 @@ public final class WireTransport: Transport {
     init(settings: TransportSettings, clock: LoopClock) throws(LoadingError) {
         try SettingsCheck.limits(settings)
         rules = Exchange.Rules(settings)
-        switch settings.proxy {
-        case .direct: proxies = nil
-        case .environment: proxies = try SettingsCheck.environmentProxies(settings)
-        case .proxy: throw LoadingError(.invalidSetting(name: "proxy", reason: "this transport has no proxies yet"))
-        }
         let system: LinuxSystem
         do {
             system = try LinuxSystem(clock: clock)
         } catch {
             throw LoadingError(.transport(code: Int(error.errno), message: "no poller could be made"))
         }
-        loop = try WireLoop(settings, system: system, now: { clock.now() })
+        do throws(LoadingError) {
+            loop = try WireLoop(settings, system: system, now: { clock.now() })
+        } catch {
+            system.shutDown()
+            throw error
+        }
+        exceptionNotice = ExceptionNotice(loop.proxies.environment)
         try loop.start()
     }
 
@@ -49,7 +55,7 @@ public final class WireTransport: Transport {
     init(over loop: WireLoop) {
         self.loop = loop
         rules = loop.rules
-        proxies = nil
+        exceptionNotice = ExceptionNotice(loop.proxies.environment)
     }
 
     deinit {
@@ -87,7 +93,7 @@ public final class WireTransport: Transport {
             rules: rules,
             lane: .current(isolation: #isolation, isOnLoop: loop.isCurrentThread)
         )
-        try checkFeatures(exchange)
+        exceptionNotice.give(to: call)
         // Here and not on the loop, which never waits for a disk.
         if exchange.isSecure { loop.tls.load() }
         if let body = request.body, request.hasBody, body.isEmptyStream {
@@ -110,15 +116,6 @@ public final class WireTransport: Transport {
         }
         if let registration { call.scope?.remove(registration) }
         return try exchange.takeOutcome()
-    }
-
-    /// Refuses what this transport does not have yet.
-    private func checkFeatures(_ exchange: Exchange) throws(LoadingError) {
-        guard exchange.request.destination == nil,
-            proxies?.proxy(isSecure: exchange.isSecure, host: exchange.host, port: exchange.port) != nil
-        else { return }
-        let missing = "the proxy of the environment: this transport has no proxies yet"
-        throw LoadingError(.invalidRequest(.unsupportedFeature(missing)), exchange.context)
     }
 
     /// True: an exchange ends when the scope of its call ends.

@@ -181,8 +181,7 @@ struct ConnectionSettings: Sendable {
             "NAME",
             .connection,
             "What makes the exchanges: curl or wire",
-            details: "wire is the new transport, for trying it out. It has no proxies yet: a call that needs one "
-                + "fails before anything is sent.",
+            details: "wire is the new transport, for trying it out.",
             isCommon: false,
             completion: .words(Engine.allCases.map(\.rawValue))
         ) { settings, value throws(CommandError) in settings.engine = try Engine(argument: value) },

@@ -33,12 +33,15 @@ package enum SettingsCheck {
         }
     }
 
-    /// The proxies of the environment; nil when there are none.
-    package static func environmentProxies(_ settings: TransportSettings) throws(LoadingError) -> EnvironmentProxies? {
+    /// The proxies of the environment, that of the process by default; nil when there are none.
+    package static func environmentProxies(
+        _ settings: TransportSettings,
+        _ environment: [String: String]? = nil
+    ) throws(LoadingError) -> EnvironmentProxies? {
         let replaced = try settings.environmentExceptions.map { list throws(LoadingError) in
             try ProxyExceptions(list)
         }
-        let proxies = EnvironmentProxies(ProcessInfo.processInfo.environment, exceptions: replaced)
+        let proxies = EnvironmentProxies(environment ?? ProcessInfo.processInfo.environment, exceptions: replaced)
         return proxies.isEmpty ? nil : proxies
     }
 

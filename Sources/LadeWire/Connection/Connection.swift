@@ -10,8 +10,10 @@ final class Connection: Due {
     /// The host and destination that it serves, as the admission names it.
     let key: Int
     let route: Route
-    /// Where it leads within TLS; nil in clear text.
+    /// The origin within TLS; nil in clear text.
     let peer: TLSPeer?
+    /// The proxy that it leads to; nil when it leads to the origin itself.
+    let proxy: Proxy?
     /// The length of its idle life, in nanoseconds.
     @exclusivity(unchecked) var idleLife: Int64
 
@@ -22,6 +24,16 @@ final class Connection: Due {
     @exclusivity(unchecked) var wasUsed = false
 
     // Opening.
+    /// The name that is looked up.
+    @exclusivity(unchecked) var lookUp: String?
+    /// The end of the tunnel through the proxy; nil without one.
+    @exclusivity(unchecked) var target: Tunnel.Target?
+    /// What the connected socket needs before it can carry an exchange, the next first.
+    @exclusivity(unchecked) var layers: [Layer] = []
+    /// The tunnel while the proxy is asked for it.
+    @exclusivity(unchecked) var tunnel: Tunnel?
+    /// What has arrived through the tunnel before it was used.
+    @exclusivity(unchecked) var surplus: [UInt8] = []
     @exclusivity(unchecked) var race: AddressRace?
     /// The sockets of the attempts that have not ended, by the index of their address.
     @exclusivity(unchecked) var attempts: [(index: Int, socket: Int32, number: Int)] = []
@@ -33,6 +45,8 @@ final class Connection: Due {
     @exclusivity(unchecked) var socket: Int32 = -1
     /// What its bytes pass; nil in clear text.
     @exclusivity(unchecked) var tls: TLSLayer?
+    /// The peer of that layer.
+    @exclusivity(unchecked) var layerPeer: TLSPeer?
     /// Why the layer failed.
     @exclusivity(unchecked) var tlsFault: TLSFault?
     /// Whether the peer has announced its end by close_notify.
@@ -89,17 +103,38 @@ final class Connection: Due {
     @exclusivity(unchecked) var due = Int64.max
     @exclusivity(unchecked) var queuedDue = Int64.max
 
-    init(number: Int, key: Int, route: Route, peer: TLSPeer?, idleLife: Int64, rules: Exchange.Rules) {
+    /// A step from a connected socket to one that can carry an exchange.
+    enum Layer {
+        case tls(TLSPeer)
+        case tunnel
+    }
+
+    init(
+        number: Int,
+        key: Int,
+        route: Route,
+        proxy: Proxy?,
+        peer: TLSPeer?,
+        idleLife: Int64,
+        rules: Exchange.Rules
+    ) {
         http = HTTP1Exchange(framing: .none, isToHead: false, rules: rules)
         self.number = number
         self.key = key
         self.route = route
+        self.proxy = proxy
         self.peer = peer
         self.idleLife = idleLife
     }
 
     /// Whether bytes were prepared that the socket has not accepted.
     var hasUnsent: Bool { !output.isEmpty || (tls?.outputCount ?? 0) > 0 }
+
+    /// The proxy that requests are sent to in the absolute form; nil when they are sent to their origin.
+    var forwarder: Proxy? { target == nil ? proxy : nil }
+
+    /// Whether it speaks HTTP/2 once it is open: by negotiation over TLS, by prior knowledge in clear text.
+    var speaksHTTP2: Bool { wantsHTTP2 && (peer == nil || applicationProtocol == .http2) }
 
     /// The protocol that its peer has chosen; HTTP/1.1 in clear text.
     var applicationProtocol: ApplicationProtocol { tls?.applicationProtocol ?? .http1_1 }

@@ -7,6 +7,8 @@ enum ConnectionLife: Equatable {
     case resolving
     /// Connections to the host's addresses are attempted.
     case racing
+    /// A proxy is asked for a tunnel.
+    case tunnelling
     /// The TLS handshake runs.
     case securing
     /// It is open and carries no exchange.
@@ -18,7 +20,12 @@ enum ConnectionLife: Equatable {
     case closed
 
     /// Whether it is not open yet.
-    var isOpening: Bool { self == .resolving || self == .racing || self == .securing }
+    var isOpening: Bool {
+        switch self {
+        case .resolving, .racing, .tunnelling, .securing: true
+        case .idle, .busy, .streaming, .closed: false
+        }
+    }
 }
 
 /// Whether a connection can carry another exchange after this one (RFC 9112 §9.3), and for how long it may be idle.

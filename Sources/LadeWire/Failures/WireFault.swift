@@ -27,10 +27,16 @@ enum ConnectFailure: Equatable {
 enum WireFault: Equatable {
     /// The name has no address.
     case nameNotResolved(host: String)
-    /// No connection could be opened; the error number is that of the most telling attempt.
-    case cannotConnect(host: String, errno: Int32)
+    /// The name of the proxy has no address.
+    case proxyNotResolved(proxy: String)
+    /// No connection could be opened to the host, or to the proxy; the error number is that of the most telling attempt.
+    case cannotConnect(host: String, errno: Int32, proxy: String? = nil)
     /// The zone of the numeric address does not exist on this machine.
     case unknownZone(host: String)
+    /// The proxy has opened no tunnel.
+    case tunnel(Tunnel.Refusal, proxy: String, host: String)
+    /// The TLS handshake with the proxy failed.
+    case proxyTLS(TLSFault, proxy: String, host: String)
     /// The connection ended or was reset before the response was complete.
     case lost(LoadingError.ResponseProgress, wasSent: Bool)
     /// The connection ended within a body whose framing asks for more.
@@ -45,13 +51,24 @@ enum WireFault: Equatable {
     var kind: LoadingError.Kind {
         switch self {
         case .nameNotResolved(let host): .nameNotResolved(host: host)
-        case .cannotConnect(let host, let errno):
+        case .proxyNotResolved(let proxy): .proxy(.nameNotResolved(proxy: proxy))
+        // Without a descriptor nothing was learned of the proxy.
+        case .cannotConnect(_, let errno, let proxy?) where errno != EMFILE && errno != ENFILE:
+            .proxy(.cannotConnect(proxy: proxy))
+        case .cannotConnect(let host, let errno, _):
             switch ConnectFailure(errno) {
             case .refused: .cannotConnect(host: host, reason: .refused)
             case .unreachable: .cannotConnect(host: host, reason: .unreachable)
             case .other(let code): .cannotConnect(host: host, reason: .other(errno: code))
             }
         case .unknownZone(let host): .cannotConnect(host: host, reason: .unreachable)
+        case .tunnel(let refusal, let proxy, let host): refusal.kind(proxy: proxy, host: host)
+        case .proxyTLS(let fault, let proxy, let host):
+            if case let kind = fault.kind(host: host), !kind.isHandshake {
+                kind
+            } else {
+                .proxy(.cannotConnect(proxy: proxy))
+            }
         case .lost(let progress, let wasSent): .connectionLost(progress, isSafeToRepeat: !wasSent)
         case .incomplete(let received, let expected): .incompleteBody(received: received, expected: expected)
         case .bytesBeforeRequest: .malformedResponse(LoadingError.MalformedResponse(.beforeRequest).at(0))
@@ -61,11 +78,45 @@ enum WireFault: Equatable {
     }
 }
 
+extension LoadingError.Kind {
+    fileprivate var isHandshake: Bool { if case .cannotConnect(_, .handshakeFailed) = self { true } else { false } }
+}
+
+extension Tunnel.Refusal {
+    /// The error when the proxy opens no tunnel.
+    func kind(proxy: String, host: String) -> LoadingError.Kind {
+        switch self {
+        case .credentials: .proxy(.authenticationRequired(proxy: proxy))
+        case .status(let status): .proxy(.refused(proxy: proxy, status: status))
+        // Network or host unreachable, connection refused: what the proxy has learned of the host (RFC 1928 §6).
+        case .reply(3), .reply(4): .cannotConnect(host: host, reason: .unreachable)
+        case .reply(5): .cannotConnect(host: host, reason: .refused)
+        case .reply, .ended, .tooLarge, .malformed: .proxy(.refused(proxy: proxy, status: nil))
+        }
+    }
+
+    /// The fact, for the detail of an error.
+    var detail: String {
+        switch self {
+        case .credentials: "the proxy requires credentials, or other ones"
+        case .status(let status): "the proxy's status is \(status.code)"
+        case .reply(let code): "the proxy's reply is \(code)"
+        case .ended: "the proxy ended the connection"
+        case .tooLarge: "the proxy's response is larger than a head may be"
+        case .malformed(let reason): "the proxy is no proxy of this kind: \(reason)"
+        }
+    }
+}
+
 extension Exchange {
     /// The error of a fault in this exchange.
     func error(_ fault: WireFault) -> LoadingError {
         var context = context
-        if case .tls(let fault, _) = fault { context.detail = fault.detail }
+        switch fault {
+        case .tls(let fault, _), .proxyTLS(let fault, _, _): context.detail = fault.detail
+        case .tunnel(let refusal, _, _): context.detail = refusal.detail
+        default: break
+        }
         return LoadingError(fault.kind, context)
     }
 }

@@ -12,22 +12,35 @@ import LadeExchange
 /// the message are the transport's alone.
 enum RequestHead {
     /// The bytes of the head of an exchange's request.
-    static func bytes(of exchange: Exchange, framing: RequestFraming) -> [UInt8] {
+    ///
+    /// - Parameters:
+    ///   - exchange: The exchange.
+    ///   - framing: How its body is framed.
+    ///   - proxy: The proxy that it is sent to in the absolute form; nil for its origin, or a tunnel to it.
+    /// - Returns: The bytes, with the empty line at the end.
+    static func bytes(of exchange: Exchange, framing: RequestFraming, through proxy: Proxy? = nil) -> [UInt8] {
         let request = exchange.request
         var head: [UInt8] = []
         head.reserveCapacity(256 + exchange.address.utf8.count)
         head.append(text: request.method.rawValue)
         head.append(0x20)
+        if proxy != nil {
+            head.append(text: "http://")
+            appendAuthority(of: exchange, to: &head)
+        }
         appendTarget(of: exchange, to: &head)
         head.append(text: " HTTP/1.1\r\nHost: ")
         appendHost(of: exchange, to: &head)
         head.appendLineEnd()
+        let authorization = proxy?.authorization
+        if let authorization { head.append(text: "Proxy-Authorization: \(authorization)\r\n") }
         var hasAccept = false
         var hasContentType = false
         for field in request.headers {
             let name = field.name
             // The transport writes the length itself, and the caller's was compared with it.
             if name.equalsIgnoringASCIICase("Content-Length") || name.equalsIgnoringASCIICase("Host") { continue }
+            if authorization != nil, name.equalsIgnoringASCIICase("Proxy-Authorization") { continue }
             if name.equalsIgnoringASCIICase("Accept") { hasAccept = true }
             if name.equalsIgnoringASCIICase("Content-Type") { hasContentType = true }
             head.append(text: name)
@@ -70,8 +83,12 @@ enum RequestHead {
         let field = exchange.request.headers["Host"]
         if let field {
             head.append(text: field)
-            return
+        } else {
+            appendAuthority(of: exchange, to: &head)
         }
+    }
+
+    private static func appendAuthority(of exchange: Exchange, to head: inout [UInt8]) {
         var address = exchange.address
         let parts = exchange.parts
         address.withUTF8 { bytes in

@@ -20,6 +20,7 @@ extension WireLoop {
         switch connection.life {
         case .resolving, .closed: return
         case .racing: return attemptEnded(ready.number, connection)
+        case .tunnelling: return continueTunnel(connection)
         case .securing: return secure(connection)
         case .streaming: return noteStreams(ready, on: connection, budget)
         case .idle: return rest(connection)
@@ -40,6 +41,7 @@ extension WireLoop {
     /// Serves a connection that has bytes of an earlier turn, or whose reader asks for more.
     func serve(_ connection: Connection, _ budget: TurnBudget) {
         if connection.life == .streaming { return receiveStreams(connection, budget) }
+        if connection.life == .tunnelling { return continueTunnel(connection) }
         guard connection.life == .busy, let exchange = connection.exchange, !connection.isPaused else { return }
         if !connection.held.isEmpty {
             let held = connection.held
@@ -164,6 +166,10 @@ extension WireLoop {
     /// Handles the final head; false when the exchange has ended.
     private func begin(_ head: HeadVetting.Head, _ exchange: Exchange, _ connection: Connection) -> Bool {
         exchange.noteHead(head)
+        if head.status == 407, let proxy = connection.forwarder {
+            end(exchange, exchange.error(.tunnel(.credentials, proxy: proxy.name, host: exchange.host)))
+            return false
+        }
         let (continues, caller) = exchange.beginBody(head, pool: buffers, decoders: decoders, inbox: inbox)
         if let caller { resume(caller, exchange.lane) }
         guard continues else {
@@ -260,7 +266,7 @@ extension WireLoop {
 
     /// Begins to send the request of an exchange; the bytes leave when the turn settles.
     func send(_ exchange: Exchange, on connection: Connection) {
-        let head = RequestHead.bytes(of: exchange, framing: connection.http.framing)
+        let head = RequestHead.bytes(of: exchange, framing: connection.http.framing, through: connection.forwarder)
         connection.headBytes = head.count
         connection.output.append(contentsOf: head)
         if case .bytes(let data) = exchange.request.body?.content, case .length = connection.http.framing,

@@ -69,7 +69,7 @@ extension WireLoop {
     private func release(_ connection: Connection, _ exchange: Exchange, _ keeps: Bool?) {
         switch connection.life {
         case .closed, .streaming: break
-        case .resolving, .racing, .securing, .idle:
+        case .resolving, .racing, .tunnelling, .securing, .idle:
             if connection.exchange != nil { return updateDue(connection) }
             if keeps == nil, !connection.joining.isEmpty {
                 connection.begin(connection.joining.removeFirst())
@@ -114,8 +114,8 @@ extension WireLoop {
     /// Closes a connection, whatever it does; its exchange must have left it.
     func close(_ connection: Connection) {
         guard connection.life != .closed else { return }
-        if resolving.removeValue(forKey: connection.number) != nil, case .host(let host, _) = connection.route {
-            resolver.leave(host, connection.number)
+        if resolving.removeValue(forKey: connection.number) != nil, let name = connection.lookUp {
+            resolver.leave(name, connection.number)
         }
         closeAttempts(of: connection)
         leaveOpenings(connection)

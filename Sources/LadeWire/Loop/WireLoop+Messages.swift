@@ -187,7 +187,7 @@ extension WireLoop {
         case .closed: return .max
         case .idle: return connection.idleSince + connection.idleLife
         case .streaming: return dueOfStreams(connection)
-        case .resolving, .racing, .securing, .busy:
+        case .resolving, .racing, .tunnelling, .securing, .busy:
             var bound = connection.exchange.map { firstBound(of: $0, connection).at } ?? .max
             for exchange in connection.joining { bound = min(bound, firstBound(of: exchange, connection).at) }
             return min(bound, connection.continueDue, connection.retryDue, connection.race?.due ?? .max)

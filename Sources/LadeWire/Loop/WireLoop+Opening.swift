@@ -61,9 +61,13 @@ extension WireLoop {
 
     private func open(for exchange: Exchange) {
         let route: Route
+        let proxy: Proxy?
+        let target: Tunnel.Target?
         let peer: TLSPeer?
         do throws(LoadingError) {
             route = try Route(exchange)
+            proxy = try proxies.proxy(for: exchange)
+            target = try proxy?.tunnels(for: exchange) == true ? route.target(exchange) : nil
             peer = try exchange.isSecure ? TLSPeer(exchange) : nil
         } catch {
             return end(exchange, error)
@@ -71,30 +75,45 @@ extension WireLoop {
         let connection = Connection(
             number: nextNumber(),
             key: poolKey(exchange),
-            route: route,
+            route: proxy?.route ?? route,
+            proxy: proxy,
             peer: peer,
             idleLife: idleLife,
             rules: rules
         )
+        connection.target = target
+        if let peer = proxy?.peer { connection.layers.append(.tls(peer)) }
+        if target != nil { connection.layers.append(.tunnel) }
+        if let peer { connection.layers.append(.tls(peer)) }
         pool.opened(connection.key)
         connection.begin(exchange)
         connection.wantsHTTP2 = mayShare(exchange)
         if connection.wantsHTTP2 { openings[connection.key, default: []].append(connection) }
-        switch route {
+        switch connection.route {
         case .unix: race(connection, [])
         case .host(let host, _):
-            switch Route.known(host) {
-            case .addresses(let addresses): race(connection, addresses)
-            case .unknownZone: fail(connection, .unknownZone(host: exchange.host))
-            case .nothing:
-                resolving[connection.number] = connection
-                if let addresses = resolver.ask(host, for: connection.number) {
-                    resolving[connection.number] = nil
-                    race(connection, addresses)
-                } else {
-                    updateDue(connection)
-                }
+            // Without the proxy, if that does not look names up.
+            let isOwn = proxy?.kind == .socks5(resolvesNames: false) && target?.address == nil
+            lookUp(isOwn ? target?.host ?? host : host, for: connection)
+        }
+    }
+
+    /// Finds the addresses of a host or of a proxy.
+    private func lookUp(_ host: String, for connection: Connection) {
+        switch Route.known(host) {
+        case .addresses(let addresses): found(addresses, for: connection)
+        case .unknownZone:
+            let origin = connection.exchange?.host ?? ""
+            let proxy = connection.proxy.map {
+                WireFault.cannotConnect(host: origin, errno: EHOSTUNREACH, proxy: $0.name)
             }
+            fail(connection, proxy ?? .unknownZone(host: origin))
+        case .nothing:
+            connection.lookUp = host
+            resolving[connection.number] = connection
+            guard let addresses = resolver.ask(host, for: connection.number) else { return updateDue(connection) }
+            resolving[connection.number] = nil
+            found(addresses, for: connection)
         }
     }
 
@@ -102,23 +121,28 @@ extension WireLoop {
     func resolved(_ connection: Connection) {
         guard let addresses = resolver.take(connection.number) else { return }
         resolving[connection.number] = nil
-        guard !addresses.isEmpty else {
-            return fail(connection, .nameNotResolved(host: connection.exchange?.host ?? ""))
+        found(addresses, for: connection)
+    }
+
+    /// Uses the addresses of a host or of a proxy.
+    private func found(_ addresses: [SocketAddress], for connection: Connection) {
+        let isOfTarget = connection.proxy?.kind == .socks5(resolvesNames: false) && connection.target?.address == nil
+        let usable =
+            settings.addressFamily.map { family in addresses.filter { $0.isV6 == (family == .v6) } } ?? addresses
+        guard let first = usable.first else {
+            let proxy = isOfTarget ? nil : connection.proxy
+            let fault = proxy.map { WireFault.proxyNotResolved(proxy: $0.name) }
+            return fail(connection, fault ?? .nameNotResolved(host: connection.exchange?.host ?? ""))
         }
-        race(connection, addresses)
+        guard isOfTarget, case .host(let host, _) = connection.route else { return race(connection, usable) }
+        connection.target?.address = first
+        lookUp(host, for: connection)
     }
 
     private func race(_ connection: Connection, _ addresses: [SocketAddress]) {
         connection.resolvedAt = now
         connection.life = .racing
-        guard case .host(let host, _) = connection.route else { return attempt(connection, 0) }
-        var addresses = addresses
-        switch settings.addressFamily {
-        case .v4: addresses.removeAll { $0.isV6 }
-        case .v6: addresses.removeAll { !$0.isV6 }
-        case nil: break
-        }
-        guard !addresses.isEmpty else { return fail(connection, .nameNotResolved(host: host)) }
+        guard case .host = connection.route else { return attempt(connection, 0) }
         var race = AddressRace(addresses, known: routes.known(connection.route, at: now))
         let action = race.start(at: now)
         connection.race = race
@@ -132,7 +156,7 @@ extension WireLoop {
         case .connect(let index): attempt(connection, index)
         case .lost(let code):
             if case .host(let host, _) = connection.route { resolver.forget(host) }
-            fail(connection, .cannotConnect(host: connection.exchange?.host ?? "", errno: code))
+            fail(connection, connection.cannotConnect(code))
         }
     }
 
@@ -192,7 +216,7 @@ extension WireLoop {
 
     private func attemptFailed(_ connection: Connection, _ index: Int, _ code: Int32) {
         guard let action = connection.race?.failed(code, at: now) else {
-            return fail(connection, .cannotConnect(host: connection.exchange?.host ?? "", errno: code))
+            return fail(connection, connection.cannotConnect(code))
         }
         if let address = connection.race?.addresses[index] { routes.failed(address, for: connection.route, at: now) }
         carryOut(action, connection)
@@ -221,17 +245,17 @@ extension WireLoop {
         watched[number] = nil
         watched[connection.number] = connection
         system.watch(attempt.socket, number: connection.number, reads: true, writes: false, isNew: false)
-        if let peer = connection.peer { return secure(connection, peer) }
-        opened(connection)
+        nextLayer(connection)
     }
 
     /// Gives an open connection its exchange, or keeps it when that has left.
     func opened(_ connection: Connection) {
         leaveOpenings(connection)
-        if connection.wantsHTTP2 {
-            if connection.tls.map({ $0.applicationProtocol == .http2 }) ?? true { return beginStreams(connection) }
-            sharesNothing(connection)
-        }
+        let surplus = connection.surplus
+        connection.surplus = []
+        if connection.speaksHTTP2 { return beginStreams(connection, surplus) }
+        if connection.wantsHTTP2 { sharesNothing(connection) }
+        guard surplus.isEmpty else { return fail(connection, .bytesBeforeRequest) }
         guard let exchange = connection.exchange else { return keep(connection) }
         switch bytesBeforeRequest(connection) {
         case .bytes: return fail(connection, .bytesBeforeRequest)
@@ -267,5 +291,12 @@ extension WireLoop {
         }
         guard let exchange = connection.exchange else { return close(connection) }
         end(exchange, exchange.error(fault), keepsConnection: false)
+    }
+}
+
+extension Connection {
+    /// The fault when no socket could be connected.
+    fileprivate func cannotConnect(_ code: Int32) -> WireFault {
+        .cannotConnect(host: exchange?.host ?? "", errno: code, proxy: proxy?.name)
     }
 }

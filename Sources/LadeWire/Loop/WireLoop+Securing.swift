@@ -59,7 +59,7 @@ extension WireLoop {
         tls.keepInput()
         // The reply to a key update; sent with the next bytes of the exchange, if it has any.
         if tls.outputCount > 0, connection.life == .busy, !connection.writes { markDirty(connection) }
-        guard let peer = connection.peer else { return }
+        guard let peer = connection.layerPeer else { return }
         for session in tls.takeSessions() {
             sessions.store(session, for: peer.sessionKey, isSingleUse: session.isSingleUse)
         }
@@ -91,21 +91,26 @@ extension WireLoop {
 
     // MARK: - The handshake
 
-    /// Begins the handshake on a connected socket.
+    /// Begins the handshake on a connected socket, or within the layer that it has.
     func secure(_ connection: Connection, _ peer: TLSPeer) {
         connection.life = .securing
-        connection.tls = tls.makeLayer(
+        let layer = tls.makeLayer(
             peer,
-            protocols: protocols(for: connection),
+            protocols: protocols(for: connection, peer),
             session: sessions.take(for: peer.sessionKey),
+            within: connection.tls,
             now: now
         )
+        connection.layerPeer = peer
+        connection.tls = layer
+        layer?.hold(connection.surplus)
+        connection.surplus = []
         secure(connection)
     }
 
     /// What is offered to the peer; `Connection.applicationProtocol` is what it chose.
-    private func protocols(for connection: Connection) -> [ApplicationProtocol] {
-        connection.wantsHTTP2 ? [.http2, .http1_1] : [.http1_1]
+    private func protocols(for connection: Connection, _ peer: TLSPeer) -> [ApplicationProtocol] {
+        connection.wantsHTTP2 && !peer.isProxy ? [.http2, .http1_1] : [.http1_1]
     }
 
     /// Continues the handshake.
@@ -129,14 +134,17 @@ extension WireLoop {
 
     private func secured(_ connection: Connection, _ tls: TLSLayer) {
         connection.securedAt = now
-        if tls.wasSessionRefused, let peer = connection.peer { sessions.removeAll(for: peer.sessionKey) }
+        if tls.wasSessionRefused, let peer = connection.layerPeer { sessions.removeAll(for: peer.sessionKey) }
         settleLayer(connection)
-        opened(connection)
+        nextLayer(connection)
     }
 
     private func failSecuring(_ connection: Connection, _ fault: TLSFault) {
         connection.tlsFault = fault
-        fail(connection, .tls(fault, host: connection.exchange?.host ?? ""))
+        guard connection.layerPeer?.isProxy == true, let proxy = connection.proxy else {
+            return fail(connection, .tls(fault, host: connection.exchange?.host ?? ""))
+        }
+        fail(connection, .proxyTLS(fault, proxy: proxy.name, host: proxy.host))
     }
 
     /// Sends the ciphertext of a connection that has no exchange in progress.

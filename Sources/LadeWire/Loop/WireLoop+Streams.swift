@@ -17,7 +17,11 @@ extension WireLoop {
     // MARK: - Opening
 
     /// Speaks HTTP/2 on an open connection, with all exchanges that wait for it.
-    func beginStreams(_ connection: Connection) {
+    ///
+    /// - Parameters:
+    ///   - connection: The connection.
+    ///   - early: What has arrived on it.
+    func beginStreams(_ connection: Connection, _ early: [UInt8] = []) {
         guard let session = HTTP2Session(rules: rules, at: now) else {
             return fail(connection, .lost(.nothing, wasSent: false))
         }
@@ -38,6 +42,12 @@ extension WireLoop {
         }
         connection.wasUsed = true
         markDirty(connection)
+        if !early.isEmpty {
+            early.withUnsafeBytes { bytes in
+                connection.http2?.receive(bytes, at: now)
+                carryOut(connection, bytes)
+            }
+        }
         // The layer of TLS may have bytes that the poller does not report.
         if connection.tls != nil { markBacklogged(connection) }
     }

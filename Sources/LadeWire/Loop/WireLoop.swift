@@ -24,6 +24,7 @@ final class WireLoop: @unchecked Sendable {
     let rules: Exchange.Rules
     let idleLife: Int64
     let tls: TLSContext
+    let proxies: ProxyRules
 
     /// The time of this turn, in nanoseconds of the monotonic clock.
     @exclusivity(unchecked) private(set) var now: Int64 = 0
@@ -78,12 +79,18 @@ final class WireLoop: @unchecked Sendable {
 
     /// Makes the loop; the thread is started by ``start()``.
     ///
-    /// - Throws: `LoadingError.Kind.invalidSetting` for a setting of TLS that cannot be used.
+    /// - Throws: `LoadingError.Kind.invalidSetting` for a setting of TLS or of proxies that cannot be used.
     init(
         _ settings: TransportSettings,
         system: any WireSystem,
+        proxies: ProxyRules? = nil,
         now: @escaping @Sendable () -> Int64
     ) throws(LoadingError) {
+        if let proxies {
+            self.proxies = proxies
+        } else {
+            self.proxies = try ProxyRules(settings)
+        }
         tls = try TLSContext(settings.tls, now: now())
         self.settings = settings
         self.system = system

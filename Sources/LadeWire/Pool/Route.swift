@@ -27,6 +27,22 @@ enum Route: Hashable {
         }
     }
 
+    /// The end of a tunnel that leads there.
+    ///
+    /// - Throws: `LoadingError.Kind.invalidRequest` for a host that has no normal form.
+    func target(_ exchange: Exchange) throws(LoadingError) -> Tunnel.Target? {
+        guard case .host(let host, let port) = self else { return nil }
+        guard let normal = NormalHost(host) else {
+            let reason = "“\(host.escapedForDisplay(limit: 80))” is no host for a proxy"
+            throw LoadingError(.invalidRequest(.url(exchange.context.url ?? "", reason: reason)), exchange.context)
+        }
+        // A zone means something on this machine only.
+        let text = String(normal.text.prefix { $0 != "%" })
+        var target = Tunnel.Target(host: text, port: port)
+        if case .address(let address) = SocketAddress.parse(text) { target.address = address }
+        return target
+    }
+
     /// What is known of the addresses of a host without a look-up.
     enum Known: Equatable {
         case addresses([SocketAddress])

@@ -48,6 +48,9 @@ struct SocketAddress: Hashable, Sendable {
         return raw
     }
 
+    /// The 4 or 16 bytes of the address, in the order of the network.
+    var bytes: [UInt8] { withUnsafeBytes(of: raw.bytes) { Array($0.prefix(isV6 ? 16 : 4)) } }
+
     /// The address as text, without its zone.
     var text: String {
         var raw = raw

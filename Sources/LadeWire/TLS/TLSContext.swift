@@ -139,6 +139,7 @@ final class TLSContext: @unchecked Sendable {
         let pins = Pins(settings, host: peer.host)
         guard let layer = TLSLayer(ssl, pins: pins, trust: store, session: session, within: lower) else { return nil }
         SSL_set_connect_state(ssl)
+        if peer.isProxy { SSL_certs_clear(ssl) }
         guard lade_tls_set_store(ssl, store.raw) == 1 else { return nil }
         if !peer.isAddress { _ = lade_tls_set_server_name(ssl, peer.host) }
         if settings.verification == .full { guard check(peer, of: ssl) else { return nil } }

@@ -15,6 +15,8 @@ struct TLSPeer: Equatable {
     var isAddress: Bool
     /// The key of what may share connections and sessions.
     var sessionKey: String
+    /// Whether it is a proxy, which the client's identity is not shown to.
+    var isProxy = false
 }
 
 /// A session that can be resumed, with the keys of the certificates that its first handshake verified.
@@ -78,6 +80,8 @@ final class TLSLayer {
     private var state = State.handshaking
     /// How many bytes of the peer's first record were checked.
     private var checkedBytes = 0
+    /// Whether the layer that this one is within gives no more ciphertext.
+    private var isCutOff = false
     /// Ciphertext that was received and not read before its memory was used again.
     private var held: [UInt8] = []
     /// The keys of the verified chain, that of the peer first.
@@ -150,12 +154,22 @@ final class TLSLayer {
         lower.feed(bytes)
         keepInput()
         withUnsafeTemporaryAllocation(byteCount: 16 << 10, alignment: 16) { buffer in
-            while case .bytes(let count) = lower.read(into: buffer) {
-                held.append(contentsOf: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            while true {
+                switch lower.read(into: buffer) {
+                case .bytes(let count):
+                    held.append(contentsOf: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+                    continue
+                case .wantsInput: break
+                case .ended, .failed: isCutOff = true
+                }
+                break
             }
         }
         lower.keepInput()
     }
+
+    /// Takes ciphertext that arrived before the layer was made.
+    func hold(_ bytes: [UInt8]) { held += bytes }
 
     /// Copies what was not read of the received ciphertext, because its memory is used for something else.
     func keepInput() {
@@ -226,7 +240,8 @@ final class TLSLayer {
             let result = SSL_do_handshake(ssl)
             guard result == 1 else {
                 let error = SSL_get_error(ssl, result)
-                return error == SSL_ERROR_WANT_READ ? .wantsInput : .failed(fail(fault(error)))
+                guard error == SSL_ERROR_WANT_READ else { return .failed(fail(fault(error))) }
+                return isCutOff ? .failed(fail(.ended)) : .wantsInput
             }
             noteKeys()
             if let pins, !pins.accept(keys) { return .failed(fail(.pinMismatch)) }
@@ -321,6 +336,7 @@ final class TLSLayer {
                     continue
                 }
                 switch SSL_get_error(ssl, result) {
+                case SSL_ERROR_WANT_READ where isCutOff: fail(.ended)
                 case SSL_ERROR_WANT_READ: return filled > 0 ? .bytes(filled) : .wantsInput
                 case SSL_ERROR_ZERO_RETURN: state = .peerClosed
                 case let error: fail(fault(error))

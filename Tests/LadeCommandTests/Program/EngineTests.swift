@@ -19,27 +19,29 @@ struct EngineTests {
         #expect(run.output == "GET /a?b */*")
     }
 
-    @Test("names what the wire does not have yet, before anything is sent")
-    func missing() async throws {
-        let server = try LoopbackServer { _ in .text("") }
-        let words = ["get", "--engine", "wire", "-x", server.address(""), "http://192.0.2.1/"]
+    @Test("goes through a proxy with each engine, in the absolute form", arguments: ["curl", "wire"])
+    func proxy(engine: String) async throws {
+        let proxy = try LoopbackServer { .text("\($0.target) \($0["Proxy-Authorization"] ?? "")") }
+        let words = ["get", "--engine", engine, "-x", proxy.address(""), "-U", "me:pw", "http://192.0.2.1/x?y"]
 
         let run = try await LadeProcess(words).outcome()
 
-        #expect(run.status == ExitCode.usage.rawValue)
-        #expect(run.talk.contains("no proxies yet"), "\(run.talk)")
-        #expect(server.acceptedCount == 0)
+        #expect(run.status == 0, "\(run.talk)")
+        // RFC 7617 §2: `me:pw`.
+        #expect(run.output == "http://192.0.2.1/x?y Basic bWU6cHc=")
     }
 
-    @Test("refuses to use a proxy of the environment that the wire cannot reach")
-    func environment() async throws {
+    @Test("goes through a proxy of the environment with each engine", arguments: ["curl", "wire"])
+    func environment(engine: String) async throws {
+        let proxy = try LoopbackServer { .text($0.target) }
+
         let run = try await LadeProcess(
-            ["get", "--engine", "wire", "http://192.0.2.1/"],
-            environment: ["http_proxy": "http://127.0.0.1:9"]
+            ["get", "--engine", engine, "http://192.0.2.1/x"],
+            environment: ["http_proxy": proxy.address("")]
         ).outcome()
 
-        #expect(run.status == ExitCode.usage.rawValue)
-        #expect(run.talk.contains("no proxies yet"), "\(run.talk)")
+        #expect(run.status == 0, "\(run.talk)")
+        #expect(run.output == "http://192.0.2.1/x")
     }
 
     @Test("refuses an engine that there is not")

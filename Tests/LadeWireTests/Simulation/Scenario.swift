@@ -10,6 +10,8 @@ struct Scenario: CustomStringConvertible, Sendable {
     let lanes: [[Simulation.Call]]
     /// The addresses of the hosts that are looked up, and what connecting to an address meets; a server by default.
     var refused: Set<String> = []
+    /// The proxy of the settings, and what it does; nil without one.
+    var proxy: (settings: ProxySettings.Proxy, behaviour: SimulatedProxy)?
 
     init(_ description: String, _ answers: [String: SimulatedServer.Answer], _ lanes: [[Simulation.Call]]) {
         self.description = description
@@ -30,8 +32,15 @@ struct Scenario: CustomStringConvertible, Sendable {
             wakeUpDescriptor: wakeUpDescriptor
         ) { endpoint in
             if case .address(let address, _) = endpoint, refused.contains(address.text) { return .refusal(111) }
+            if let proxy, case .address(_, SimulatedProxy.port) = endpoint { return .proxy(proxy.behaviour, answers) }
             return .server(answers)
         }
+    }
+
+    var settings: TransportSettings {
+        var settings = Simulation.settings
+        if let proxy { settings.proxy = .proxy(proxy.settings) }
+        return settings
     }
 
     // MARK: - The table
@@ -64,7 +73,104 @@ struct Scenario: CustomStringConvertible, Sendable {
         }
     }
 
-    static let all: [Scenario] = [
+    /// Calls through a proxy, with credentials for it and secrets for the origins.
+    private static func proxied(
+        _ name: String,
+        _ kind: ProxySettings.Proxy.Kind,
+        _ behaviour: SimulatedProxy,
+        tunnels: Bool = false,
+        exceptions: [String] = [],
+        _ lanes: [[Call]]
+    ) -> Scenario {
+        var lanes = lanes
+        for lane in lanes.indices {
+            for call in lanes[lane].indices {
+                lanes[lane][call].headers = ["Authorization": "Bearer \(Simulation.originSecret)"]
+            }
+        }
+        let answers = ["/0": Answer(length), "/1": Answer(chunked)]
+        var scenario = Scenario(name, answers, lanes)
+        var settings = ProxySettings.Proxy(
+            kind,
+            host: "10.0.0.9",
+            port: Int(SimulatedProxy.port),
+            exceptions: exceptions
+        )
+        settings.credentials = SimulatedProxy.credentials
+        settings.tunnels = tunnels
+        scenario.proxy = (settings, behaviour)
+        return scenario
+    }
+
+    private static func get(
+        _ host: String = "10.0.0.1",
+        _ target: String = "/0",
+        fails error: LoadingError.Kind? = nil
+    ) -> Call {
+        Call(target: target, host: host, content: error == nil ? ten : "", error: error)
+    }
+
+    private static var posted: Call {
+        Call(target: "/1", method: .post, body: .text("uploaded"), content: ten, upload: "uploaded")
+    }
+
+    private static let proxyName = "10.0.0.9:\(SimulatedProxy.port)"
+    private static let challenge =
+        "HTTP/1.1 407 No\r\nProxy-Authenticate: Basic realm=\"x\"\r\nContent-Length: 4\r\n\r\nnope"
+
+    static let proxies: [Scenario] = [
+        proxied("the absolute form", .http, SimulatedProxy(.forward), [[get(), posted]]),
+        proxied(
+            "the absolute form, and an exception",
+            .http,
+            SimulatedProxy(.forward),
+            exceptions: ["10.0.0.2"],
+            [[get()], [get("10.0.0.2", "/1")]]
+        ),
+        proxied(
+            "a tunnel by CONNECT",
+            .http,
+            SimulatedProxy(.connect("HTTP/1.1 200 OK\r\nContent-Length: 3\r\nVia: x\r\n\r\n")),
+            tunnels: true,
+            [[get(), posted]]
+        ),
+        proxied(
+            "a tunnel by CONNECT that is refused",
+            .http,
+            SimulatedProxy(.connect("HTTP/1.1 403 No\r\nContent-Length: 4\r\n\r\nnope")),
+            tunnels: true,
+            [[get(fails: .proxy(.refused(proxy: proxyName, status: 403)))]]
+        ),
+        proxied(
+            "a tunnel by CONNECT with a challenge",
+            .http,
+            SimulatedProxy(.connect(challenge)),
+            tunnels: true,
+            [[get(fails: .proxy(.authenticationRequired(proxy: proxyName)))]]
+        ),
+        proxied(
+            "a tunnel by SOCKS 5 with credentials",
+            .socks5,
+            SimulatedProxy(.socks5(), asksForCredentials: true),
+            [[get("origin.test"), posted]]
+        ),
+        proxied(
+            "a tunnel by SOCKS 5 that is refused",
+            .socks5,
+            SimulatedProxy(.socks5(5)),
+            [[get(fails: .cannotConnect(host: "10.0.0.1", reason: .refused))]]
+        ),
+        proxied(
+            "tunnels by SOCKS 5 to two hosts",
+            .socks5,
+            SimulatedProxy(.socks5()),
+            [[get()], [get("10.0.0.2", "/1")]]
+        ),
+    ]
+
+    static let all: [Scenario] = direct + proxies
+
+    private static let direct: [Scenario] = [
         one("a body of known length", Answer(length)),
         one("a body in chunks with an extension and a trailer", Answer(chunked)),
         one("a body until the connection ends", Answer(untilClose, closes: true)) { $0.endsAnywhere = true },

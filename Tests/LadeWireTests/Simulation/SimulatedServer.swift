@@ -46,10 +46,18 @@ struct SimulatedServer {
     private(set) var requests: [Seen] = []
     /// Whether the server has closed its direction.
     private(set) var hasEnded = false
+    /// The proxy that is asked for a tunnel before requests; nil without one.
+    private(set) var proxy: SimulatedProxy?
+    /// Whether bytes for the server came before the proxy's consent was sent.
+    private(set) var wasEarly = false
 
-    init(_ answers: [String: Answer]) {
+    init(_ answers: [String: Answer], behind proxy: SimulatedProxy? = nil) {
         self.answers = answers
+        self.proxy = proxy
     }
+
+    /// Whether it is the proxy that requests are sent to in the absolute form.
+    var isForwarder: Bool { if case .forward? = proxy?.kind { true } else { false } }
 
     /// Whether the whole of the latest request has arrived, and nothing after it.
     var isIdle: Bool { if case .head = state { input.isEmpty } else { false } }
@@ -59,8 +67,18 @@ struct SimulatedServer {
     /// - Returns: What the server sends.
     mutating func receive(_ bytes: some Sequence<UInt8>) -> [UInt8] {
         guard !hasEnded else { return [] }
-        input.append(contentsOf: bytes)
         var output: [UInt8] = []
+        var isOpening = false
+        for byte in bytes {
+            guard let proxy, !proxy.isOpen else {
+                wasEarly = wasEarly || isOpening
+                input.append(byte)
+                continue
+            }
+            isOpening = true
+            output += self.proxy?.receive(byte) ?? []
+            hasEnded = self.proxy?.hasEnded == true
+        }
         while !hasEnded, step(&output) {}
         return output
     }
@@ -71,7 +89,8 @@ struct SimulatedServer {
             guard let end = Self.endOfHead(input) else { return false }
             let head = String(decoding: input[..<end], as: UTF8.self)
             input.removeFirst(end)
-            let target = head.split(separator: " ", maxSplits: 2).dropFirst().first.map(String.init) ?? ""
+            var target = head.split(separator: " ", maxSplits: 2).dropFirst().first.map(String.init) ?? ""
+            if isForwarder, target.hasPrefix("http://") { target = String(target.dropFirst(7).drop { $0 != "/" }) }
             requests.append(Seen(head: head, target: target))
             answer(.head, &output)
             let fields = head.lowercased()

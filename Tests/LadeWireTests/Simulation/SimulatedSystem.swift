@@ -78,6 +78,8 @@ final class SimulatedSystem: WireSystem {
     /// What a client that connects to an endpoint meets.
     enum Welcome {
         case server([String: SimulatedServer.Answer])
+        /// A proxy before a server.
+        case proxy(SimulatedProxy, [String: SimulatedServer.Answer])
         /// Connecting fails after a turn.
         case refusal(Int32)
         /// Connecting does not end.
@@ -228,6 +230,8 @@ final class SimulatedSystem: WireSystem {
         var state: Socket
         switch welcome(endpoint) {
         case .server(let answers): state = Socket(connection: servers.count, server: SimulatedServer(answers))
+        case .proxy(let proxy, let answers):
+            state = Socket(connection: servers.count, server: SimulatedServer(answers, behind: proxy))
         case .refusal(EAGAIN): return .failure(SystemError(errno: EAGAIN))
         case .refusal(let errno):
             state = Socket(connection: servers.count, server: SimulatedServer([:]))
@@ -307,6 +311,9 @@ final class SimulatedSystem: WireSystem {
     }
 
     private func accept(_ bytes: UnsafeRawBufferPointer, _ state: inout Socket) -> IOResult {
+        if let proxy = state.server.proxy, proxy.isOpen, state.delivered < proxy.sent {
+            onFinding("bytes for the origin were sent before the consent of the proxy")
+        }
         state.accepted += bytes.count
         accepted[state.connection] = state.accepted
         if !state.ends { state.pending += state.server.receive(bytes) }

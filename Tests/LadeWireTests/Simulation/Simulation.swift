@@ -26,6 +26,8 @@ final class Simulation: @unchecked Sendable {
         var reader = Reader.none
         var status = 200
         var content = ""
+        /// What it fails with when nothing goes wrong.
+        var error: LoadingError.Kind?
         /// Whether the body may end anywhere, because its end is that of the connection.
         var endsAnywhere = false
         /// The request's body as the server must see it; nil when it need not see all of it.
@@ -45,6 +47,8 @@ final class Simulation: @unchecked Sendable {
         var endings = 0
         var hasEventAfterEnd = false
         var repeats = 0
+        /// All events as text.
+        var events = ""
 
         var isSuccess: Bool { isOver && error == nil }
     }
@@ -60,6 +64,7 @@ final class Simulation: @unchecked Sendable {
         }
 
         func record(_ event: CallEvent, of call: LadeCore.Call) {
+            if simulation.recordsEvents { simulation.outcomes[index].events += "\(event)\n" }
             if simulation.outcomes[index].endings > 0 { simulation.outcomes[index].hasEventAfterEnd = true }
             switch event {
             case .exchangeFinished, .exchangeFailed: simulation.outcomes[index].endings += 1
@@ -82,13 +87,18 @@ final class Simulation: @unchecked Sendable {
     private(set) var isStopped = false
     private let hasProducers: Bool
 
-    init(_ lanes: [[Call]], _ settings: TransportSettings, on system: SimulatedSystem) {
+    init(
+        _ lanes: [[Call]],
+        _ settings: TransportSettings,
+        proxies: ProxyRules? = nil,
+        on system: SimulatedSystem
+    ) {
         self.lanes = lanes
         self.system = system
         calls = lanes.flatMap(\.self)
         outcomes = calls.map { _ in Outcome() }
         hasProducers = calls.contains { if case .bytes? = $0.body?.content { false } else { $0.body != nil } }
-        guard let loop = try? WireLoop(settings, system: system, now: { 1 }) else {
+        guard let loop = try? WireLoop(settings, system: system, proxies: proxies, now: { 1 }) else {
             preconditionFailure("the settings of TLS are the default ones")
         }
         self.loop = loop
@@ -106,6 +116,8 @@ final class Simulation: @unchecked Sendable {
         system.onFinding = { [unowned self] in find($0) }
     }
 
+    /// Whether the events of calls are kept as text.
+    var recordsEvents = false
     /// Called at the beginning of a wait, and whether the loop would have slept in it.
     var beforeWait: (() -> Void)?
     private(set) var isWaiting = false
@@ -281,8 +293,10 @@ final class Simulation: @unchecked Sendable {
 
     /// What must hold of the outcomes of any run.
     func checkOutcomes() {
+        checkSecrets()
         for (index, call) in calls.enumerated() {
             let outcome = outcomes[index]
+            if call.error != nil, outcome.isSuccess { find("call \(index) succeeds") }
             let expected = Array(call.content.utf8)
             if !expected.starts(with: outcome.content) { find("call \(index) has bytes that were not sent") }
             let seen = system.requests.filter { $0.target == call.target }
@@ -295,6 +309,36 @@ final class Simulation: @unchecked Sendable {
             }
             if let upload = call.upload, !seen.contains(where: { $0.isWhole && $0.text == upload }) {
                 find("the server has not seen the body of call \(index)")
+            }
+        }
+    }
+}
+
+extension Simulation {
+    /// The secret of an origin, which calls send in a field.
+    static let originSecret = "origin-secret"
+
+    /// No proxy has seen a secret of an origin that it has no request of, and no origin one of a proxy.
+    private func checkSecrets() {
+        let secrets = [
+            SimulatedProxy.basic, SimulatedProxy.credentials.user, SimulatedProxy.credentials.password.reveal(),
+        ]
+        for server in system.servers {
+            if server.wasEarly { find("bytes for the origin were sent together with those for the proxy") }
+            if let proxy = server.proxy, String(decoding: proxy.seen, as: UTF8.self).contains(Self.originSecret) {
+                find("a proxy has seen the secret of an origin")
+            }
+            guard !server.isForwarder else { continue }
+            for request in server.requests {
+                let text = request.head + String(decoding: request.body, as: UTF8.self)
+                if secrets.contains(where: text.contains) { find("an origin has seen the secret of a proxy") }
+            }
+        }
+        for (index, outcome) in outcomes.enumerated() {
+            let text = outcome.error.map { "\($0)" } ?? ""
+            if secrets.contains(where: text.contains) { find("the error of call \(index) has the secret of a proxy") }
+            if secrets.contains(where: outcome.events.contains) {
+                find("an event of call \(index) has the secret of a proxy")
             }
         }
     }

@@ -47,7 +47,8 @@ struct SimulationTests {
             weather: test.weather.map(Weather.init),
             wakeUpDescriptor: wakeUp
         )
-        let simulation = Simulation(test.scenario.lanes, Simulation.settings, on: system)
+        let simulation = Simulation(test.scenario.lanes, test.scenario.settings, on: system)
+        simulation.recordsEvents = test.scenario.proxy != nil
         if case .shutDown? = test.place?.fault { simulation.stops = true }
         simulation.run()
         simulation.checkOutcomes()
@@ -60,7 +61,9 @@ struct SimulationTests {
         let isBenign =
             test.replacement.map { $0.errno == EAGAIN } ?? true
             && test.place.map { $0.fault == .split || $0.fault == .crumble } ?? true
-        guard isBenign, let failed = simulation.outcomes.first(where: { !$0.isSuccess }) else { return nil }
+        guard isBenign,
+            let failed = zip(simulation.calls, simulation.outcomes).first(where: { $0.error != $1.error })?.1
+        else { return nil }
         return "a call failed without a reason: \(String(describing: failed.error))"
     }
 
@@ -101,7 +104,7 @@ struct SimulationTests {
     }
 
     @Test(
-        "ends each call once and rightly, with a fault at any byte and any call of the system: wire WR-3",
+        "ends each call once and rightly, with a fault at any byte and any call of the system: wire WR-3, WR-66, WR-68",
         arguments: Scenario.all
     )
     func faults(scenario: Scenario) async {

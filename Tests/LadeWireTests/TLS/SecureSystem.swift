@@ -18,9 +18,21 @@ final class SecureSystem: WireSystem {
         case reset
     }
 
+    /// A proxy before a server.
+    struct Proxy {
+        /// Its own TLS; nil in clear text.
+        var server: TLSServer?
+        /// Its response to CONNECT; nil when it answers requests itself.
+        var response: String? = "HTTP/1.1 200 OK\r\n\r\n"
+        /// Whether it ends the connection after its response.
+        var ends = false
+    }
+
     /// What one connection meets.
     struct Plan {
         var server: TLSServer
+        /// The proxy before it; nil without one.
+        var proxy: Proxy?
         /// What the server does as soon as its handshake is complete.
         var before: [Step] = []
         /// What it does for each request.
@@ -38,6 +50,13 @@ final class SecureSystem: WireSystem {
         let plan: Plan
         private let ssl: OpaquePointer
         private let layer: TLSLayer
+        /// The layer of the proxy before the server.
+        private let outer: TLSLayer?
+        private var hasTunnel: Bool
+        /// What was sent to the proxy itself.
+        private(set) var seenByProxy = ""
+        /// The heads of requests that the server has received.
+        private(set) var seen = ""
         fileprivate var number = 0
         fileprivate var reads = false
         fileprivate var writes = false
@@ -62,7 +81,9 @@ final class SecureSystem: WireSystem {
             self.plan = plan
             ssl = try #require(SSL_new(plan.server.context))
             SSL_set_accept_state(ssl)
-            layer = try #require(TLSLayer(ssl))
+            outer = try plan.proxy?.server?.makeLayer()
+            layer = try #require(TLSLayer(ssl, within: outer))
+            hasTunnel = plan.proxy == nil
         }
 
         var isResumed: Bool { layer.isResumed }
@@ -70,6 +91,7 @@ final class SecureSystem: WireSystem {
 
         /// Takes bytes of the client.
         fileprivate func take(_ bytes: UnsafeRawBufferPointer) {
+            guard hasTunnel else { return takeForProxy(bytes) }
             layer.feed(bytes)
             if outcome != .done {
                 let before = sent
@@ -93,12 +115,44 @@ final class SecureSystem: WireSystem {
             }
             layer.keepInput()
             while let end = plaintext.range(of: "\r\n\r\n") {
+                seen += plaintext[..<end.upperBound]
                 plaintext.removeSubrange(..<end.upperBound)
                 let steps = requests < plan.responses.count ? plan.responses[requests] : []
                 requests += 1
                 for step in steps { carryOut(step) }
             }
             collect()
+        }
+
+        /// Takes bytes that are meant for the proxy.
+        private func takeForProxy(_ bytes: UnsafeRawBufferPointer) {
+            if let outer {
+                outer.feed(bytes)
+                _ = outer.handshake()
+                var buffer = [UInt8](repeating: 0, count: 16 << 10)
+                while case .bytes(let count) = buffer.withUnsafeMutableBytes({ outer.read(into: $0) }) {
+                    seenByProxy += String(decoding: buffer[..<count], as: UTF8.self)
+                }
+                outer.keepInput()
+            } else {
+                seenByProxy += String(decoding: bytes, as: UTF8.self)
+            }
+            if seenByProxy.hasSuffix("\r\n\r\n") {
+                let isTunnel = plan.proxy?.response != nil
+                hasTunnel = isTunnel
+                let own = plan.responses.first?.compactMap { if case .text(let text) = $0 { text } else { nil } }
+                    .joined()
+                let response = Array((plan.proxy?.response ?? own ?? "").utf8)
+                if let outer {
+                    #expect(response.withUnsafeBytes { outer.write($0) })
+                } else {
+                    outbound += response
+                }
+                if plan.proxy?.ends == true { ending = .end }
+            }
+            guard let outer else { return }
+            outbound += outer.withOutput { Array($0) }
+            outer.consumeOutput(outer.outputCount)
         }
 
         private func carryOut(_ step: Step) {

@@ -135,6 +135,26 @@ struct TLSLayerTests {
         #expect(inner.lastRead == .ended)
     }
 
+    @Test("a layer is cut off when the one around it ends, in the handshake and after it", arguments: [false, true])
+    func cutOff(isOpen: Bool) throws {
+        let realm = try Realm()
+        let outer = try TLSPair(try realm.server("DNS:proxy.com"), realm.settings, host: "proxy.com")
+        outer.run()
+        let context = try TLSContext(realm.settings, now: 0)
+        let peer = TLSPeer(host: "example.com", isAddress: false, sessionKey: "")
+        let client = context.makeLayer(peer, protocols: [.http1_1], session: nil, within: outer.client, now: 0)
+        let server = try realm.server().makeLayer(within: outer.server)
+        let inner = TLSPair(client: try #require(client), server: server)
+        if isOpen { inner.run() }
+        outer.server.close()
+        inner.run()
+        if isOpen {
+            #expect(inner.lastRead == .failed(.ended))
+        } else {
+            #expect(inner.outcome == .failed(.ended))
+        }
+    }
+
     @Test("wire WR-26 names a peer that does not speak TLS, whatever arrives of it")
     func notTLS() throws {
         let realm = try Realm()
@@ -350,6 +370,15 @@ struct TLSLayerTests {
             }
             #expect(fault(of: pair)?.isAboutClientCertificate == true)
         }
+        // A proxy is not shown it.
+        let context = try TLSContext(try settings(try Identity("client", issuer: clients)), now: 0)
+        context.load()
+        let proxy = TLSPeer(host: "example.com", isAddress: false, sessionKey: "", isProxy: true)
+        let layer = context.makeLayer(proxy, protocols: [.http1_1], session: nil, now: 0)
+        let pair = TLSPair(client: try #require(layer), server: try server.makeLayer())
+        pair.run()
+        #expect(fault(of: pair)?.isAboutClientCertificate == true)
+        #expect(pair.serverOutcome != .done)
     }
 
     private func fault(of pair: TLSPair) -> TLSFault? {

@@ -1,0 +1,96 @@
+import LadeCore
+import LadeExchange
+
+// What lies between a connected socket and the origin: TLS to a proxy, a tunnel through it, TLS to the origin.
+extension WireLoop {
+    /// How often one step of a tunnel reads the socket.
+    private static let mostReads = 8
+
+    /// Begins the next layer of a connection, or gives it its exchange when it has all.
+    func nextLayer(_ connection: Connection) {
+        guard !connection.layers.isEmpty else { return opened(connection) }
+        switch connection.layers.removeFirst() {
+        case .tls(let peer): secure(connection, peer)
+        case .tunnel: askForTunnel(connection)
+        }
+    }
+
+    /// Asks the proxy for a tunnel.
+    private func askForTunnel(_ connection: Connection) {
+        guard let proxy = connection.proxy, let target = connection.target else { return }
+        let tunnel: Tunnel =
+            if case .socks5 = proxy.kind {
+                .socks5(SOCKS5(to: target, credentials: proxy.credentials))
+            } else {
+                .connect(ConnectTunnel(to: target, authorization: proxy.authorization, limits: rules.limits))
+            }
+        connection.life = .tunnelling
+        connection.tunnel = tunnel
+        connection.output.append(contentsOf: tunnel.opening)
+        updateDue(connection)
+        continueTunnel(connection)
+    }
+
+    /// Sends and receives what a tunnel needs.
+    func continueTunnel(_ connection: Connection) {
+        connection.isDrained = false
+        defer {
+            connection.intake = 0
+            settleLayer(connection)
+        }
+        let space = UnsafeMutableRawBufferPointer(rebasing: scratch[..<TurnBudget.headPiece])
+        for _ in 0..<Self.mostReads {
+            let isBlocked = sendOutput(of: connection)
+            switch receive(from: connection, into: space) {
+            case .bytes(let count):
+                guard take(Array(space[..<count]), connection) else { return }
+            case .wouldBlock: return watch(connection, reads: true, writes: isBlocked)
+            case .ended, .failed: return refuse(connection, .ended)
+            }
+        }
+        markBacklogged(connection)
+    }
+
+    /// Sends to the proxy; returns whether the socket takes no more.
+    private func sendOutput(of connection: Connection) -> Bool {
+        while !connection.output.isEmpty {
+            switch connection.output.withUnsent({ send(to: connection, $0) }) {
+            case .bytes(let count): connection.output.consume(count)
+            case .wouldBlock: return true
+            // Reading finds the end, and what the proxy said before it.
+            case .ended, .failed: return false
+            }
+        }
+        return pushCiphertext(connection) == .wouldBlock
+    }
+
+    /// Takes bytes of the proxy; false when the tunnel needs no more.
+    private func take(_ bytes: [UInt8], _ connection: Connection) -> Bool {
+        var rest = bytes[...]
+        while let step = connection.tunnel?.receive(&rest, connection.exchange?.heads) {
+            switch step {
+            case .more: return true
+            case .send(let bytes): connection.output.append(contentsOf: bytes)
+            case .refused(let refusal):
+                refuse(connection, refusal)
+                return false
+            case .open:
+                // What follows would be sent behind the rest of the request.
+                guard connection.output.isEmpty else {
+                    refuse(connection, .malformed("its response precedes the request"))
+                    return false
+                }
+                connection.tunnel = nil
+                connection.surplus = Array(rest)
+                nextLayer(connection)
+                return false
+            }
+        }
+        return false
+    }
+
+    private func refuse(_ connection: Connection, _ refusal: Tunnel.Refusal) {
+        let name = connection.proxy?.name ?? ""
+        fail(connection, .tunnel(refusal, proxy: name, host: connection.exchange?.host ?? ""))
+    }
+}
