@@ -72,13 +72,16 @@ extension TransportConformance {
     private static let heartbeat = ConformanceCase("FT-3", "counts idleness from the latest byte that arrived") {
         context in
         let signal = Signal()
-        let (time, sent) = (context.time, Locked([context.time.now]))
+        let time = context.time
+        // When each began to be sent, and when it certainly was.
+        let sent = Locked([(began: time.now, ended: time.now)])
         let server = try LoopbackServer { connection in
             try connection.readRequest()
             try connection.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
             while true {
+                let began = time.now
                 try connection.sendChunk(Data("x".utf8))
-                sent.withLock { $0.append(time.now) }
+                sent.withLock { $0.append((began, time.now)) }
                 try connection.wait(for: signal)
             }
         }
@@ -106,7 +109,8 @@ extension TransportConformance {
             } catch {
                 // On a very busy machine the time-out may be correct.
                 let end = failure.instant ?? context.time.now
-                let silence = sent.withLock { $0 }.last { $0 <= end }.map { $0.duration(to: end) } ?? .zero
+                let heartbeat = sent.withLock { $0 }.last { $0.ended <= end }
+                let silence = heartbeat.map { $0.began.duration(to: end) } ?? .zero
                 context.expect(silence >= idle, "\(error) came \(silence) after a heartbeat")
             }
         }

@@ -173,7 +173,7 @@ package final class BodyStream: ResponseBody.Source {
     ///
     /// Returns false when the reader is too far behind and the transfer must pause.
     package func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        guard accepts(bytes.count) else { return false }
+        guard room(for: bytes.count) != nil else { return false }
         if let full = slab, full.count + bytes.count > full.capacity {
             unpublished.append(full.finish())
             slab = nil
@@ -183,41 +183,44 @@ package final class BodyStream: ResponseBody.Source {
         return true
     }
 
-    /// Calls a closure that writes bytes directly into the slab, up to the room in it.
+    /// Calls a closure that writes bytes directly into the slab, up to the room in it and to the high-water mark.
     ///
     /// - Returns: The number of bytes that `write` returned; nil when the reader is too far behind and the transfer
     ///   must pause.
     package func append<Failure>(
         _ write: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
     ) throws(Failure) -> Int? {
-        guard accepts(0) else { return nil }
+        guard let left = room() else { return nil }
         if let full = slab, full.count == full.capacity {
             unpublished.append(full.finish())
             slab = nil
         }
         if slab == nil { slab = PooledBytes(pool: pool, capacity: directSlab) }
-        let room = slab.map { $0.capacity - $0.count } ?? 0
+        let room = min(slab.map { $0.capacity - $0.count } ?? 0, left)
         let count = try slab?.append(atMost: room, write) ?? 0
-        // Plaintext is a little shorter than the ciphertext that was read for it.
-        if count >= room - room / 8 {
-            directSlab = min(2 * directSlab, Self.largestSlab)
-        } else if count < directSlab / 4 {
+        if count <= directSlab / 2 {
+            // The pool would copy so few bytes to a smaller buffer.
             directSlab = max(directSlab / 2, Self.slab)
+        } else if count >= room - room / 8 {
+            // Plaintext is a little shorter than the ciphertext that was read for it.
+            directSlab = min(2 * directSlab, Self.largestSlab)
         }
         state.withLock { $0.bytes += count }
         return count
     }
 
-    /// Counts bytes before they are appended; fails when the reader is too far behind.
-    private func accepts(_ count: Int) -> Bool {
+    /// Counts bytes before they are appended.
+    ///
+    /// - Returns: How many bytes there was room for; nil when the reader is too far behind.
+    private func room(for count: Int = 0) -> Int? {
         state.withLock { state in
             guard state.bytes < highWater else {
                 // A released reader reads no more; its cancellation will arrive in the inbox.
                 state.isPaused = true
-                return false
+                return nil
             }
-            state.bytes += count
-            return true
+            defer { state.bytes += count }
+            return highWater - state.bytes
         }
     }
 

@@ -177,6 +177,7 @@ struct CacheTogetherTests {
     func urges(isHandedOver: Bool) async throws {
         var limits = RateLimits()
         limits.concurrency = 1
+        limits.keyRule = ServiceKey.perHost
         let rig = Rig.caching { _ in
         } service: {
             // These limits are valid.
