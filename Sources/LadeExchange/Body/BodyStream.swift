@@ -11,7 +11,8 @@ package import LadeCore
 /// high-water mark the loop pauses the transfer, and below half of it the reader requests more. Where windows hold the
 /// sender back, the reader reports the bytes that it has taken.
 package final class BodyStream: ResponseBody.Source {
-    private static let slab = 64 << 10
+    /// The size of the smallest slab.
+    package static let slab = 64 << 10
     /// The largest slab: reads of this size double the rate of a large body.
     private static let largestSlab = 512 << 10
 
@@ -183,11 +184,16 @@ package final class BodyStream: ResponseBody.Source {
         return true
     }
 
-    /// Calls a closure that writes bytes directly into the slab, up to the room in it and to the high-water mark.
+    /// Calls a closure that writes bytes directly into the slab, up to the room in it.
     ///
+    /// - Parameters:
+    ///   - most: The largest number of bytes.
+    ///   - write: Writes bytes and returns their number.
     /// - Returns: The number of bytes that `write` returned; nil when the reader is too far behind and the transfer
     ///   must pause.
+    /// - Throws: What `write` throws.
     package func append<Failure>(
+        atMost most: Int = .max,
         _ write: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
     ) throws(Failure) -> Int? {
         guard let left = room() else { return nil }
@@ -195,8 +201,9 @@ package final class BodyStream: ResponseBody.Source {
             unpublished.append(full.finish())
             slab = nil
         }
-        if slab == nil { slab = PooledBytes(pool: pool, capacity: directSlab) }
-        let room = min(slab.map { $0.capacity - $0.count } ?? 0, left)
+        // Above the mark there is room for one slab of the smallest size.
+        if slab == nil { slab = PooledBytes(pool: pool, capacity: directSlab <= left ? directSlab : Self.slab) }
+        let room = min(slab.map { $0.capacity - $0.count } ?? 0, most)
         let count = try slab?.append(atMost: room, write) ?? 0
         if count <= directSlab / 2 {
             // The pool would copy so few bytes to a smaller buffer.

@@ -179,10 +179,7 @@ extension Exchange {
     ) -> Int? {
         let count: Int
         if let stream = bodyStream {
-            let taken = stream.append { space in
-                read(UnsafeMutableRawBufferPointer(rebasing: space[..<min(most, space.count)]))
-            }
-            guard let taken else { return nil }
+            guard let taken = stream.append(atMost: most, read) else { return nil }
             count = taken
         } else {
             if body == nil {
@@ -291,7 +288,7 @@ extension Exchange {
         while true {
             guard decoded < share else { return .yielded }
             var room = 0
-            let count = try stream.append { space throws(CodingFault) in
+            let count = try stream.append(atMost: BodyStream.slab) { space throws(CodingFault) in
                 room = space.count
                 return try decoder.decode(&rest, into: space)
             }
