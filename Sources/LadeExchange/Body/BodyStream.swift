@@ -173,7 +173,7 @@ package final class BodyStream: ResponseBody.Source {
     ///
     /// Returns false when the reader is too far behind and the transfer must pause.
     package func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        guard accepts(bytes.count) else { return false }
+        guard room(for: bytes.count) != nil else { return false }
         if let full = slab, full.count + bytes.count > full.capacity {
             unpublished.append(full.finish())
             slab = nil
@@ -183,43 +183,54 @@ package final class BodyStream: ResponseBody.Source {
         return true
     }
 
-    /// Calls a closure that writes bytes directly into the slab, up to the room in it.
+    /// Calls a closure that writes bytes directly into the slab, up to the room in it and to the high-water mark.
     ///
+    /// - Parameters:
+    ///   - most: The largest number of bytes.
+    ///   - write: Writes bytes and returns their number.
     /// - Returns: The number of bytes that `write` returned; nil when the reader is too far behind and the transfer
     ///   must pause.
+    /// - Throws: What `write` throws.
     package func append<Failure>(
+        atMost most: Int = .max,
         _ write: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
     ) throws(Failure) -> Int? {
-        guard accepts(0) else { return nil }
+        guard let room = room() else { return nil }
         if let full = slab, full.count == full.capacity {
             unpublished.append(full.finish())
             slab = nil
         }
         if slab == nil { slab = PooledBytes(pool: pool, capacity: directSlab) }
-        let room = slab.map { $0.capacity - $0.count } ?? 0
-        let count = try slab?.append(atMost: room, write) ?? 0
+        let free = slab.map { $0.capacity - $0.count } ?? 0
+        let offered = min(most, room, free)
+        let count = try slab?.append(atMost: offered, write) ?? 0
         // Plaintext is a little shorter than the ciphertext that was read for it.
-        if count >= room - room / 8 {
+        if count >= free - free / 8 {
             directSlab = min(2 * directSlab, Self.largestSlab)
-        } else if count < directSlab / 4 {
+        } else if count < min(directSlab, offered) / 4 {
             directSlab = max(directSlab / 2, Self.slab)
         }
         state.withLock { $0.bytes += count }
         return count
     }
 
-    /// Counts bytes before they are appended; fails when the reader is too far behind.
-    private func accepts(_ count: Int) -> Bool {
+    /// Counts bytes before they are appended.
+    ///
+    /// - Returns: How many bytes there was room for; nil when the reader is too far behind.
+    private func room(for count: Int = 0) -> Int? {
         state.withLock { state in
             guard state.bytes < highWater else {
                 // A released reader reads no more; its cancellation will arrive in the inbox.
                 state.isPaused = true
-                return false
+                return nil
             }
-            state.bytes += count
-            return true
+            defer { state.bytes += count }
+            return highWater - state.bytes
         }
     }
+
+    /// The number of bytes that the loop has appended and the reader has not taken.
+    package var unreadBytes: Int { state.withLock { $0.bytes } }
 
     /// Whether the transfer waits for the reader.
     package var isPaused: Bool { state.withLock { $0.isPaused } }
