@@ -12,7 +12,7 @@ package import LadeCore
 /// sender back, the reader reports the bytes that it has taken.
 package final class BodyStream: ResponseBody.Source {
     /// The size of the smallest slab.
-    package static let slab = 64 << 10
+    private static let slab = 64 << 10
     /// The largest slab: reads of this size double the rate of a large body.
     private static let largestSlab = 512 << 10
 
@@ -184,7 +184,7 @@ package final class BodyStream: ResponseBody.Source {
         return true
     }
 
-    /// Calls a closure that writes bytes directly into the slab, up to the room in it.
+    /// Calls a closure that writes bytes directly into the slab, up to the room in it and to the high-water mark.
     ///
     /// - Parameters:
     ///   - most: The largest number of bytes.
@@ -196,21 +196,21 @@ package final class BodyStream: ResponseBody.Source {
         atMost most: Int = .max,
         _ write: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
     ) throws(Failure) -> Int? {
-        guard let left = room() else { return nil }
+        guard let room = room() else { return nil }
         if let full = slab, full.count == full.capacity {
             unpublished.append(full.finish())
             slab = nil
         }
-        // Above the mark there is room for one slab of the smallest size.
-        if slab == nil { slab = PooledBytes(pool: pool, capacity: directSlab <= left ? directSlab : Self.slab) }
-        let room = min(slab.map { $0.capacity - $0.count } ?? 0, most)
-        let count = try slab?.append(atMost: room, write) ?? 0
-        if count <= directSlab / 2 {
-            // The pool would copy so few bytes to a smaller buffer.
-            directSlab = max(directSlab / 2, Self.slab)
-        } else if count >= room - room / 8 {
+        if slab == nil { slab = PooledBytes(pool: pool, capacity: directSlab <= room ? directSlab : Self.slab) }
+        let free = slab.map { $0.capacity - $0.count } ?? 0
+        let offered = min(most, room, free)
+        let count = try slab?.append(atMost: offered, write) ?? 0
+        if count >= free - free / 8 {
             // Plaintext is a little shorter than the ciphertext that was read for it.
             directSlab = min(2 * directSlab, Self.largestSlab)
+        } else if count <= directSlab / 2, offered > directSlab / 2 {
+            // The pool would copy so few bytes to a smaller buffer.
+            directSlab = max(directSlab / 2, Self.slab)
         }
         state.withLock { $0.bytes += count }
         return count
@@ -230,6 +230,9 @@ package final class BodyStream: ResponseBody.Source {
             return highWater - state.bytes
         }
     }
+
+    /// The number of bytes that the loop has appended and the reader has not taken.
+    package var unreadBytes: Int { state.withLock { $0.bytes } }
 
     /// Whether the transfer waits for the reader.
     package var isPaused: Bool { state.withLock { $0.isPaused } }

@@ -128,7 +128,8 @@ extension Exchange {
     ) -> Waiter? {
         guard isAwaited else { return nil }
         let stream = BodyStream(
-            highWater: window ?? rules.limits.streamHighWater,
+            // The window holds as many bytes again that the reader has no room for.
+            highWater: window == nil ? rules.limits.streamHighWater : max(rules.limits.streamHighWater / 2, 1),
             reportSize: window.map { max($0 / 4, 1) } ?? .max,
             pool: pool,
             cancellation: LoadingError(.cancelled, context),
@@ -144,7 +145,7 @@ extension Exchange {
     /// - Parameters:
     ///   - rest: The bytes; what was taken is removed.
     ///   - pool: Gives the memory.
-    ///   - most: About how many bytes are decoded at most.
+    ///   - most: How many bytes are decoded at most.
     /// - Returns: What became of them.
     package func take(_ rest: inout UnsafeRawBufferPointer, pool: BufferPool, decodingAtMost most: Int = .max) -> Intake
     {
@@ -261,7 +262,7 @@ extension Exchange {
             guard decoded < share else { return .yielded }
             // One byte above the limit is enough to detect that the body is too large.
             let left = limit - Int(state.bodyBytes)
-            let most = left < Self.step ? left + 1 : Self.step
+            let most = min(left < Self.step ? left + 1 : Self.step, share - decoded)
             var room = 0
             let count = try body?.append(atMost: most) { space throws(CodingFault) in
                 room = space.count
@@ -288,7 +289,7 @@ extension Exchange {
         while true {
             guard decoded < share else { return .yielded }
             var room = 0
-            let count = try stream.append(atMost: BodyStream.slab) { space throws(CodingFault) in
+            let count = try stream.append(atMost: share - decoded) { space throws(CodingFault) in
                 room = space.count
                 return try decoder.decode(&rest, into: space)
             }

@@ -61,6 +61,10 @@ final class Connection: Due {
     @exclusivity(unchecked) var http2: HTTP2Session?
     /// The exchanges that it carries over HTTP/2, by the numbers of their streams.
     @exclusivity(unchecked) var carried: [Int32: CarriedStream] = [:]
+    /// The streams whose held bytes are offered again in the connection's next share of a turn, in this order.
+    @exclusivity(unchecked) var yielded: [Int32] = []
+    /// How many bytes may still be decoded in this turn.
+    @exclusivity(unchecked) var decodable = 0
     /// How many bytes of HTTP/2 the socket has accepted.
     @exclusivity(unchecked) var accepted = 0
     /// Whether it speaks HTTP/2 if its peer does.
@@ -73,7 +77,7 @@ final class Connection: Due {
     /// How many of them the decoder has taken already; they are kept so that the body is not complete before its output.
     @exclusivity(unchecked) var decoded = 0
     @exclusivity(unchecked) var isPaused = false
-    /// Whether the poller reports nothing of the socket, because it failed while the exchange was paused.
+    /// Whether the poller reports nothing of the socket, because it failed or ended while a reader was behind.
     @exclusivity(unchecked) var isIgnored = false
     /// Whether sending failed, so that the end of the connection completes no body.
     @exclusivity(unchecked) var wasReset = false

@@ -28,7 +28,10 @@ extension WireLoop {
         }
         if ready.isWritable, connection.writes { markDirty(connection) }
         guard ready.isReadable else { return }
-        guard connection.isPaused else { return receive(connection, budget) }
+        guard connection.isPaused else {
+            connection.decodable = TurnBudget.decoded
+            return receive(connection, budget)
+        }
         if ready.isBroken {
             // Reported whether it is asked for or not.
             system.ignore(connection.socket)
@@ -40,9 +43,10 @@ extension WireLoop {
 
     /// Serves a connection that has bytes of an earlier turn, or whose reader asks for more.
     func serve(_ connection: Connection, _ budget: TurnBudget) {
-        if connection.life == .streaming { return receiveStreams(connection, budget) }
+        if connection.life == .streaming { return serveStreams(connection, budget) }
         if connection.life == .tunnelling { return continueTunnel(connection) }
         guard connection.life == .busy, let exchange = connection.exchange, !connection.isPaused else { return }
+        connection.decodable = TurnBudget.decoded
         if !connection.held.isEmpty {
             let held = connection.held
             connection.held = []
@@ -190,7 +194,9 @@ extension WireLoop {
         // The decoder has a byte already whose output it could not pass on.
         var piece = UnsafeRawBufferPointer(rebasing: rest[connection.decoded..<count])
         connection.decoded = 0
-        let intake = exchange.take(&piece, pool: buffers, decodingAtMost: TurnBudget.decoded)
+        let before = exchange.bodyBytes
+        let intake = exchange.take(&piece, pool: buffers, decodingAtMost: connection.decodable)
+        if exchange.isCoded { connection.decodable -= Int(exchange.bodyBytes - before) }
         if exchange.isStreamed { markUnpublished(exchange) }
         switch intake {
         case .taken:

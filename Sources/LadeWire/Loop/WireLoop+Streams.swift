@@ -31,7 +31,7 @@ extension WireLoop {
         connection.http2 = session
         connection.life = .streaming
         connection.idleSince = now
-        pool.multiplexes(connection, key: connection.key)
+        pool.multiplexes(connection, key: connection.key, at: now)
         for exchange in waiting {
             exchange.carrier = nil
             guard session.life.canOpen else {
@@ -67,6 +67,7 @@ extension WireLoop {
         carried.headBytes = connection.http2?.stream(number)?.headBytes ?? 0
         if waits { carried.continueDue = now + Self.continuePatience }
         connection.carried[number] = carried
+        pool.setIdle(connection, key: connection.key, since: nil)
         markDirty(connection)
     }
 
@@ -75,7 +76,29 @@ extension WireLoop {
     /// Handles a report of the poller.
     func noteStreams(_ ready: ReadySocket, on connection: Connection, _ budget: TurnBudget) {
         if ready.isWritable, connection.writes { markDirty(connection) }
-        if ready.isReadable { receiveStreams(connection, budget) }
+        if ready.isReadable { serveStreams(connection, budget) }
+    }
+
+    /// Serves a connection in its share of a turn: what is held of earlier turns comes first.
+    ///
+    /// More is received although streams have bytes that are not decoded: their windows bound what is held of them, and
+    /// the other streams continue.
+    func serveStreams(_ connection: Connection, _ budget: TurnBudget) {
+        connection.decodable = TurnBudget.decoded
+        let numbers = connection.yielded
+        connection.yielded = []
+        for (index, number) in numbers.enumerated() {
+            guard connection.decodable > 0 else {
+                // Before those that have had a part of this share.
+                connection.yielded.insert(contentsOf: numbers[index...], at: 0)
+                markBacklogged(connection)
+                break
+            }
+            guard let carried = connection.carried[number] else { continue }
+            carried.isYielded = false
+            deliverHeld(carried, connection)
+        }
+        receiveStreams(connection, budget)
     }
 
     func receiveStreams(_ connection: Connection, _ budget: TurnBudget) {
@@ -83,6 +106,7 @@ extension WireLoop {
         connection.isDrained = false
         defer { settleLayer(connection) }
         while connection.life == .streaming {
+            guard !connection.isIgnored else { return closeIfDone(connection) }
             let most = min(budget.receivable, TurnBudget.piece)
             guard most > 0 else {
                 markDirty(connection)
@@ -96,17 +120,16 @@ extension WireLoop {
                 let bytes = UnsafeRawBufferPointer(rebasing: scratch[..<count])
                 connection.http2?.receive(bytes, at: now)
                 carryOut(connection, bytes)
-            case .wouldBlock: return markDirty(connection)
+            case .wouldBlock: return connection.wasReset ? streamsEnded(connection) : markDirty(connection)
             case .ended, .failed: return streamsEnded(connection)
             }
         }
     }
 
-    /// Handles the end of the connection.
+    /// Handles the end of the connection, which is closed when no reader is behind.
     private func streamsEnded(_ connection: Connection) {
         connection.http2?.ended()
         carryOut(connection, Self.nothing)
-        close(connection)
     }
 
     /// Carries out what the session of a connection has found; the connection may be closed afterwards.
@@ -133,7 +156,8 @@ extension WireLoop {
 
     private func allow(_ count: Int, on connection: Connection) {
         guard let exchange = connection.carried.values.first?.exchange else { return }
-        let (all, overflow) = count.multipliedReportingOverflow(by: settings.connections.perHost)
+        // Where no stream is allowed calls start nevertheless, and end by their limits of connecting.
+        let (all, overflow) = max(count, 1).multipliedReportingOverflow(by: settings.connections.perHost)
         admitted += admission.allow(overflow ? nil : all, host: exchange.hostNumber)
         // Not before the settings: the server would refuse what exceeds them.
         noteConnection(of: exchange, .streams)
@@ -179,23 +203,40 @@ extension WireLoop {
 
     /// Gives content to the reader of a stream; what it does not take is held, within the window.
     private func deliver(_ bytes: UnsafeRawBufferPointer, _ carried: CarriedStream, _ connection: Connection) {
-        guard !carried.isPaused else { return carried.held.append(contentsOf: bytes) }
+        guard !carried.isBehind else { return carried.held.append(contentsOf: bytes) }
         let exchange = carried.exchange
         var rest = bytes
-        let intake = exchange.take(&rest, pool: buffers)
+        let before = exchange.bodyBytes
+        let intake = exchange.take(&rest, pool: buffers, decodingAtMost: connection.decodable)
+        if exchange.isCoded { connection.decodable -= Int(exchange.bodyBytes - before) }
         if exchange.isStreamed { markUnpublished(exchange) }
         switch intake {
-        // Nothing yields, because what a stream decodes in a turn is not bounded.
-        case .taken, .yielded: rest = Self.nothing
-        case .paused:
+        case .taken: rest = Self.nothing
+        case .paused, .yielded:
             carried.held = Array(rest)
-            carried.isPaused = true
+            if intake == .paused { carried.isPaused = true } else { yield(carried, connection) }
         case .failed: return end(exchange, exchange.failure)
         }
         // The reader of a body without codings reports what it takes itself.
         if exchange.isCoded || !exchange.isStreamed {
             connection.http2?.taken(bytes.count - rest.count, by: carried.number)
         }
+    }
+
+    /// Offers what is held of a stream again.
+    private func deliverHeld(_ carried: CarriedStream, _ connection: Connection) {
+        carried.exchange.lastActivity = now
+        let held = carried.held
+        carried.held = []
+        held.withUnsafeBytes { deliver($0, carried, connection) }
+        if carried.isComplete, !carried.isBehind { end(carried.exchange, nil) }
+    }
+
+    /// Offers what is held of a stream again when the connection has its next share of a turn.
+    private func yield(_ carried: CarriedStream, _ connection: Connection) {
+        carried.isYielded = true
+        connection.yielded.append(carried.number)
+        markBacklogged(connection)
     }
 
     // MARK: - Readers and producers
@@ -216,10 +257,7 @@ extension WireLoop {
         if !exchange.isCoded { connection.http2?.taken(taken, by: carried.number) }
         if carried.isPaused, exchange.stream?.isPaused != true {
             carried.isPaused = false
-            let held = carried.held
-            carried.held = []
-            held.withUnsafeBytes { deliver($0, carried, connection) }
-            if carried.isComplete, !carried.isPaused { return end(exchange, nil) }
+            yield(carried, connection)
         }
         markDirty(connection)
     }
@@ -227,15 +265,17 @@ extension WireLoop {
     /// Whether the server waits for the reader or the producer of an exchange.
     func isHeldBack(_ exchange: Exchange, _ connection: Connection) -> Bool {
         guard let carried = connection.carried[exchange.streamNumber] else { return false }
-        guard let stream = connection.http2?.stream(carried.number) else { return carried.isPaused }
+        guard let stream = connection.http2?.stream(carried.number) else { return carried.isBehind }
         let size = Int(StreamWindow.size(highWater: rules.limits.streamHighWater))
-        return carried.isPaused || 2 * stream.window.held >= size || (stream.isDeferred && stream.sending == .body)
+        return carried.isBehind || 2 * stream.window.held >= size || (stream.isDeferred && stream.sending == .body)
     }
 
     // MARK: - Sending
 
     /// Sends as much as the socket and the budget of the turn allow.
     func flushStreams(_ connection: Connection) {
+        guard !connection.isIgnored else { return closeIfDone(connection) }
+        guard !connection.wasReset else { return updateDue(connection) }
         var budget = TurnBudget(readyConnections: 1)
         while connection.life == .streaming, let session = connection.http2 {
             session.produce(into: &connection.output, upTo: Self.mostUnsent, at: now) { number, space in
@@ -269,8 +309,10 @@ extension WireLoop {
 
     /// Reads what has arrived to its end: complete responses count.
     private func sendingStreamsFailed(_ connection: Connection) {
+        connection.wasReset = true
+        pool.drains(connection, key: connection.key)
+        watch(connection, reads: true, writes: false)
         receiveStreams(connection, TurnBudget(readyConnections: 1))
-        if connection.life == .streaming { streamsEnded(connection) }
     }
 
     /// Writes the next bytes of a request's body.
@@ -313,7 +355,7 @@ extension WireLoop {
     private func streamEnded(_ number: Int32, _ ending: HTTP2Stream.Ending, _ connection: Connection) {
         guard let carried = connection.carried[number] else { return }
         let exchange = carried.exchange
-        if ending == .complete, carried.isPaused {
+        if ending == .complete, carried.isBehind {
             carried.isComplete = true
             return
         }
@@ -359,24 +401,38 @@ extension WireLoop {
     func leaveStream(_ exchange: Exchange) {
         guard let connection = exchange.connection else { return }
         connection.http2?.cancel(exchange.streamNumber)
-        connection.carried[exchange.streamNumber] = nil
+        let carried = connection.carried.removeValue(forKey: exchange.streamNumber)
+        if let carried, carried.isYielded { connection.yielded.removeAll { $0 == carried.number } }
         exchange.streamNumber = 0
         exchange.carrier = nil
         guard connection.life == .streaming else { return }
-        if connection.carried.isEmpty { connection.idleSince = now }
+        if connection.carried.isEmpty {
+            connection.idleSince = now
+            pool.setIdle(connection, key: connection.key, since: now)
+        }
         markDirty(connection)
     }
 
     /// Closes a connection that takes no new stream, when its last one has ended.
+    ///
+    /// After the end of the connection there are responses whose reader is behind; they are complete, and stay.
     private func closeIfDone(_ connection: Connection) {
         guard connection.life == .streaming, let session = connection.http2 else { return }
         let hasFailed = session.life.state == .closed
         guard hasFailed || connection.carried.isEmpty else { return }
-        // GOAWAY, which says why.
-        session.produce(into: &connection.output, upTo: Self.mostUnsent, at: now) { _, _ in .nothingYet }
-        while session.next() != nil {}
-        if !connection.output.isEmpty { _ = connection.output.withUnsent { send(to: connection, $0) } }
-        connection.output.removeAll()
+        if !connection.isIgnored {
+            // GOAWAY, which says why.
+            session.produce(into: &connection.output, upTo: Self.mostUnsent, at: now) { _, _ in .nothingYet }
+            while session.next() != nil {}
+            if !connection.output.isEmpty { _ = connection.output.withUnsent { send(to: connection, $0) } }
+            connection.output.removeAll()
+            guard connection.carried.isEmpty else {
+                system.ignore(connection.socket)
+                connection.isIgnored = true
+                return updateDue(connection)
+            }
+        }
+        guard connection.carried.isEmpty else { return updateDue(connection) }
         close(connection)
     }
 
@@ -396,7 +452,7 @@ extension WireLoop {
             if case .ended(let number, let ending) = finding { streamEnded(number, ending, connection) }
         }
         for carried in connection.carried.values {
-            end(carried.exchange, carried.isComplete ? nil : carried.exchange.error(.lost(.nothing, wasSent: true)))
+            end(carried.exchange, carried.exchange.error(.lost(carried.exchange.progress, wasSent: true)))
         }
     }
 

@@ -84,7 +84,8 @@ final class WireLoop: @unchecked Sendable {
         _ settings: TransportSettings,
         system: any WireSystem,
         proxies: ProxyRules? = nil,
-        now: @escaping @Sendable () -> Int64
+        now: @escaping @Sendable () -> Int64,
+        lookUp: @escaping Resolver.LookUp = Resolver.systemLookUp
     ) throws(LoadingError) {
         if let proxies {
             self.proxies = proxies
@@ -97,7 +98,7 @@ final class WireLoop: @unchecked Sendable {
         rules = Exchange.Rules(settings)
         inbox = Inbox(wakeUpDescriptor: system.wakeUpDescriptor)
         executor = LoopExecutor(inbox: inbox)
-        resolver = Resolver(inbox: inbox, now: now)
+        resolver = Resolver(inbox: inbox, now: now, lookUp: lookUp)
         let connections = settings.connections
         idleLife = max(0, min(connections.idleLife.wholeNanoseconds, 1 << 60))
         admission = Admission(limits: connections, sharesMultiplexed: true)

@@ -31,12 +31,8 @@ final class Resolver: Sendable {
     /// - Parameters:
     ///   - inbox: Receives the asker's number in a message when its outcome can be taken.
     ///   - now: The clock of the loop.
-    ///   - lookUp: The look-up; the system's in a new thread by default.
-    init(
-        inbox: Inbox,
-        now: @escaping @Sendable () -> Int64,
-        lookUp: @escaping LookUp = { systemLookUp($0, $1) }
-    ) {
+    ///   - lookUp: The look-up.
+    init(inbox: Inbox, now: @escaping @Sendable () -> Int64, lookUp: @escaping LookUp) {
         self.inbox = inbox
         self.now = now
         self.lookUp = lookUp
@@ -85,17 +81,17 @@ final class Resolver: Sendable {
         for asker in askers { inbox.post(.resolved(asker)) }
         startWaiting()
     }
-}
 
-/// Looks a name up in a thread of its own, which ends with the look-up.
-private func systemLookUp(_ name: String, _ done: @escaping @Sendable ([SocketAddress]) -> Void) {
-    let result = SystemThread.start {
-        let found = withUnsafeTemporaryAllocation(of: lade_address.self, capacity: 64) { buffer in
-            let count = Int(lade_wire_resolve(name, buffer.baseAddress, 64))
-            return count > 0 ? buffer[..<count].map(SocketAddress.init) : []
+    /// Looks a name up in a thread of its own, which ends with the look-up.
+    static let systemLookUp: LookUp = { name, done in
+        let result = SystemThread.start {
+            let found = withUnsafeTemporaryAllocation(of: lade_address.self, capacity: 64) { buffer in
+                let count = Int(lade_wire_resolve(name, buffer.baseAddress, 64))
+                return count > 0 ? buffer[..<count].map(SocketAddress.init) : []
+            }
+            done(found)
         }
-        done(found)
+        // Without a thread the name counts as not resolved.
+        if result != 0 { done([]) }
     }
-    // Without a thread the name counts as not resolved.
-    if result != 0 { done([]) }
 }

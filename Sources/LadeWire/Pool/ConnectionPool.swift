@@ -18,9 +18,12 @@ struct ConnectionPool<Connection: AnyObject> {
         var idle: [(connection: Connection, since: Int64)] = []
         /// Connections that are being opened for no exchange.
         var orphans: [Connection] = []
-        /// Connections that multiplex and take new streams, the oldest first.
-        var streaming: [Connection] = []
+        /// Connections that multiplex and take new streams, the oldest first, with the times since which they carry none.
+        var streaming: [(connection: Connection, since: Int64?)] = []
         var open = 0
+
+        /// Since when the connection is idle that has been longest; nil without an idle one.
+        var idleSince: Int64? { ([idle.first?.since] + streaming.map(\.since)).compactMap(\.self).min() }
 
         var isUnused: Bool { open == 0 && idle.isEmpty && orphans.isEmpty && streaming.isEmpty }
     }
@@ -63,17 +66,23 @@ struct ConnectionPool<Connection: AnyObject> {
     }
 
     /// The connections of a key that multiplex and take new streams, the oldest first.
-    func streaming(_ key: Int) -> [Connection] { keys[key]?.streaming ?? [] }
+    func streaming(_ key: Int) -> [Connection] { keys[key]?.streaming.map(\.connection) ?? [] }
 
-    /// Records that a connection multiplexes.
-    mutating func multiplexes(_ connection: Connection, key: Int) {
+    /// Records that a connection multiplexes, and carries no stream yet.
+    mutating func multiplexes(_ connection: Connection, key: Int, at now: Int64) {
         keys[key, default: Key()].orphans.removeAll { $0 === connection }
-        keys[key, default: Key()].streaming.append(connection)
+        keys[key, default: Key()].streaming.append((connection, now))
+    }
+
+    /// Records since when a connection that multiplexes carries no stream; nil when it carries one.
+    mutating func setIdle(_ connection: Connection, key: Int, since: Int64?) {
+        guard let index = keys[key]?.streaming.firstIndex(where: { $0.connection === connection }) else { return }
+        keys[key]?.streaming[index].since = since
     }
 
     /// Records that a connection takes no new stream.
     mutating func drains(_ connection: Connection, key: Int) {
-        keys[key]?.streaming.removeAll { $0 === connection }
+        keys[key]?.streaming.removeAll { $0.connection === connection }
     }
 
     /// Keeps a connection that is being opened and whose exchange has left.
@@ -93,20 +102,23 @@ struct ConnectionPool<Connection: AnyObject> {
         guard var entry = keys[key] else { return }
         entry.idle.removeAll { $0.connection === connection }
         entry.orphans.removeAll { $0 === connection }
-        entry.streaming.removeAll { $0 === connection }
+        entry.streaming.removeAll { $0.connection === connection }
         entry.open -= 1
         open -= 1
         keys[key] = entry.isUnused ? nil : entry
     }
 
-    /// Removes and returns the connection that has been idle longest; nil without any.
+    /// Removes and returns the connection that has been idle longest, whatever its protocol; nil without any.
     mutating func takeLongestIdle() -> Connection? {
-        let oldest = keys.compactMap { key, entry in entry.idle.first.map { (key, $0.since) } }.min { $0.1 < $1.1 }
+        let oldest = keys.compactMap { key, entry in entry.idleSince.map { (key, $0) } }.min { $0.1 < $1.1 }
         return oldest.flatMap { takeLongestIdle(of: $0.0) }
     }
 
     private mutating func takeLongestIdle(of key: Int) -> Connection? {
-        guard let entry = keys[key], !entry.idle.isEmpty else { return nil }
-        return keys[key]?.idle.removeFirst().connection
+        guard let entry = keys[key], let since = entry.idleSince else { return nil }
+        if entry.idle.first?.since == since { return keys[key]?.idle.removeFirst().connection }
+        return entry.streaming.firstIndex { $0.since == since }.flatMap {
+            keys[key]?.streaming.remove(at: $0).connection
+        }
     }
 }

@@ -233,7 +233,7 @@ struct BodyStreamTests {
         #expect(pool.keptBytes == 64 << 10)
     }
 
-    @Test("finding FT-10 takes into a stream no more than the high-water mark and one slab")
+    @Test("finding FT-10 takes into a stream no more than the high-water mark")
     func slab() {
         let stream = BodyStream(
             highWater: 512 << 10,
@@ -265,7 +265,27 @@ struct BodyStreamTests {
                 return count
             }
         }
-        // What fills its slab has a larger one next.
+        // A slab that was filled makes the next one larger.
         #expect(rooms == [65_536, 65_526, 131_072])
+    }
+
+    @Test("wire WR-5 writes no more than it is asked to")
+    func mostBytes() throws {
+        let stream = BodyStream(
+            highWater: 100,
+            pool: BufferPool(),
+            cancellation: LoadingError(.cancelled),
+            cancel: {},
+            resume: {}
+        )
+        var rooms: [Int] = []
+        for most in [60, 60, 60] {
+            _ = stream.append(atMost: most) { room in
+                rooms.append(room.count)
+                return room.count
+            }
+        }
+        // What is asked for, and what is left up to the mark.
+        #expect(rooms == [60, 40])
     }
 }

@@ -11,6 +11,8 @@ final class HTTP2Server {
         var neverIndexed: [String] = []
         var body: [UInt8] = []
         var trailers: [String] = []
+        /// Whether its head has arrived.
+        var hasHead = false
         var isComplete = false
         var resetCode: UInt32?
     }
@@ -86,7 +88,9 @@ final class HTTP2Server {
         let stream = frame.hd.stream_id
         let isLast = UInt32(frame.hd.flags) & NGHTTP2_FLAG_END_STREAM.rawValue != 0
         switch nghttp2_frame_type(UInt32(frame.hd.type)) {
-        case NGHTTP2_HEADERS, NGHTTP2_DATA: if isLast { streams[stream]?.isComplete = true }
+        case NGHTTP2_HEADERS, NGHTTP2_DATA:
+            if frame.hd.type == NGHTTP2_HEADERS.rawValue { streams[stream]?.hasHead = true }
+            if isLast { streams[stream]?.isComplete = true }
         case NGHTTP2_RST_STREAM: streams[stream]?.resetCode = frame.rst_stream.error_code
         case NGHTTP2_PING: if UInt32(frame.hd.flags) & NGHTTP2_FLAG_ACK.rawValue == 0 { pings += 1 }
         case NGHTTP2_GOAWAY: goAway = frame.goaway.error_code

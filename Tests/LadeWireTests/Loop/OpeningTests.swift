@@ -94,6 +94,20 @@ struct OpeningTests {
         #expect(simulation.findings.isEmpty)
     }
 
+    @Test(
+        "wire WR-16 the connect limit ends a look-up as timed out in it, and what follows it as timed out while connecting"
+    )
+    func lookUps() {
+        for (delay, phase) in [(nil, .nameLookup), (9_000_000_000, .connect)] as [(Int64?, LoadingError.TimeoutPhase)] {
+            let simulation = simulation([[call("a.test")]]) { _ in .silence }
+            simulation.system.names = ["a.test": SimulatedSystem.Name(addresses: ["10.0.0.1"], delay: delay)]
+            simulation.run()
+            #expect(simulation.outcomes[0].error == .timedOut(phase))
+            #expect(simulation.outcomes[0].endedAt / 1_000_000_000 == 10)
+            #expect(simulation.findings.isEmpty)
+        }
+    }
+
     @Test("wire WR-17 the zone of an address is its scope, part of the pool's key, and in no Host field")
     func zone() throws {
         let simulation = simulation([[call("[fe80::1%25lo]"), call("[fe80::1]")]]) { _ in .server(["/": Self.answer]) }

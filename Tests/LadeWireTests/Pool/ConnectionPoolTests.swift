@@ -39,7 +39,8 @@ struct ConnectionPoolTests {
         let links = [Link("a"), Link("b"), Link("c")]
         for link in links {
             pool.opened(1)
-            pool.multiplexes(link, key: 1)
+            pool.multiplexes(link, key: 1, at: 0)
+            pool.setIdle(link, key: 1, since: nil)
         }
         #expect(pool.streaming(1).map(\.description) == ["a", "b", "c"])
         #expect(pool.streaming(2).isEmpty)
@@ -49,6 +50,24 @@ struct ConnectionPoolTests {
         #expect(pool.streaming(1).map(\.description) == ["c"])
         #expect(pool.open == 2)
         #expect(place(&pool, 1) == "open", "none of them is idle")
+    }
+
+    @Test("wire WR-53 a connection that multiplexes and carries nothing makes room like any idle one, the oldest first")
+    func idleMultiplexing() {
+        var pool = ConnectionPool<Link>(perKey: 2, total: 3)
+        let (first, second, third) = (Link("a"), Link("b"), Link("c"))
+        for key in 1...3 { pool.opened(key) }
+        pool.multiplexes(first, key: 1, at: 1)
+        pool.idled(second, key: 2, at: 2)
+        pool.multiplexes(third, key: 3, at: 0)
+        pool.setIdle(third, key: 3, since: nil)
+        #expect(place(&pool, 4) == "open, closing a")
+        #expect(pool.streaming(1).isEmpty)
+        #expect(place(&pool, 4) == "open, closing b")
+        #expect(place(&pool, 4) == "open", "the last one carries a stream")
+        pool.setIdle(third, key: 3, since: 5)
+        #expect(pool.takeLongestIdle() === third)
+        #expect(pool.takeLongestIdle() == nil)
     }
 
     @Test("a fresh connection at the limit of the key closes the one that has been idle longest")

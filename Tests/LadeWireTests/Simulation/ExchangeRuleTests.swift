@@ -57,32 +57,70 @@ struct ExchangeRuleTests {
 
     // MARK: - Bodies
 
-    @Test("wire WR-36 a body of known length is received into the memory that is delivered, 1 MiB ahead at most")
-    func direct() {
-        let body = String(repeating: "x", count: 100 << 10)
-        let whole = simulation(
-            ["/": Answer("HTTP/1.1 200 OK\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")],
-            [[get("/", body)]]
-        )
-        whole.run()
-        #expect(whole.outcomes[0].content.count == body.utf8.count)
-        // One read for the head, of 16 KiB, and one for all of the rest.
-        #expect(whole.system.receipts.count == 2)
-        #expect(whole.system.receipts[0] == 16 << 10)
+    /// Simulates one call to a server of HTTP/1.1, in clear text or over TLS.
+    private func simulation(_ answer: Answer, _ call: Call, isSecure: Bool) -> Simulation {
+        let scenario = Scenario("", ["/": answer], [[call]])
+        let run = isSecure ? scenario.secured : scenario
+        return Simulation(run.lanes, run.settings, on: run.system(wakeUpDescriptor: -1))
+    }
 
-        // An announced length of 30 MB, of which little comes.
-        let announced = simulation(
-            ["/": Answer("HTTP/1.1 200 OK\r\nContent-Length: 30000000\r\n\r\n" + body, closes: true)],
-            [[get("/", body)]]
+    @Test(
+        "wire WR-36 a body of known length is received into the memory that is delivered",
+        arguments: [false, true],
+        [Call.Reader.none, .eager]
+    )
+    func direct(isSecure: Bool, reader: Simulation.Call.Reader) {
+        let body = String(repeating: "x", count: 300 << 10)
+        var call = get("/", body)
+        call.reader = reader
+        let answer = Answer("HTTP/1.1 200 OK\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
+        let scenario = Scenario("", ["/": answer], [[call]])
+        let run = isSecure ? scenario.secured : scenario
+        var settings = run.settings
+        settings.limits.streamHighWater = 1 << 20
+        let calm = Simulation(run.lanes, settings, on: run.system(wakeUpDescriptor: -1))
+        calm.run()
+        // Most of the body comes in a later turn than the head.
+        let place = SimulatedSystem.Place(
+            connection: 0,
+            direction: .inward,
+            offset: calm.system.delivered[0] - (200 << 10),
+            fault: .split
         )
-        announced.start()
-        announced.turn { announced.loop.running.first?.hasHead == true }
-        #expect((announced.loop.running.first?.bufferedCapacity ?? 0) <= 1 << 20)
-        announced.run()
-        guard case .incompleteBody? = announced.outcomes[0].error else {
-            Issue.record("\(String(describing: announced.outcomes[0].error))")
-            return
+        let simulation = Simulation(run.lanes, settings, on: run.system(place: place, wakeUpDescriptor: -1))
+        simulation.start()
+        simulation.turn { simulation.loop.running.first?.hasHead == true }
+        #expect(simulation.loop.running.first.map { $0.bodyBytes < 150 << 10 } == true)
+        // The memory that bytes pass whose place is not known.
+        let scratch = simulation.loop.scratch
+        for index in scratch.indices { scratch[index] = 0x23 }
+        simulation.turn { simulation.outcomes[0].isOver }
+        #expect(scratch.allSatisfy { $0 == 0x23 })
+        #expect(simulation.outcomes[0].content == Array(body.utf8))
+        simulation.run()
+        #expect(simulation.findings.isEmpty && calm.findings.isEmpty)
+    }
+
+    @Test(
+        "wire WR-36 at most 1 MiB is ready for what has not arrived, whatever is announced",
+        arguments: [false, true]
+    )
+    func announced(isSecure: Bool) {
+        let body = String(repeating: "x", count: 100 << 10)
+        let simulation = simulation(
+            Answer("HTTP/1.1 200 OK\r\nContent-Length: 30000000\r\n\r\n" + body),
+            get("/", body),
+            isSecure: isSecure
+        )
+        var most = 0
+        simulation.beforeWait = { [unowned simulation] in
+            most = max(most, simulation.loop.running.first?.bufferedCapacity ?? 0)
         }
+        simulation.run()
+        #expect(most > 0)
+        #expect(most <= 1 << 20)
+        #expect(simulation.outcomes[0].error == .timedOut(.idle))
+        #expect(simulation.findings.isEmpty)
     }
 
     // MARK: - Connections
@@ -306,18 +344,23 @@ struct ExchangeRuleTests {
         }
     }
 
-    @Test("wire WR-42 when sending fails, what has arrived is read to its end first")
-    func brokenSend() {
+    @Test(
+        "wire WR-42 when sending fails, what has arrived is read to its end first",
+        arguments: [EPIPE, ECONNRESET],
+        [false, true]
+    )
+    func brokenSend(errno: Int32, isSecure: Bool) {
         let size = 300_000
         let call = Call(target: "/", method: .post, body: .bytes(Data(repeating: 0x78, count: size)), content: "ok")
         for (early, isComplete) in [(Self.ok, true), ("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok", false)] {
-            let simulation = simulation(
-                ["/": Answer(onHead: early)],
-                [[call]],
-                replacement: SimulatedSystem.Replacement(call: .send, number: 2, errno: EPIPE)
-            )
+            let scenario = Scenario("", ["/": Answer(onHead: early)], [[call]])
+            let run = isSecure ? scenario.secured : scenario
+            let replacement = SimulatedSystem.Replacement(call: .send, number: isSecure ? 6 : 2, errno: errno)
+            let system = run.system(replacement: replacement, wakeUpDescriptor: -1)
+            let simulation = Simulation(run.lanes, run.settings, on: system)
             simulation.system.keepsInboundOfBroken = true
             simulation.run()
+            #expect(simulation.system.requests.first?.isWhole == false)
             if isComplete {
                 #expect(simulation.outcomes[0].status == 200)
             } else {
@@ -325,6 +368,36 @@ struct ExchangeRuleTests {
             }
             #expect(simulation.findings.isEmpty)
         }
+    }
+
+    @Test(
+        "wire WR-42 over HTTP/2 what has arrived is read to its end too, however much it is",
+        arguments: [true, false]
+    )
+    func brokenStream(isComplete: Bool) {
+        // More than the share of a turn.
+        let text = String(repeating: "x", count: 1_500 << 10)
+        let answer = HTTP2Peer.Answer(isEarly: true, body: Array(text.utf8), isEndless: !isComplete)
+        let system = SimulatedSystem { _ in .peer(HTTP2Peer(["/": answer])) }
+        var call = Call(target: "/", method: .post, body: .bytes(Data(repeating: 0x78, count: 40_000)), content: text)
+        call.knowsHTTP2 = true
+        var settings = Simulation.settings
+        settings.limits.streamHighWater = 4 << 20
+        let simulation = Simulation([[call]], settings, on: system)
+        simulation.start()
+        simulation.turn { simulation.loop.running.first?.hasHead == true }
+        #expect(!simulation.outcomes[0].isOver)
+        // All of the response is there when a send fails.
+        simulation.system.keepsInboundOfBroken = true
+        simulation.system.sendError = EPIPE
+        simulation.run()
+        if isComplete {
+            #expect(simulation.outcomes[0].isSuccess)
+            #expect(simulation.outcomes[0].content.count == text.utf8.count)
+        } else {
+            #expect(simulation.outcomes[0].error != nil)
+        }
+        #expect(simulation.findings.isEmpty)
     }
 
     // MARK: - Sending again

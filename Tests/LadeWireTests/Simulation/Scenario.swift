@@ -1,5 +1,7 @@
+import CNghttp2
 import Foundation
 import LadeCore
+import TransportDoubles
 
 @testable import LadeWire
 
@@ -8,10 +10,14 @@ struct Scenario: CustomStringConvertible, Sendable {
     let description: String
     let answers: [String: SimulatedServer.Answer]
     let lanes: [[Simulation.Call]]
-    /// The addresses of the hosts that are looked up, and what connecting to an address meets; a server by default.
+    /// The addresses to which connecting fails.
     var refused: Set<String> = []
     /// The proxy of the settings, and what it does; nil without one.
     var proxy: (settings: ProxySettings.Proxy, behaviour: SimulatedProxy)?
+    /// The names that have addresses.
+    var names: [String: SimulatedSystem.Name] = [:]
+    /// Makes the server of a connection; nil for one of HTTP/1.1 in clear text with the answers.
+    var makePeer: (@Sendable () -> any SimulatedPeer)?
 
     init(_ description: String, _ answers: [String: SimulatedServer.Answer], _ lanes: [[Simulation.Call]]) {
         self.description = description
@@ -25,7 +31,7 @@ struct Scenario: CustomStringConvertible, Sendable {
         weather: Weather? = nil,
         wakeUpDescriptor: Int32
     ) -> SimulatedSystem {
-        SimulatedSystem(
+        let system = SimulatedSystem(
             place: place,
             replacement: replacement,
             random: weather,
@@ -33,14 +39,44 @@ struct Scenario: CustomStringConvertible, Sendable {
         ) { endpoint in
             if case .address(let address, _) = endpoint, refused.contains(address.text) { return .refusal(111) }
             if let proxy, case .address(_, SimulatedProxy.port) = endpoint { return .proxy(proxy.behaviour, answers) }
-            return .server(answers)
+            return makePeer.map { .peer($0()) } ?? .server(answers)
         }
+        system.names = names
+        return system
     }
 
+    /// The settings of the transport.
     var settings: TransportSettings {
         var settings = Simulation.settings
         if let proxy { settings.proxy = .proxy(proxy.settings) }
+        if lanes.contains(where: { $0.contains { $0.scheme == "https" } }) {
+            settings.tls.trustsSystemAuthorities = false
+            settings.tls.authorities = SimulatedRealm.authorities
+        }
         return settings
+    }
+
+    /// The same over TLS, where the end of a connection completes a body only after close_notify.
+    var secured: Scenario {
+        let answers = answers
+        let makePeer = makePeer ?? { SimulatedServer(answers) }
+        var scenario = Scenario(
+            description + ", over TLS",
+            answers,
+            lanes.map { lane in
+                lane.map { call in
+                    var call = call
+                    call.scheme = "https"
+                    call.knowsHTTP2 = false
+                    call.endsAnywhere = false
+                    return call
+                }
+            }
+        )
+        scenario.refused = refused
+        scenario.names = names
+        scenario.makePeer = { SimulatedRealm.secure(makePeer()) }
+        return scenario
     }
 
     // MARK: - The table
@@ -168,9 +204,10 @@ struct Scenario: CustomStringConvertible, Sendable {
         ),
     ]
 
-    static let all: [Scenario] = direct + proxies
+    /// Over HTTP/1.1, HTTP/2 and TLS, and through proxies.
+    static let all = clear + named + streams + clear.map(\.secured) + streams.map(\.secured) + proxies
 
-    private static let direct: [Scenario] = [
+    private static let clear: [Scenario] = [
         one("a body of known length", Answer(length)),
         one("a body in chunks with an extension and a trailer", Answer(chunked)),
         one("a body until the connection ends", Answer(untilClose, closes: true)) { $0.endsAnywhere = true },
@@ -281,5 +318,162 @@ struct Scenario: CustomStringConvertible, Sendable {
             scenario.refused = ["::1"]
             return scenario
         }(),
+    ]
+
+    // MARK: - Names
+
+    private static func named(_ name: String, _ names: [String: SimulatedSystem.Name], _ calls: [Call]) -> Scenario {
+        var scenario = Scenario(name, ["/0": Answer(length), "/1": Answer(length)], calls.map { [$0] })
+        scenario.names = names
+        return scenario
+    }
+
+    private static let one = SimulatedSystem.Name(addresses: ["10.0.0.1"], delay: 500_000_000)
+
+    private static let named: [Scenario] = [
+        named("a name", ["a.test": one], [Call(target: "/0", host: "a.test", content: ten)]),
+        named(
+            "two calls to one name",
+            ["a.test": one],
+            [Call(target: "/0", host: "a.test", content: ten), Call(target: "/1", host: "a.test", content: ten)]
+        ),
+        {
+            var scenario = named(
+                "a name whose first two addresses refuse, and another name",
+                [
+                    "a.test": SimulatedSystem.Name(addresses: ["10.0.0.9", "fd00::9", "10.0.0.1"], delay: 2_000_000),
+                    "b.test": SimulatedSystem.Name(addresses: ["10.0.0.2"], delay: 0),
+                ],
+                [Call(target: "/0", host: "a.test", content: ten), Call(target: "/1", host: "b.test", content: ten)]
+            )
+            scenario.refused = ["10.0.0.9", "fd00::9"]
+            return scenario
+        }(),
+        named(
+            "a name that does not exist",
+            ["a.test": one],
+            [
+                Call(target: "/0", host: "a.test", content: ten),
+                Call(target: "/1", host: "b.test", error: .nameNotResolved(host: "b.test")),
+            ]
+        ),
+        named(
+            "a name whose look-up hangs",
+            ["a.test": one, "b.test": SimulatedSystem.Name(addresses: [], delay: nil)],
+            [
+                Call(target: "/0", host: "a.test", content: ten),
+                Call(target: "/1", host: "b.test", error: .timedOut(.nameLookup)),
+            ]
+        ),
+    ]
+
+    // MARK: - HTTP/2
+
+    private typealias Streamed = HTTP2Peer.Answer
+
+    private static func multiplexed(
+        _ name: String,
+        _ answers: [String: Streamed],
+        _ lanes: [[Call]],
+        streams: UInt32 = 100
+    ) -> Scenario {
+        var scenario = Scenario(
+            name + ", over HTTP/2",
+            [:],
+            lanes.map { lane in
+                lane.map { call in
+                    var call = call
+                    call.knowsHTTP2 = true
+                    return call
+                }
+            }
+        )
+        scenario.makePeer = { HTTP2Peer(answers, settings: [(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, streams)]) }
+        return scenario
+    }
+
+    private static func stream(_ name: String, _ answer: Streamed, _ change: (inout Call) -> Void = { _ in })
+        -> Scenario
+    {
+        var call = Call(target: "/0", content: ten)
+        change(&call)
+        return multiplexed(name, ["/0": answer], [[call]])
+    }
+
+    private static func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
+
+    private static let plain = Streamed(body: bytes(ten))
+    private static let sixty = String(repeating: ten, count: 6)
+    private static let text = String(repeating: "0123456789abcdef", count: 40)
+
+    private static func coded(_ text: String) -> Streamed {
+        Streamed(fields: [("content-encoding", "gzip")], body: Array(Coded.deflated(Data(text.utf8))))
+    }
+
+    private static let streams: [Scenario] = [
+        stream("a body", plain),
+        stream("a body of known length", Streamed(fields: [("content-length", "10")], body: bytes(ten))),
+        stream("204", Streamed(status: 204)) { ($0.status, $0.content) = (204, "") },
+        stream("HEAD", Streamed(fields: [("content-length", "10")])) { ($0.method, $0.content) = (.head, "") },
+        stream("an interim head and trailers", Streamed(interim: 103, body: bytes(ten), trailers: [("x-sum", "1")])),
+        stream("an upload of bytes", plain) { post(&$0, .text("uploaded")) },
+        stream("an upload of a stream", plain) { post(&$0, pipe) },
+        stream("an upload with trailers", plain) {
+            var body = pipe
+            body.trailers = { ["X-Sum": "1"] }
+            post(&$0, body)
+        },
+        stream("an upload that waits for 100", Streamed(interim: 100, body: bytes(ten))) {
+            post(&$0, .text("uploaded"))
+            $0.headers = ["Expect": "100-continue"]
+        },
+        stream("an upload of a stream that is refused", Streamed(isEarly: true, status: 403, body: bytes("no"))) {
+            post(&$0, pipe)
+            ($0.status, $0.content, $0.upload) = (403, "no", nil)
+        },
+        stream(
+            "a response after which the rest of the upload is not wanted",
+            Streamed(isEarly: true, body: bytes(ten), resetAfter: NGHTTP2_NO_ERROR)
+        ) {
+            post(&$0, pipe)
+            $0.upload = nil
+        },
+        stream(
+            "a body that is reset before its end",
+            Streamed(body: bytes(ten), isEndless: true, resetAfter: NGHTTP2_NO_ERROR)
+        ) { $0.error = .connectionLost(.body(received: 10), isSafeToRepeat: false) },
+        stream("a refused stream", Streamed(reset: NGHTTP2_REFUSED_STREAM)) {
+            $0.error = .connectionLost(.nothing, isSafeToRepeat: true)
+        },
+        stream("a coded body", coded(text)) { $0.content = text },
+        stream("a coded stream with a slow reader", coded(text)) { ($0.content, $0.reader) = (text, .slow) },
+        multiplexed(
+            "slow readers beside a fast one",
+            ["/0": Streamed(body: bytes(sixty)), "/1": coded(text), "/2": plain],
+            [
+                [Call(target: "/0", reader: .slow, content: sixty)], [Call(target: "/1", reader: .slow, content: text)],
+                [Call(target: "/2", content: ten)],
+            ]
+        ),
+        multiplexed(
+            "two calls after each other and two beside them",
+            ["/0": plain, "/1": plain, "/2": plain, "/3": Streamed(status: 204)],
+            [
+                [Call(target: "/0", content: ten), Call(target: "/1", content: ten)],
+                [Call(target: "/2", content: ten)], [Call(target: "/3", status: 204)],
+            ]
+        ),
+        // More than it allows are not sent before its settings, for a server may refuse those.
+        multiplexed(
+            "four calls to a server that allows two streams",
+            ["/0": plain, "/1": plain, "/2": plain, "/3": plain],
+            (0..<4).map { [Call(target: "/\($0)", content: ten)] },
+            streams: 2
+        ),
+        multiplexed(
+            "a server that leaves after a response",
+            ["/0": Streamed(body: bytes(ten), leaves: true), "/1": plain],
+            [[Call(target: "/0", content: ten), Call(target: "/1", content: ten)]]
+        ),
     ]
 }

@@ -1,5 +1,30 @@
-/// The server's side of one connection, as a value: bytes of requests go in, bytes of responses come out.
-struct SimulatedServer {
+/// The server's side of one connection: bytes of the client go in, bytes for it come out.
+protocol SimulatedPeer: Sendable {
+    /// Takes bytes of the client.
+    ///
+    /// - Returns: What the server sends.
+    mutating func receive(_ bytes: [UInt8]) -> [UInt8]
+
+    /// The requests that the server has seen and may have processed.
+    var requests: [SimulatedServer.Seen] { get }
+    /// Whether the server has closed its direction.
+    var hasEnded: Bool { get }
+    /// The proxy before the server; nil without one.
+    var proxy: SimulatedProxy? { get }
+    /// Whether bytes for the server came before the proxy's consent was sent.
+    var wasEarly: Bool { get }
+    /// Whether it is the proxy that requests are sent to in the absolute form.
+    var isForwarder: Bool { get }
+}
+
+extension SimulatedPeer {
+    var proxy: SimulatedProxy? { nil }
+    var wasEarly: Bool { false }
+    var isForwarder: Bool { false }
+}
+
+/// A server of HTTP/1.1 in clear text, as a value: bytes of requests go in, bytes of responses come out.
+struct SimulatedServer: SimulatedPeer {
     /// What the server sends for the requests of one target.
     struct Answer {
         /// When a piece of the response is sent.
@@ -65,7 +90,7 @@ struct SimulatedServer {
     /// Takes bytes of requests.
     ///
     /// - Returns: What the server sends.
-    mutating func receive(_ bytes: some Sequence<UInt8>) -> [UInt8] {
+    mutating func receive(_ bytes: [UInt8]) -> [UInt8] {
         guard !hasEnded else { return [] }
         var output: [UInt8] = []
         var isOpening = false

@@ -24,7 +24,7 @@ struct Weather: RandomNumberGenerator {
 ///
 /// The test calls `turn()` of the loop. A wait delivers what servers sent, and when nothing moves any more the clock
 /// advances to the time that the loop waits for.
-final class SimulatedSystem: WireSystem {
+final class SimulatedSystem: WireSystem, @unchecked Sendable {
     /// The direction of bytes, from the view of the client.
     enum Direction: CaseIterable {
         case inward
@@ -64,6 +64,7 @@ final class SimulatedSystem: WireSystem {
         case receive
         case send
         case peek
+        case lookUp
     }
 
     /// The replaced outcome of one call of the system.
@@ -80,6 +81,7 @@ final class SimulatedSystem: WireSystem {
         case server([String: SimulatedServer.Answer])
         /// A proxy before a server.
         case proxy(SimulatedProxy, [String: SimulatedServer.Answer])
+        case peer(any SimulatedPeer)
         /// Connecting fails after a turn.
         case refusal(Int32)
         /// Connecting does not end.
@@ -89,7 +91,7 @@ final class SimulatedSystem: WireSystem {
     private struct Socket {
         /// The number of the connection in the order of opening.
         let connection: Int
-        var server: SimulatedServer
+        var server: any SimulatedPeer
         var isSilent = false
         var connectError: Int32 = 0
         var isConnected = false
@@ -131,7 +133,7 @@ final class SimulatedSystem: WireSystem {
     private(set) var calls: [SystemCall: Int] = [:]
     private(set) var waits = 0
     /// All closed and open connections: what their servers have seen, and how many bytes moved.
-    private(set) var servers: [SimulatedServer] = []
+    private(set) var servers: [any SimulatedPeer] = []
     private(set) var delivered: [Int] = []
     private(set) var accepted: [Int] = []
     private(set) var endpoints: [Endpoint] = []
@@ -158,8 +160,11 @@ final class SimulatedSystem: WireSystem {
     private(set) var watches = 0
     /// How many sockets the process may have.
     var descriptors = Int.max
-    /// What a receive costs, in nanoseconds.
+    /// The error of every send from now on.
+    var sendError: Int32?
+    /// What a receive costs, and each byte of it, in nanoseconds.
     var cost: Int64 = 0
+    var costOfByte: Int64 = 0
     let wakeUpDescriptor: Int32
 
     init(
@@ -229,6 +234,7 @@ final class SimulatedSystem: WireSystem {
         endpoints.append(endpoint)
         var state: Socket
         switch welcome(endpoint) {
+        case .peer(let peer): state = Socket(connection: servers.count, server: peer)
         case .server(let answers): state = Socket(connection: servers.count, server: SimulatedServer(answers))
         case .proxy(let proxy, let answers):
             state = Socket(connection: servers.count, server: SimulatedServer(answers, behind: proxy))
@@ -277,6 +283,7 @@ final class SimulatedSystem: WireSystem {
             buffer.copyBytes(from: state.inbound[..<count])
             state.inbound.removeFirst(count)
             receipts.append(count)
+            time += costOfByte * Int64(count)
             receivers.append(state.connection)
             return .bytes(count)
         }
@@ -295,6 +302,7 @@ final class SimulatedSystem: WireSystem {
             state.isBroken = errno
             return .failed(errno)
         }
+        if let sendError { state.isBroken = sendError }
         if let errno = state.isBroken { return .failed(errno) }
         if state.isReset { return .failed(EPIPE) }
         guard !state.isStalledOutward, !state.isFull else { return .wouldBlock }
@@ -316,7 +324,7 @@ final class SimulatedSystem: WireSystem {
         }
         state.accepted += bytes.count
         accepted[state.connection] = state.accepted
-        if !state.ends { state.pending += state.server.receive(bytes) }
+        if !state.ends { state.pending += state.server.receive(Array(bytes)) }
         if state.server.hasEnded { state.ends = true }
         servers[state.connection] = state.server
         return .bytes(bytes.count)
@@ -366,12 +374,52 @@ final class SimulatedSystem: WireSystem {
 
     func ignore(_ socket: Int32) { sockets[socket]?.isWatched = false }
 
+    // MARK: - Names
+
+    /// What the look-up of a name finds, and after how many nanoseconds; nil for never.
+    struct Name {
+        var addresses: [String]
+        var delay: Int64?
+    }
+
+    /// The names that are known; others have no addresses.
+    var names: [String: Name] = [:]
+    /// The look-ups that have not ended.
+    private var lookUps: [(due: Int64, addresses: [SocketAddress], done: @Sendable ([SocketAddress]) -> Void)] = []
+
+    func lookUp(_ name: String, _ done: @escaping @Sendable ([SocketAddress]) -> Void) {
+        var found = names[name] ?? Name(addresses: [], delay: 0)
+        switch replaced(.lookUp) {
+        case nil: break
+        case ECANCELED: onPlace()
+        case ENOENT: found.addresses = []
+        default: found.delay = nil
+        }
+        guard var delay = found.delay else { return }
+        if delay > 0, var random {
+            delay = Int64.random(in: 0...2 * delay, using: &random)
+            self.random = random
+        }
+        let addresses = found.addresses.compactMap { text -> SocketAddress? in
+            if case .address(let address) = SocketAddress.parse(text) { address } else { nil }
+        }
+        lookUps.append((time + delay, addresses, done))
+    }
+
+    /// Ends the look-ups whose time has come.
+    private func endLookUps() {
+        let over = lookUps.filter { $0.due <= time }
+        lookUps.removeAll { $0.due <= time }
+        for lookUp in over { lookUp.done(lookUp.addresses) }
+    }
+
     // MARK: - Waiting
 
     func wait(until moment: Int64?, into ready: inout [ReadySocket]) {
         waits += 1
         onWait(moment)
         time += 1_000
+        defer { endLookUps() }
         let order = sockets.keys.sorted()
         var isMoving = false
         for socket in order {
@@ -395,8 +443,9 @@ final class SimulatedSystem: WireSystem {
             poll(&descriptor, 1, 10_000)
             var count: UInt64 = 0
             read(wakeUpDescriptor, &count, 8)
-        } else if leaps, moment < .max {
-            time = max(time, moment)
+        } else if leaps {
+            let next = min(moment, lookUps.map(\.due).min() ?? .max)
+            if next < .max { time = max(time, next) }
         }
     }
 

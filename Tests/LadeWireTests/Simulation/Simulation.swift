@@ -15,9 +15,14 @@ final class Simulation: @unchecked Sendable {
             case eager
             /// A chunk every third turn.
             case slow
+            /// Nothing before the calls of all other readers are over.
+            case last
         }
 
         var target: String
+        var scheme = "http"
+        /// Whether HTTP/2 is spoken in clear text.
+        var knowsHTTP2 = false
         var host = "10.0.0.1"
         var method = HTTPMethod.get
         var headers = Headers()
@@ -83,6 +88,7 @@ final class Simulation: @unchecked Sendable {
     var outcomes: [Outcome]
     private var tasks: [Task<Void, Never>] = []
     private var gates: [CheckedContinuation<Void, Never>] = []
+    private var lastGates: [CheckedContinuation<Void, Never>] = []
     private(set) var turns = 0
     private(set) var isStopped = false
     private let hasProducers: Bool
@@ -98,7 +104,15 @@ final class Simulation: @unchecked Sendable {
         calls = lanes.flatMap(\.self)
         outcomes = calls.map { _ in Outcome() }
         hasProducers = calls.contains { if case .bytes? = $0.body?.content { false } else { $0.body != nil } }
-        guard let loop = try? WireLoop(settings, system: system, proxies: proxies, now: { 1 }) else {
+        guard
+            let loop = try? WireLoop(
+                settings,
+                system: system,
+                proxies: proxies,
+                now: { system.now() },
+                lookUp: system.lookUp
+            )
+        else {
             preconditionFailure("the settings of TLS are the default ones")
         }
         self.loop = loop
@@ -121,6 +135,9 @@ final class Simulation: @unchecked Sendable {
     /// Called at the beginning of a wait, and whether the loop would have slept in it.
     var beforeWait: (() -> Void)?
     private(set) var isWaiting = false
+
+    /// The errors of the calls that have one.
+    var errors: [LoadingError.Kind] { outcomes.compactMap(\.error) }
 
     var haveAllSucceeded: Bool { outcomes.allSatisfy { $0.isSuccess } }
 
@@ -201,6 +218,10 @@ final class Simulation: @unchecked Sendable {
             gates = []
             for gate in open { gate.resume() }
         }
+        if !lastGates.isEmpty, zip(calls, outcomes).allSatisfy({ $0.reader == .last || $1.isOver }) {
+            gates += lastGates
+            lastGates = []
+        }
         isStopped = !loop.turn()
         checkTurn()
         return !isStopped
@@ -219,13 +240,15 @@ final class Simulation: @unchecked Sendable {
     func finish() {
         if !isStopped {
             if !loop.running.isEmpty { find("an exchange is left") }
-            if loop.watched.values.contains(where: { $0.life != .idle }) { find("a connection is left") }
+            let isLeft = loop.watched.values.contains { $0.life == .streaming ? !$0.carried.isEmpty : $0.life != .idle }
+            if isLeft { find("a connection is left") }
         }
         loop.inbox.stop()
         loop.shutDown()
         // The tasks that were resumed last have run, because the executor of a stopped loop runs them immediately.
-        for gate in gates { gate.resume() }
+        for gate in gates + lastGates { gate.resume() }
         gates = []
+        lastGates = []
         if outcomes.contains(where: { !$0.isOver }) { find("a call survives the transport") }
         if system.openSockets > 0 { find("\(system.openSockets) sockets are left") }
         if !loop.watched.isEmpty || !loop.resolving.isEmpty { find("connections are left") }
@@ -237,7 +260,8 @@ final class Simulation: @unchecked Sendable {
 
     private func make(_ call: Call, _ index: Int) async {
         do throws(LoadingError) {
-            var request = try Request(call.method, "http://\(call.host)\(call.target)")
+            var request = try Request(call.method, "\(call.scheme)://\(call.host)\(call.target)")
+            if call.knowsHTTP2 { request.version = .http2PriorKnowledge }
             request.headers = call.headers
             request.body = call.body
             request.destination = call.destination
@@ -250,6 +274,11 @@ final class Simulation: @unchecked Sendable {
             if let bytes = response.body.bytes {
                 outcomes[index].content = Array(bytes)
             } else {
+                if call.reader == .last {
+                    await withCheckedContinuation { gate in
+                        if isStopped { gate.resume() } else { lastGates.append(gate) }
+                    }
+                }
                 for try await chunk in response.body {
                     outcomes[index].content += chunk
                     if call.reader == .slow {
@@ -288,6 +317,12 @@ final class Simulation: @unchecked Sendable {
         if loop.pool.open > loop.settings.connections.total { find("too many connections") }
         for connection in loop.watched.values where connection.life == .busy && connection.exchange == nil {
             find("a busy connection has no exchange")
+        }
+        // WR-57: at the mark, and one frame beyond it, which is a piece in which the socket was read without windows.
+        let most = loop.rules.limits.streamHighWater + (16 << 10)
+        for carried in loop.watched.values.flatMap(\.carried.values) where carried.exchange.isStreamed {
+            let held = carried.held.count + (carried.exchange.stream?.unreadBytes ?? 0)
+            if held > most { find("wire WR-57: \(held) bytes are held for a stream") }
         }
     }
 
@@ -359,4 +394,9 @@ extension SimulatedServer.Seen {
         }
         return String(decoding: content, as: UTF8.self)
     }
+}
+
+/// Expects that a list is empty; an expectation that names a simulation would describe all of it when it fails.
+func expectNothing<Element>(_ list: [Element], sourceLocation: SourceLocation = #_sourceLocation) {
+    #expect(list.isEmpty, "\(list.prefix(3))", sourceLocation: sourceLocation)
 }

@@ -16,12 +16,14 @@ final class TLSServer {
     ///   - chain: The certificates that it sends besides.
     ///   - version: Its only version; nil for 1.2 and 1.3.
     ///   - clients: The authority of the client certificates that it requires; nil when it asks for none.
+    ///   - speaksHTTP2: Whether it chooses HTTP/2.
     /// - Throws: When OpenSSL refuses a part.
     init(
         _ identity: Identity,
         chain: [Identity] = [],
         version: CInt? = nil,
-        clients: Identity? = nil
+        clients: Identity? = nil,
+        speaksHTTP2: Bool = false
     ) throws {
         context = try #require(SSL_CTX_new(TLS_server_method()))
         // The servers of tests may have weak keys.
@@ -35,6 +37,19 @@ final class TLSServer {
             SSL_CTX_ctrl(context, SSL_CTRL_EXTRA_CHAIN_CERT, 0, UnsafeMutableRawPointer(other.certificate))
         }
         SSL_CTX_set_session_id_context(context, [1], 1)
+        if speaksHTTP2 {
+            SSL_CTX_set_alpn_select_cb(
+                context,
+                { _, chosen, length, offered, count, _ in
+                    // The first that the client offers.
+                    guard let offered, count > 0 else { return SSL_TLSEXT_ERR_NOACK }
+                    chosen?.pointee = offered + 1
+                    length?.pointee = offered.pointee
+                    return SSL_TLSEXT_ERR_OK
+                },
+                nil
+            )
+        }
         if let clients {
             SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nil)
             X509_STORE_add_cert(SSL_CTX_get_cert_store(context), clients.certificate)
