@@ -375,14 +375,14 @@ struct ExchangeRuleTests {
         arguments: [true, false]
     )
     func brokenStream(isComplete: Bool) {
-        // More than the share of a turn.
-        let text = String(repeating: "x", count: 1_500 << 10)
+        // A window of 4 MiB holds it; the first update is sent after half of it, and more than the share of a turn follows.
+        let text = String(repeating: "x", count: 3_584 << 10)
         let answer = HTTP2Peer.Answer(isEarly: true, body: Array(text.utf8), isEndless: !isComplete)
         let system = SimulatedSystem { _ in .peer(HTTP2Peer(["/": answer])) }
         var call = Call(target: "/", method: .post, body: .bytes(Data(repeating: 0x78, count: 40_000)), content: text)
         call.knowsHTTP2 = true
         var settings = Simulation.settings
-        settings.limits.streamHighWater = 4 << 20
+        settings.limits.streamHighWater = 8 << 20
         let simulation = Simulation([[call]], settings, on: system)
         simulation.start()
         simulation.turn { simulation.loop.running.first?.hasHead == true }
@@ -390,7 +390,12 @@ struct ExchangeRuleTests {
         // All of the response is there when a send fails.
         simulation.system.keepsInboundOfBroken = true
         simulation.system.sendError = EPIPE
+        var turnsAfterError = 0
+        simulation.beforeWait = { [unowned simulation] in
+            if simulation.loop.watched.values.contains(where: { $0.wasReset }) { turnsAfterError += 1 }
+        }
         simulation.run()
+        #expect(turnsAfterError > 1)
         if isComplete {
             #expect(simulation.outcomes[0].isSuccess)
             #expect(simulation.outcomes[0].content.count == text.utf8.count)
