@@ -13,6 +13,8 @@ package import LadeCore
 package final class BodyStream: ResponseBody.Source {
     /// The size of the smallest slab.
     private static let slab = 64 << 10
+    /// With little room up to the mark, this much is written nevertheless: bodies do not move byte by byte.
+    private static let smallestPiece = 4 << 10
     /// The largest slab: reads of this size double the rate of a large body.
     private static let largestSlab = 512 << 10
 
@@ -184,7 +186,7 @@ package final class BodyStream: ResponseBody.Source {
         return true
     }
 
-    /// Calls a closure that writes bytes directly into the slab, up to the room in it and to the high-water mark.
+    /// Calls a closure that writes bytes directly into the slab, up to the room in it and about to the high-water mark.
     ///
     /// - Parameters:
     ///   - most: The largest number of bytes.
@@ -203,7 +205,7 @@ package final class BodyStream: ResponseBody.Source {
         }
         if slab == nil { slab = PooledBytes(pool: pool, capacity: directSlab <= room ? directSlab : Self.slab) }
         let free = slab.map { $0.capacity - $0.count } ?? 0
-        let offered = min(most, room, free)
+        let offered = min(most, max(room, Self.smallestPiece), free)
         let count = try slab?.append(atMost: offered, write) ?? 0
         if count >= free - free / 8 {
             // Plaintext is a little shorter than the ciphertext that was read for it.
