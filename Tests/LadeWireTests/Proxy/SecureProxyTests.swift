@@ -10,26 +10,6 @@ import Testing
 /// TLS through proxies and with proxies, over simulated sockets.
 @Suite("TLS and proxies", .timeLimit(.minutes(5)))
 struct SecureProxyTests {
-    /// An authority, an origin and a proxy of its own, and the settings that trust it alone.
-    private final class Realm {
-        let authority: Identity
-        let origin: TLSServer
-        let identity: Identity
-        var settings = TransportSettings()
-
-        init() throws {
-            authority = try Identity("Root", isAuthority: true)
-            identity = try Identity("proxy", names: "IP:127.0.0.9", issuer: authority)
-            origin = try TLSServer(Identity("server", names: "IP:127.0.0.1", issuer: authority))
-            settings.tls.trustsSystemAuthorities = false
-            settings.tls.authorities = [.pem(authority.pem)]
-        }
-
-        func proxy(_ scheme: String) throws -> ProxyRules {
-            try ProxyRules(settings, environment: ["all_proxy": "\(scheme)://proxy-user:proxy-secret@127.0.0.9:3128"])
-        }
-    }
-
     private static let answer = [SecureSystem.Step.text("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc")]
 
     /// Runs one exchange.
@@ -43,7 +23,7 @@ struct SecureProxyTests {
         _ url: String = "https://10.0.0.1/"
     ) throws -> (error: LoadingError?, system: SecureSystem) {
         let system = SecureSystem([plan])
-        let loop = try WireLoop(realm.settings, system: system, proxies: realm.proxy(scheme), now: { 1 })
+        let loop = try WireLoop(realm.settings, system: system, proxies: realm.proxies(scheme), now: { 1 })
         let recorder = EventRecorder()
         var request = try Request(url)
         request.headers = ["Authorization": "Bearer origin-secret"]
@@ -78,7 +58,7 @@ struct SecureProxyTests {
     )
     func tunnels(scheme: String, piece: Int) throws {
         let realm = try Realm()
-        let own = scheme == "https" ? try TLSServer(realm.identity) : nil
+        let own = scheme == "https" ? try TLSServer(realm.proxyIdentity()) : nil
         let origin = try TLSServer(Identity("server", names: "IP:10.0.0.1", issuer: realm.authority))
         var plan = SecureSystem.Plan(server: origin, responses: [Self.answer])
         plan.proxy = SecureSystem.Proxy(server: own)
@@ -97,8 +77,8 @@ struct SecureProxyTests {
     @Test("wire WR-43 an HTTPS proxy receives http requests in the absolute form, within its TLS")
     func absoluteForm() throws {
         let realm = try Realm()
-        var plan = SecureSystem.Plan(server: realm.origin, responses: [Self.answer])
-        plan.proxy = SecureSystem.Proxy(server: try TLSServer(realm.identity), response: nil)
+        var plan = SecureSystem.Plan(server: try realm.server(nil), responses: [Self.answer])
+        plan.proxy = SecureSystem.Proxy(server: try TLSServer(realm.proxyIdentity()), response: nil)
         let (error, system) = try run(realm, plan, proxy: "https", "http://10.0.0.1/a")
         #expect(error == nil)
         #expect(system.peers.first?.seenByProxy.hasPrefix("GET http://10.0.0.1/a HTTP/1.1\r\n") == true)
@@ -108,7 +88,7 @@ struct SecureProxyTests {
     func untrusted() throws {
         let realm = try Realm()
         let other = try TLSServer(Identity("other", names: "IP:127.0.0.9", issuer: nil))
-        var plan = SecureSystem.Plan(server: realm.origin, responses: [Self.answer])
+        var plan = SecureSystem.Plan(server: try realm.server(nil), responses: [Self.answer])
         plan.proxy = SecureSystem.Proxy(server: other)
         let (error, system) = try run(realm, plan, proxy: "https")
         guard case .untrustedServer(let cause)? = error?.kind else {
@@ -122,9 +102,9 @@ struct SecureProxyTests {
     @Test("an origin that is not trusted is named, whatever the proxy", arguments: ["http", "https"])
     func untrustedOrigin(scheme: String) throws {
         let realm = try Realm()
-        let own = scheme == "https" ? try TLSServer(realm.identity) : nil
+        let own = scheme == "https" ? try TLSServer(realm.proxyIdentity()) : nil
         // Its certificate is for another address.
-        var plan = SecureSystem.Plan(server: realm.origin, responses: [Self.answer])
+        var plan = SecureSystem.Plan(server: try realm.server(nil), responses: [Self.answer])
         plan.proxy = SecureSystem.Proxy(server: own)
         let (error, system) = try run(realm, plan, proxy: scheme)
         guard case .untrustedServer(let cause)? = error?.kind else {
@@ -141,7 +121,7 @@ struct SecureProxyTests {
         let realm = try Realm()
         let origin = try TLSServer(Identity("server", names: "IP:10.0.0.1", issuer: realm.authority))
         var plan = SecureSystem.Plan(server: origin, responses: [Self.answer])
-        plan.proxy = SecureSystem.Proxy(server: try TLSServer(realm.identity))
+        plan.proxy = SecureSystem.Proxy(server: try TLSServer(realm.proxyIdentity()))
         plan.cut = cut
         let (error, _) = try run(realm, plan, proxy: "https")
         switch error?.kind {
@@ -155,10 +135,21 @@ struct SecureProxyTests {
     @Test("wire WR-66 a refusal within the TLS of a proxy has its status")
     func refusal() throws {
         let realm = try Realm()
-        var plan = SecureSystem.Plan(server: realm.origin, responses: [Self.answer])
+        var plan = SecureSystem.Plan(server: try realm.server(nil), responses: [Self.answer])
         let response = "HTTP/1.1 503 No\r\nContent-Length: 2\r\n\r\nno"
-        plan.proxy = SecureSystem.Proxy(server: try TLSServer(realm.identity), response: response, ends: true)
+        plan.proxy = SecureSystem.Proxy(server: try TLSServer(realm.proxyIdentity()), response: response, ends: true)
         let (error, _) = try run(realm, plan, proxy: "https")
         #expect(error?.kind == .proxy(.refused(proxy: "127.0.0.9:3128 (from all_proxy)", status: 503)))
+    }
+}
+
+extension Realm {
+    /// The identity of the proxy at 127.0.0.9.
+    fileprivate func proxyIdentity() throws -> Identity {
+        try Identity("proxy", names: "IP:127.0.0.9", issuer: authority)
+    }
+
+    fileprivate func proxies(_ scheme: String) throws -> ProxyRules {
+        try ProxyRules(settings, environment: ["all_proxy": "\(scheme)://proxy-user:proxy-secret@127.0.0.9:3128"])
     }
 }

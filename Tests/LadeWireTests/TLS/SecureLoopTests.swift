@@ -18,24 +18,6 @@ struct SecureLoopTests {
         var isSecured = false
     }
 
-    /// An authority, its server, and the settings that trust it alone.
-    private final class Realm {
-        let authority: Identity
-        let identity: Identity
-        var settings = TransportSettings()
-
-        init() throws {
-            authority = try Identity("Root", isAuthority: true)
-            identity = try Identity("server", names: "IP:127.0.0.1", issuer: authority)
-            settings.tls.trustsSystemAuthorities = false
-            settings.tls.authorities = [.pem(authority.pem)]
-        }
-
-        func server(_ version: CInt = TLS1_3_VERSION) throws -> TLSServer {
-            try TLSServer(identity, version: version)
-        }
-    }
-
     private static let short = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc"
     private static let closing = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nConnection: close\r\n\r\nabc"
     private static let endless = "HTTP/1.1 200 OK\r\n\r\nabc"

@@ -1,5 +1,6 @@
 import COpenSSL
 import Foundation
+import LadeCore
 import Testing
 
 @testable import LadeWire
@@ -288,4 +289,21 @@ final class SecureSystem: WireSystem {
     }
 
     func shutDown() {}
+}
+
+/// An authority, its server, and the settings that trust it alone.
+final class Realm {
+    let authority: Identity
+    /// The identity of the server at 127.0.0.1.
+    let identity: Identity
+    var settings = TransportSettings()
+
+    init() throws {
+        authority = try Identity("Root", isAuthority: true)
+        identity = try Identity("server", names: "IP:127.0.0.1", issuer: authority)
+        settings.tls.trustsSystemAuthorities = false
+        settings.tls.authorities = [.pem(authority.pem)]
+    }
+
+    func server(_ version: CInt? = TLS1_3_VERSION) throws -> TLSServer { try TLSServer(identity, version: version) }
 }
