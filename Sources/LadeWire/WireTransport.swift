@@ -17,6 +17,8 @@ import LadeExchange
 /// - Each host has its own connections to a proxy, also for requests in the absolute form.
 /// - Proxies are authenticated to by Basic, or by a user name and a password of SOCKS 5; the settings name no HTTPS proxy.
 /// - A `socks5` proxy of the environment is asked for the first address of a name only.
+/// - The body of a response by which a proxy refuses a tunnel is not read.
+/// - Before a server of HTTP/2 has sent its settings, a connection carries no more requests than a host may have connections.
 public final class WireTransport: Transport {
     let loop: WireLoop
     private let rules: Exchange.Rules
