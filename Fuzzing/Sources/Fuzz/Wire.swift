@@ -165,9 +165,8 @@ private struct HTTP2Outcome {
             case .ended(let stream, let ending):
                 expect(endings.insert(stream).inserted, "\(stream) ends twice")
                 story.append("\(stream) \(ending)")
-            case .failed(let fault):
-                hasFailed = true
-                story.append("\(fault)")
+            // Which fault is not compared: without open streams, nghttp2 does not look at further frames.
+            case .failed: hasFailed = true
             }
         }
     }
