@@ -91,7 +91,7 @@ extension Exchange {
         let skipped = min(handle.sending.skippedCodedBytes, bytes.count)
         var rest = UnsafeRawBufferPointer(rebasing: bytes[skipped...])
         let intake = take(&rest, pool: loop.pool)
-        if isStreamed { loop.markUnpublished(self) }
+        if isStreamed { loop.publications.mark(self) }
         switch intake {
         // Nothing yields, because the pieces of libcurl are small.
         case .taken, .yielded:

@@ -56,7 +56,7 @@ final class CurlLoop: @unchecked Sendable {
     let share: OpaquePointer?
     @exclusivity(unchecked) var admission: Admission
     @exclusivity(unchecked) var running: [Exchange] = []
-    @exclusivity(unchecked) private var unpublished: [Exchange] = []
+    @exclusivity(unchecked) var publications = Publications()
     @exclusivity(unchecked) private var messages: [LoopMessage] = []
     /// The calls that may use a connection; they start when the turn settles.
     @exclusivity(unchecked) var admitted: [Exchange] = []
@@ -224,7 +224,7 @@ final class CurlLoop: @unchecked Sendable {
     }
 
     /// The latest time at which the loop must run again.
-    private var wakeTime: Int64 { min(nextExpiry, timer ?? .max) }
+    private var wakeTime: Int64 { min(nextExpiry, timer ?? .max, publications.due) }
 
     private func fireTimer() {
         guard let timer, timer <= now else { return }
@@ -255,10 +255,7 @@ final class CurlLoop: @unchecked Sendable {
 
     /// Publishes received bytes to readers and resumes all waiting tasks, now that no callback runs.
     private func flush() {
-        for exchange in unpublished {
-            if let waiter = exchange.stream?.publish() { resume(waiter, .direct) }
-        }
-        unpublished.removeAll(keepingCapacity: true)
+        publications.publish(now: now) { resumptions.append($0) }
         for continuation in resumptions { continuation.resume() }
         resumptions.removeAll(keepingCapacity: true)
         for lane in lanes.indices where !deliveries[lane].isEmpty {
@@ -273,10 +270,6 @@ final class CurlLoop: @unchecked Sendable {
         } else {
             deliveries[lane.rawValue].append(continuation)
         }
-    }
-
-    func markUnpublished(_ exchange: Exchange) {
-        if unpublished.last !== exchange { unpublished.append(exchange) }
     }
 
     // MARK: - Messages

@@ -7,9 +7,10 @@ package import LadeCore
 
 /// The bridge between the loop, which receives a streamed body, and the task that reads it.
 ///
-/// The loop appends to its own slab and publishes it once per turn; the reader takes the published bytes. Above the
-/// high-water mark the loop pauses the transfer, and below half of it the reader requests more. Where windows hold the
-/// sender back, the reader reports the bytes that it has taken.
+/// The loop appends to its own slab and publishes it once per turn, or a little later while a large body arrives
+/// (``dueTime(now:)``); the reader takes the published bytes. Above the high-water mark the loop pauses the transfer, and
+/// below half of it the reader requests more. Where windows hold the sender back, the reader reports the bytes that it
+/// has taken.
 package final class BodyStream: ResponseBody.Source {
     /// The size of the smallest slab.
     private static let slab = 64 << 10
@@ -17,6 +18,11 @@ package final class BodyStream: ResponseBody.Source {
     private static let smallestPiece = 4 << 10
     /// The largest slab: reads of this size double the rate of a large body.
     private static let largestSlab = 512 << 10
+    /// Fewer bytes are published in their turn in any case, because a message may wait for its reply.
+    private static let smallestKept = 8 << 10
+    /// How soon after the last bytes others are published, in nanoseconds: to wake the reader for each 16 KiB of a large
+    /// body costs more than to receive them.
+    private static let interval: Int64 = 250_000
 
     private enum End {
         case open
@@ -70,8 +76,11 @@ package final class BodyStream: ResponseBody.Source {
     // Owned by the loop, and accessed by one function at a time.
     @exclusivity(unchecked) private nonisolated(unsafe) var slab: PooledBytes?
     @exclusivity(unchecked) private nonisolated(unsafe) var unpublished: [Data] = []
-    /// The size of the next slab that is written directly: it follows what arrives.
+    /// The size of the next slab that is written directly: it follows what arrives between two publications.
     @exclusivity(unchecked) private nonisolated(unsafe) var directSlab = BodyStream.slab
+    @exclusivity(unchecked) private nonisolated(unsafe) var lastPublished = Int64.min
+    /// Whether the loop has the stream in its list of those to publish.
+    @exclusivity(unchecked) package nonisolated(unsafe) var isMarked = false
 
     /// Makes an open body.
     ///
@@ -202,18 +211,10 @@ package final class BodyStream: ResponseBody.Source {
         if let full = slab, full.count == full.capacity {
             unpublished.append(full.finish())
             slab = nil
+            directSlab = min(2 * directSlab, Self.largestSlab)
         }
         if slab == nil { slab = PooledBytes(pool: pool, capacity: directSlab <= room ? directSlab : Self.slab) }
-        let free = slab.map { $0.capacity - $0.count } ?? 0
-        let offered = min(most, max(room, Self.smallestPiece), free)
-        let count = try slab?.append(atMost: offered, write) ?? 0
-        if count >= free - free / 8 {
-            // Plaintext is a little shorter than the ciphertext that was read for it.
-            directSlab = min(2 * directSlab, Self.largestSlab)
-        } else if count <= directSlab / 2, offered > directSlab / 2 {
-            // The pool would copy so few bytes to a smaller buffer.
-            directSlab = max(directSlab / 2, Self.slab)
-        }
+        let count = try slab?.append(atMost: min(most, max(room, Self.smallestPiece)), write) ?? 0
         state.withLock { $0.bytes += count }
         return count
     }
@@ -248,11 +249,25 @@ package final class BodyStream: ResponseBody.Source {
         }
     }
 
-    /// Publishes the bytes of this turn to the reader.
+    /// Decides whether the bytes of this turn are kept for others to join them.
+    ///
+    /// - Parameter now: The time of the turn, in nanoseconds of the monotonic clock.
+    /// - Returns: When they must be published; nil when that is now.
+    package func dueTime(now: Int64) -> Int64? {
+        guard let slab, unpublished.isEmpty, slab.count > Self.smallestKept else { return nil }
+        guard slab.count <= min(slab.capacity, highWater) / 2, !isPaused else { return nil }
+        let due = lastPublished &+ Self.interval
+        return due > now ? due : nil
+    }
+
+    /// Publishes the bytes that were appended to the reader.
     ///
     /// Returns the waiter to resume.
-    package func publish() -> Waiter? {
+    package func publish(now: Int64 = .min) -> Waiter? {
+        lastPublished = now
         if let last = slab {
+            // The pool would copy so few bytes to a smaller buffer.
+            if last.count <= last.capacity / 2 { directSlab = max(directSlab / 2, Self.slab) }
             unpublished.append(last.finish())
             slab = nil
         }

@@ -123,7 +123,7 @@ extension WireLoop {
         if count > 0 {
             noteReceived(exchange, connection)
             connection.http.took(count)
-            if exchange.isStreamed { markUnpublished(exchange) }
+            if exchange.isStreamed { publications.mark(exchange) }
             if connection.http.receiving == .done { complete(connection) } else { updateDue(connection) }
         }
         return result
@@ -197,7 +197,7 @@ extension WireLoop {
         let before = exchange.bodyBytes
         let intake = exchange.take(&piece, pool: buffers, decodingAtMost: connection.decodable)
         if exchange.isCoded { connection.decodable -= Int(exchange.bodyBytes - before) }
-        if exchange.isStreamed { markUnpublished(exchange) }
+        if exchange.isStreamed { publications.mark(exchange) }
         switch intake {
         case .taken:
             connection.http.took(count)

@@ -209,7 +209,7 @@ extension WireLoop {
         let before = exchange.bodyBytes
         let intake = exchange.take(&rest, pool: buffers, decodingAtMost: connection.decodable)
         if exchange.isCoded { connection.decodable -= Int(exchange.bodyBytes - before) }
-        if exchange.isStreamed { markUnpublished(exchange) }
+        if exchange.isStreamed { publications.mark(exchange) }
         switch intake {
         case .taken: rest = Self.nothing
         case .paused, .yielded:

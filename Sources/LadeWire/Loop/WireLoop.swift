@@ -63,7 +63,7 @@ final class WireLoop: @unchecked Sendable {
     @exclusivity(unchecked) private var asleep: Int64
     /// The number of this turn.
     @exclusivity(unchecked) private var turns = 0
-    @exclusivity(unchecked) private var unpublished: [Exchange] = []
+    @exclusivity(unchecked) var publications = Publications()
     @exclusivity(unchecked) private var resumptions: [Waiter] = []
     /// The tasks of the default executor that are resumed at the end of this turn, by lane.
     @exclusivity(unchecked) private var deliveries: [[Waiter]] = [[], [], [], []]
@@ -162,7 +162,9 @@ final class WireLoop: @unchecked Sendable {
     }
 
     /// The time at which the loop must run again: the least of all due times.
-    var wakeTime: Int64 { min(dues.next, deadlines.first ?? .max, resolving.isEmpty ? .max : resolver.due) }
+    var wakeTime: Int64 {
+        min(dues.next, deadlines.first ?? .max, resolving.isEmpty ? .max : resolver.due, publications.due)
+    }
 
     /// Closes the idle connections after a sleep of the system, in which servers and routers have forgotten them.
     private func noteSleep() {
@@ -262,10 +264,7 @@ final class WireLoop: @unchecked Sendable {
             closeOrphans()
             flushDirty()
         } while !admitted.isEmpty || !dirty.isEmpty || !moving.isEmpty
-        for exchange in unpublished {
-            if let waiter = exchange.stream?.publish() { resume(waiter, .direct) }
-        }
-        unpublished.removeAll(keepingCapacity: true)
+        publications.publish(now: now) { resumptions.append($0) }
         for waiter in resumptions { waiter.resume() }
         resumptions.removeAll(keepingCapacity: true)
         for lane in lanes.indices where !deliveries[lane].isEmpty { lanes[lane].take(&deliveries[lane]) }
@@ -287,10 +286,6 @@ final class WireLoop: @unchecked Sendable {
         } else {
             deliveries[lane.rawValue].append(waiter)
         }
-    }
-
-    func markUnpublished(_ exchange: Exchange) {
-        if unpublished.last !== exchange { unpublished.append(exchange) }
     }
 
     /// Sends the output of a connection when the turn settles.

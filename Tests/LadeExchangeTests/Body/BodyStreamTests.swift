@@ -288,4 +288,49 @@ struct BodyStreamTests {
         // What is asked for, and what is left up to the mark, or a small piece.
         #expect(rooms == [6_000, 5_000, 4_096])
     }
+
+    // MARK: - When bytes are published
+
+    private func receive(_ count: Int, into stream: BodyStream) {
+        _ = stream.append(atMost: count) { $0.prefix(count).count }
+    }
+
+    @Test("keeps the bytes of a large body that arrive soon after others, until their time or half a slab")
+    func keepsBytes() throws {
+        let stream = makeStream()
+        receive(16 << 10, into: stream)
+        #expect(stream.dueTime(now: 1_000) == nil, "the first bytes of a body")
+        _ = stream.publish(now: 1_000)
+
+        receive(16 << 10, into: stream)
+        let due = try #require(stream.dueTime(now: 2_000))
+        #expect(due == 251_000)
+        #expect(stream.dueTime(now: due - 1) == due)
+        #expect(stream.dueTime(now: due) == nil)
+        receive(17 << 10, into: stream)
+        #expect(stream.dueTime(now: 3_000) == nil, "more than half of 64 KiB")
+    }
+
+    @Test("keeps no message that may wait for its reply, and nothing from a reader who is to make room")
+    func keepsNothingBack() {
+        let talk = makeStream()
+        let full = makeStream(highWater: 32 << 10)
+        let last = makeStream()
+        for stream in [talk, full, last] {
+            receive(16 << 10, into: stream)
+            _ = stream.publish(now: 0)
+        }
+
+        receive(8 << 10, into: talk)
+        #expect(talk.dueTime(now: 1) == nil)
+        receive(9 << 10, into: full)
+        #expect(full.dueTime(now: 1) != nil)
+        receive(7 << 10, into: full)
+        #expect(full.dueTime(now: 1) != nil, "half of the mark")
+        receive(1, into: full)
+        #expect(full.dueTime(now: 1) == nil)
+        receive(9 << 10, into: last)
+        #expect(last.finish(nil, trailers: [:], metrics: Response.Metrics()) == nil)
+        #expect(last.dueTime(now: 1) == nil)
+    }
 }

@@ -306,6 +306,9 @@ final class Simulation: @unchecked Sendable {
         for connection in loop.running.compactMap(\.connection) { least = min(least, loop.due(of: connection)) }
         for connection in loop.resolving.values { least = min(least, loop.due(of: connection)) }
         if !loop.resolving.isEmpty { least = min(least, loop.resolver.due) }
+        for stream in loop.running.compactMap(\.stream) where stream.isMarked {
+            least = min(least, stream.dueTime(now: loop.now) ?? 0)
+        }
         if moment != least { find("wire WR-3: the loop waits until \(moment), and the least due time is \(least)") }
     }
 
