@@ -22,6 +22,9 @@ public struct Request: Sendable {
         /// In one piece when it is complete; more than `limit` bytes fail the exchange.
         case buffered(limit: Int)
         /// As it arrives, after the head.
+        ///
+        /// On Linux more than 8 KiB that follow other bytes within 0.25 ms may wait for the rest of that time, so that a
+        /// body that arrives fast comes in larger chunks.
         case streamed
     }
 
