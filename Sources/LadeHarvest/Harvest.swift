@@ -331,10 +331,12 @@ public struct Harvest: Sendable {
             throw LoadingError(
                 .decoding,
                 ErrorContext(answer),
-                underlyingError: MissingListError(
-                    pointer: items,
-                    found: splitter.listState,
-                    lists: MissingListError.lists(in: bytes)
+                underlyingError: ProcessingError.missingList(
+                    .init(
+                        pointer: items,
+                        found: splitter.listState,
+                        lists: ProcessingError.MissingList.lists(in: bytes)
+                    )
                 )
             )
         }

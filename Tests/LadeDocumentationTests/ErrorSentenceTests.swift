@@ -59,7 +59,8 @@ struct ErrorSentenceTests {
     func thrown() {
         for make: () throws -> Void in [
             { _ = try JSONValue(parsing: Data("[".utf8)) }, { _ = try Catalogue("nowhere") },
-            { _ = try Request("http://a b/") }, { throw MissingListError(pointer: ["a"], found: .missing) },
+            { _ = try Request("http://a b/") },
+            { throw ProcessingError.missingList(.init(pointer: ["a"], found: .missing)) },
         ] {
             let error = #expect(throws: (any Error).self) { try make() }
             #expect(error?.localizedDescription.contains("could not be completed") == false)

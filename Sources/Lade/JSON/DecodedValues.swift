@@ -35,8 +35,8 @@ extension ResponseBody {
     ///   - framing: How the values follow one another; found out by the first character by default.
     ///   - decoder: What decodes each value; `FastJSONDecoder` by default.
     ///   - valueLimit: The most bytes that a value may have; 16 MiB by default.
-    /// - Returns: The values. The iteration throws what breaks the body, and ``LoadingError/Kind/decoding`` with a `JSONError`, a
-    ///   ``MissingListError``, or what the decoder throws, whose coding path begins with the position of the value. The values
+    /// - Returns: The values. The iteration throws what breaks the body, and ``LoadingError/Kind/decoding`` with a `JSONError`,
+    ///   ``ProcessingError/missingList(_:)``, or what the decoder throws, whose coding path begins with the position of the value. The values
     ///   before it are given first.
     public func decoded<Value: Decodable>(
         _ type: Value.Type,

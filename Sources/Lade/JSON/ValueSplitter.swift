@@ -121,7 +121,7 @@ final class ValueSplitter {
         case .array(let pointer):
             do throws(JSONError) { try splitter.finish() } catch { fail(error) }
             if failure == nil, splitter.listState != .array {
-                fail(MissingListError(pointer: pointer, found: splitter.listState))
+                fail(ProcessingError.missingList(.init(pointer: pointer, found: splitter.listState)))
             }
         }
     }

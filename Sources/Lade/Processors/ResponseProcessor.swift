@@ -58,6 +58,8 @@ public enum ProcessingError: Error, Sendable, Hashable {
     case unknownCharacterSet(String)
     /// The decoder does not recognise the bytes as an image.
     case notAnImage
+    /// The JSON has no list where one is expected.
+    case missingList(MissingList)
     /// The response has another media type, or none; the one that was found is as the server sent it.
     case mediaType(expected: String, found: String?)
     /// A downloaded file has another SHA-256 than its server announced in a field.
@@ -74,6 +76,7 @@ extension ProcessingError: CustomStringConvertible {
         case .notText(let characterSet): "the body is no text in \(characterSet.escapedForDisplay(limit: 64))"
         case .unknownCharacterSet(let name): "the charset “\(name.escapedForDisplay(limit: 64))” is not known here"
         case .notAnImage: "the body is no image that can be decoded"
+        case .missingList(let list): list.description
         case .mediaType(let expected, let type?):
             "its media type is “\(type.escapedForDisplay(limit: 80))”, not \(expected)"
         case .mediaType(let expected, nil): "it has no media type, and should have \(expected)"

@@ -384,7 +384,7 @@ struct PagesRun: Sendable {
         let isRefusal: Bool
         switch cause.kind {
         case .unacceptableStatus(let status): isRefusal = status.statusClass == .clientError
-        case .decoding: isRefusal = (cause.underlyingError as? MissingListError)?.lists.isEmpty == true
+        case .decoding: isRefusal = Self.missingList(cause.underlyingError)?.lists.isEmpty == true
         default: isRefusal = false
         }
         guard isRefusal, !settings.output.isSilent, let body = context.body else { return }
@@ -408,13 +408,17 @@ struct PagesRun: Sendable {
         }
     }
 
+    private static func missingList(_ fault: (any Error)?) -> ProcessingError.MissingList? {
+        if case .missingList(let list)? = fault as? ProcessingError { list } else { nil }
+    }
+
     /// How to read a page that has no list where it is expected.
     private func advice(on fault: any Error, _ context: ErrorContext) -> String? {
         let type = context.headers["Content-Type"]?.asciiLowercased ?? ""
         if type.hasPrefix("text/csv") {
             return "Pages of CSV are not read; ask for JSON, such as with Accept:application/json."
         }
-        if let missing = fault as? MissingListError {
+        if let missing = Self.missingList(fault) {
             guard let list = missing.lists.first else { return "Check the address; this is what the server sent." }
             let items = "\(list.pointer)".escapedForDisplay(limit: 100)
             return "Say where the list is: --items \(items) has \(Self.items(list.count))."
