@@ -275,7 +275,7 @@ if hasCurl {
         .testTarget(
             name: "LadeWireTests",
             dependencies: [
-                "CHangingResolver", "CNghttp2", "COpenSSL", "CProcess", "CWire", "LadeConformance", "LadeExchange",
+                "CHangingResolver", "CNghttp2", "COpenSSL", "CProcess", "CWire", "LadeConformance", "LadeCurl", "LadeExchange",
                 "LadeTesting", "LadeWire", "SharedDoubles", "TransportDoubles",
             ]
         ),

@@ -19,6 +19,13 @@ let package = Package(
         ),
         // The limit: libcurl in C, without a library of ours.
         .executableTarget(name: "CLimit", dependencies: ["CLibcurl"]),
+        .systemLibrary(
+            name: "CLibSSL",
+            pkgConfig: "openssl",
+            providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]
+        ),
+        // The limit of new TLS connections: OpenSSL in C, for Benchmarks/handshakes.
+        .executableTarget(name: "CHandshakes", dependencies: ["CLibSSL"]),
         // Preloaded into a peer, counts its allocations.
         .target(name: "CAllocations"),
         // What the Swift peers share: the loop, the clock, the line of results.

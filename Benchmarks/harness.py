@@ -152,7 +152,7 @@ class Server:
         program = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
         if not program:
             sys.exit("nginx is missing: Scripts/bootstrap bench installs it")
-        self.ports = free_ports("http", "tls", "h2")
+        self.ports = free_ports("http", "tls", "h2", "handshakes")
         values = dict(
             self.files, **self.ports, prefix=prefix, coded=self.coded,
             affinity=f"worker_cpu_affinity {1 << SERVER_CORE:b};" if pinned() else "",

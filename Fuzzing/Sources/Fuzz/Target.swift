@@ -28,6 +28,9 @@ let targets: [Target] = [
     .http1Exchange,
     .http2Session,
     .tlsRecords,
+    .connectTunnel,
+    .socks5,
+    .proxyEnvironment,
 ]
 
 /// Ends the process with what does not hold, so that libFuzzer keeps the input.

@@ -30,7 +30,7 @@ struct HTTP2Life: Equatable {
     /// The number of open streams.
     private(set) var streams = 0
     /// How many streams the peer allows.
-    private(set) var limit = usualStreams
+    private(set) var limit: Int
     /// The last stream that the peer has processed or will process; nil without GOAWAY.
     private(set) var lastProcessed: Int32?
     /// When the latest PING was sent that no frame has followed yet.
@@ -42,8 +42,12 @@ struct HTTP2Life: Equatable {
     /// Whether a PING may be sent for silent streams: once, until a frame of a stream arrives.
     private var mayPing = true
 
-    /// - Parameter now: The time in nanoseconds, as all times here.
-    init(at now: Int64) {
+    /// - Parameters:
+    ///   - now: The time in nanoseconds, as all times here.
+    ///   - known: How many streams the peer has allowed on another connection.
+    init(at now: Int64, known: Int? = nil) {
+        // One at least: it tells whether streams are allowed now.
+        limit = max(1, min(known ?? Self.usualStreams, Self.usualStreams))
         idleSince = now
         heardStream = now
     }

@@ -100,12 +100,13 @@ final class HTTP2Session {
     ///
     /// - Parameters:
     ///   - rules: The limits of responses.
+    ///   - known: How many streams the peer has allowed on another connection.
     ///   - now: The time in nanoseconds, as all times here.
-    init?(rules: Exchange.Rules, at now: Int64) {
+    init?(rules: Exchange.Rules, known: Int? = nil, at now: Int64) {
         self.rules = rules
         windowSize = StreamWindow.size(highWater: rules.limits.streamHighWater)
         self.now = now
-        life = HTTP2Life(at: now)
+        life = HTTP2Life(at: now, known: known)
         meter = FrameMeter(at: now)
         var made: OpaquePointer?
         guard nghttp2_session_client_new2(&made, Self.callbacks, nil, Self.options) == 0, let made else { return nil }

@@ -22,7 +22,7 @@ extension WireLoop {
     ///   - connection: The connection.
     ///   - early: What has arrived on it.
     func beginStreams(_ connection: Connection, _ early: [UInt8] = []) {
-        guard let session = HTTP2Session(rules: rules, at: now) else {
+        guard let session = HTTP2Session(rules: rules, known: negotiated.streams(connection.key), at: now) else {
             return fail(connection, .lost(.nothing, wasSent: false))
         }
         negotiated.note(.http2, connection.key, at: now)
@@ -155,6 +155,7 @@ extension WireLoop {
     }
 
     private func allow(_ count: Int, on connection: Connection) {
+        negotiated.note(streams: count, connection.key)
         guard let exchange = connection.carried.values.first?.exchange else { return }
         // Where no stream is allowed calls start nevertheless, and end by their limits of connecting.
         let (all, overflow) = max(count, 1).multipliedReportingOverflow(by: settings.connections.perHost)

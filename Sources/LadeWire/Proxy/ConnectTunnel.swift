@@ -36,6 +36,7 @@ struct ConnectTunnel {
             line += bytes[...end]
             bytes = bytes[(end + 1)...]
             count += line.count
+            guard beginsLikeHTTP else { return Self.notHTTP }
             let step = count > limit ? tooLarge : take(heads)
             line = []
             if let step { return step }
@@ -43,8 +44,13 @@ struct ConnectTunnel {
         line += bytes
         bytes = []
         // The first bytes of a line that is none of HTTP come without its end.
-        if status == nil, !line.starts(with: "HTTP/1.".utf8.prefix(line.count)) { return Self.notHTTP }
+        guard beginsLikeHTTP else { return Self.notHTTP }
         return count + line.count > limit ? tooLarge : .more
+    }
+
+    /// Whether the line is within a head, or begins one of HTTP as far as it has arrived.
+    private var beginsLikeHTTP: Bool {
+        status != nil || line.starts(with: "HTTP/1.".utf8.prefix(line.count))
     }
 
     /// Takes a line; nil when others follow.

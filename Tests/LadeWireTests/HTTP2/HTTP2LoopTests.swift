@@ -119,6 +119,30 @@ struct HTTP2LoopTests {
         finish(loop, system)
     }
 
+    @Test("wire WR-54 a further connection opens no more streams than the server has allowed on another one")
+    func remembersTheLimit() throws {
+        let settings = TransportSettings()
+        let system = HTTP2System(
+            server: { HTTP2Server(settings: [(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, 8)]) },
+            respond: Self.answer
+        )
+        let loop = try makeLoop(system, settings)
+        // The second time, all connections of the first have been closed.
+        for _ in 0..<2 {
+            for count in [1, 40] {
+                let runs = try (0..<count).map { try Run($0, settings) }
+                for run in runs { loop.inbox.post(.submit(run.exchange)) }
+                turn(loop, until: runs)
+                #expect(runs.allSatisfy { $0.endings == [nil] })
+            }
+            #expect(system.openSockets > 1)
+            system.letsTimePass = true
+            for _ in 0..<1_000 where system.openSockets > 0 { #expect(loop.turn()) }
+            system.letsTimePass = false
+        }
+        finish(loop, system)
+    }
+
     @Test("wire WR-49 WR-55 requests that GOAWAY excludes move to another connection, unnoticed")
     func moves() throws {
         let settings = TransportSettings()

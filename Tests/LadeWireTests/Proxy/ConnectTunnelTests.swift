@@ -76,6 +76,15 @@ struct ConnectTunnelTests {
         }
     }
 
+    @Test("wire WR-66 a first line that is none of HTTP is named as such at any split, however long it is")
+    func longAndForeign() {
+        let response = String(repeating: "x", count: 90) + "\r\n"
+        for cut in 0...response.utf8.count {
+            let step = Self.step(response, cut: cut, limit: 50).step
+            #expect(step == .refused(.malformed("its response is not HTTP")), "cut at \(cut)")
+        }
+    }
+
     @Test("wire WR-66 heads are bounded by headBytes in all, with and without line ends, and a refusal stays one")
     func bounds() {
         let field = "X-Filler: \(String(repeating: "x", count: 90))\r\n"

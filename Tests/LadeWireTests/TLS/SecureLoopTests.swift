@@ -247,6 +247,33 @@ struct SecureLoopTests {
         }
     }
 
+    @Test("wire WR-72 new connections share one store that is read once, and resume from the second on")
+    func newConnections() throws {
+        let realm = try Realm()
+        let file = FileManager.default.temporaryDirectory.appending(path: "lade-\(UUID().uuidString).pem")
+        try realm.authority.pem.write(to: file)
+        var settings = realm.settings
+        settings.tls.authorities = [.file(file.path)]
+        // Another transport has read the authorities; from now on nothing can.
+        let store = try TrustStore.shared(TrustStore.Sources(settings.tls), now: 0)
+        try FileManager.default.removeItem(at: file)
+        for version in [TLS1_2_VERSION, TLS1_3_VERSION] {
+            // The second server knows none of the sessions of the first.
+            let plans = try (0..<2).flatMap { _ in
+                let server = try realm.server(version)
+                return Array(
+                    repeating: SecureSystem.Plan(server: server, responses: [[.text(Self.closing)]]),
+                    count: 10
+                )
+            }
+            let system = SecureSystem(plans)
+            let outcomes = try run(system, settings, exchanges: plans.count)
+            #expect(outcomes == plans.map { _ in Outcome(endings: 1, bytes: 3, isSecured: true) })
+            #expect(system.peers.map(\.isResumed) == plans.indices.map { $0 % 10 != 0 })
+        }
+        withExtendedLifetime(store) {}
+    }
+
     @Test("FH-1 bytes within TLS before the request are no part of the response")
     func bytesBeforeRequest() throws {
         let realm = try Realm()
