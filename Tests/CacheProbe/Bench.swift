@@ -53,7 +53,7 @@ struct Bench {
         }
     }
 
-    func run() async throws {
+    @concurrent func run() async throws {
         let keys = (0..<count).map { RandomCalls.key("bench-\($0)") }
         let isFilled = try await calls.read("bench-\(count - 1)")
         if !isFilled {

@@ -58,7 +58,7 @@ struct CacheSuiteTests {
         var testDescription: String { name }
     }
 
-    @Test("cache suite, for cache CA-280 CA-281 CA-282 CA-283", arguments: SuiteCases.all)
+    @Test("cache CA-280 CA-281 CA-282 CA-283 what public suites check of a private cache", arguments: SuiteCases.all)
     func runs(entry: Case) async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }

@@ -151,6 +151,68 @@ struct SQLiteSharingTests {
         #expect(try await shelf.bench.body(first, "b") == shelf.pattern(10))
     }
 
+    @Test("cache CA-241 sixteen callers are served from disk at the same time, also while another program writes")
+    func servesMany() async throws {
+        let shelf = try Shelf()
+        let (first, second) = (try shelf.store(), try shelf.store())
+        for number in 0..<20 {
+            try await shelf.bench.put(first, "\(number)", shelf.pattern(1_000, UInt8(number)))
+        }
+        try await first.flush()
+        let gate = Gate()
+        async let holding = second.core.change { _ throws(StoreFault) in
+            gate.wait()
+            return true
+        }
+        await gate.isReached.value
+
+        let served = try await withThrowingTaskGroup(of: Int.self) { group in
+            for caller in 0..<16 {
+                group.addTask {
+                    for step in 0..<20 {
+                        let number = (caller + step) % 20
+                        let body = try await shelf.bench.body(first, "\(number)")
+                        #expect(body == shelf.pattern(1_000, UInt8(number)))
+                    }
+                    return 20
+                }
+            }
+            return try await group.reduce(0, +)
+        }
+
+        #expect(served == 320)
+        gate.open()
+        _ = try await holding
+    }
+
+    @Test("cache CA-201 no transaction is open while a reader or a writer waits, and the log stays small beside them")
+    func holdsNoTransaction() async throws {
+        let shelf = try Shelf()
+        let store = try shelf.store(limit: 256 << 20)
+        let (large, small) = (shelf.pattern(300_000), shelf.pattern(60_000))
+        let id = try #require(try await shelf.bench.put(store, large))
+        let head = try shelf.bench.desk.keep(["Cache-Control": "max-age=60"], length: 60_000)
+        let writer = try #require(
+            try await store.begin(CacheWrite(Desk.key("https://example.org/late"), head, ticket: 0))
+        )
+        try await writer.append(small.prefix(10_000))
+        let reader = try #require(try await store.open(id, span: nil))
+        var read = try #require(try await reader.next())
+        for number in 0..<300 { try await shelf.bench.put(store, "\(number)", small) }
+        try await store.flush()
+        func log() -> Int { shelf.contents()["cache-1.sqlite-wal"]?.count ?? 0 }
+
+        #expect(log() <= 8 << 20)
+        // The log is truncated only where no transaction needs it.
+        try shelf.run("PRAGMA wal_checkpoint(TRUNCATE)")
+        #expect(log() == 0)
+        read.append(try await shelf.bench.drain(reader))
+        #expect(read == large)
+        try await writer.append(small.dropFirst(10_000))
+        #expect(try await writer.commit(head) != nil)
+        #expect(try await shelf.bench.body(store, "late") == small)
+    }
+
     @Test("cache CA-213 purging many entries stops no reader, and leaves the log small")
     func purges() async throws {
         let shelf = try Shelf()

@@ -99,6 +99,7 @@ extension CacheWork {
     ) async -> Response {
         await clear(response.headers)
         if rule == .method { return await changed(response, since: began) }
+        guard rule == .bypass || rule == .ownCondition else { return response }
         let received = received(response, since: began)
         let query = currentQuery
         if rule == .bypass {

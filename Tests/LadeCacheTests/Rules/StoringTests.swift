@@ -63,14 +63,14 @@ struct StoringTests {
         #expect(try storage(["ETag": "\"a\"", "Cache-Control": "s-maxage=60"], HTTPStatus(code)).rule == .status)
     }
 
-    @Test("cache CA-13 service SV-20 what nothing forbids is stored, and served to the next call")
+    @Test("cache CA-13 what nothing forbids is stored, and served to the next call")
     func storesByDefault() throws {
         let head = try desk.keep(["Cache-Control": "max-age=60"])
 
         #expect(try desk.rule([head], at: 1) == .fresh)
     }
 
-    @Test("cache CA-14 service SV-21 the request and the app's hook forbid storing, and reading follows the mode")
+    @Test("cache CA-14 the request and the app's hook forbid storing, and reading follows the mode")
     func obeysRequestAndHook() throws {
         let headers: Headers = ["Cache-Control": "max-age=60"]
         let head = try desk.keep(headers)

@@ -149,6 +149,23 @@ struct VariantTests {
         #expect(try served([plain], ["X-A": "3"], at: 6) == 1)
     }
 
+    @Test("cache CA-244 a decision finds each of sixteen variants by its head, which decodes as it was stored")
+    func findsEachOfSixteen() throws {
+        var stored: [StoredHead] = []
+        for number in 0..<16 {
+            var headers: Headers = ["Cache-Control": "max-age=60", "ETag": "\"\(number)\"", "Vary": "X-A"]
+            for field in 0..<17 { headers.add("X-Field-\(field)", "value \(field)") }
+            stored.append(try desk.keep(headers, request: ["X-A": "\(number)"], id: UInt64(number + 1)))
+        }
+
+        for (number, head) in stored.enumerated() {
+            #expect(try served(stored, ["X-A": "\(number)"]) == head.id)
+            #expect(try served(stored.reversed(), ["X-A": "\(number)"]) == head.id)
+            #expect(StoredHead(encoded: head.encoded)?.headers.areSpelled(like: head.headers) == true)
+        }
+        #expect(try served(stored, ["X-A": "16"]) == nil)
+    }
+
     @Test("cache CA-56 CA-57 credentials are compared by keyed digests of 256 bits")
     func digestsCredentials() throws {
         let head = try keep(

@@ -11,7 +11,7 @@ import Testing
 
 @Suite("Cache of a service, serving", .timeLimit(.minutes(5)))
 struct CacheServingTests {
-    @Test("cache CA-01 CA-13 service SV-20 a stored response is served without any interceptor below")
+    @Test("cache CA-01 CA-13 a stored response is served without any interceptor below")
     func serves() async throws {
         let rig = Rig.caching()
         rig.transport.on(.get, "/thing").respond(.text("one", headers: .fresh())).andNoMore()
@@ -49,7 +49,7 @@ struct CacheServingTests {
     }
 
     @Test(
-        "cache CA-14 service SV-21 a response that the request or the app keeps out is not stored",
+        "cache CA-14 a response that the request or the app keeps out is not stored",
         arguments: [true, false]
     )
     func keepsOut(byRequest: Bool) async throws {
