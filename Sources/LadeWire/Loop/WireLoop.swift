@@ -30,7 +30,7 @@ final class WireLoop: @unchecked Sendable {
     @exclusivity(unchecked) private(set) var now: Int64 = 0
     @exclusivity(unchecked) var admission: Admission
     @exclusivity(unchecked) var pool: ConnectionPool<Connection>
-    @exclusivity(unchecked) var sessions = SessionCache<TLSSession>()
+    @exclusivity(unchecked) var sessions: SessionCache<TLSSession>
     /// The open connections and the attempts to open one, by the numbers that the poller reports.
     @exclusivity(unchecked) var watched: [Int: Connection] = [:]
     /// The connections that wait for a look-up, by their numbers.
@@ -103,6 +103,8 @@ final class WireLoop: @unchecked Sendable {
         idleLife = max(0, min(connections.idleLife.wholeNanoseconds, 1 << 60))
         admission = Admission(limits: connections, sharesMultiplexed: true)
         pool = ConnectionPool(perKey: connections.perHost, total: connections.total)
+        // As many connections of a host may be opened at the same time, and each takes a ticket.
+        sessions = SessionCache(perKey: min(max(connections.perHost, 4), 64))
         asleep = system.timeAsleep()
     }
 

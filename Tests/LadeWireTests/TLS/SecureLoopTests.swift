@@ -274,6 +274,33 @@ struct SecureLoopTests {
         withExtendedLifetime(store) {}
     }
 
+    @Test("wire WR-72 as many connections resume at the same time as a host may have")
+    func resumesAtOnce() throws {
+        let realm = try Realm()
+        var settings = realm.settings
+        settings.connections.perHost = 8
+        let plan = SecureSystem.Plan(server: try realm.server(), responses: [[.text(Self.closing)]])
+        let system = SecureSystem(Array(repeating: plan, count: 16))
+        let loop = try WireLoop(settings, system: system, now: { 1 })
+        for _ in 0..<2 {
+            let recorders = (0..<8).map { _ in EventRecorder() }
+            for recorder in recorders {
+                let request = try Request("https://127.0.0.1/")
+                let call = Call(events: [recorder])
+                let exchange = try Exchange(request, call: call, rules: Exchange.Rules(settings), lane: .direct)
+                loop.inbox.post(.submit(exchange))
+            }
+            for _ in 0..<10_000 where !recorders.allSatisfy({ outcome($0).endings == 1 }) { #expect(loop.turn()) }
+            #expect(recorders.map(outcome) == recorders.map { _ in Outcome(endings: 1, bytes: 3, isSecured: true) })
+        }
+        #expect(system.peers.count == 16)
+        #expect(system.peers.suffix(8).map(\.isResumed) == Array(repeating: true, count: 8))
+        system.letsTimePass = true
+        for _ in 0..<1_000 where system.openSockets > 0 { #expect(loop.turn()) }
+        loop.inbox.stop()
+        #expect(!loop.turn())
+    }
+
     @Test("FH-1 bytes within TLS before the request are no part of the response")
     func bytesBeforeRequest() throws {
         let realm = try Realm()
