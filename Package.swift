@@ -154,7 +154,7 @@ let package = Package(
         // Uses a store on disk in a process that a test can kill.
         .executableTarget(
             name: "CacheProbe",
-            dependencies: ["Lade", "LadeCache", "LadeCacheSQLite", "LadeCore"],
+            dependencies: ["Lade", "LadeCache", "LadeCacheSQLite", "LadeCore"] + (hasCurl ? ["CProcess"] : []),
             path: "Tests/CacheProbe"
         ),
         .testTarget(

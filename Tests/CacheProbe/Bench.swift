@@ -62,10 +62,10 @@ struct Bench {
                 try await store.flush()
             }
         }
-        try await measure("serve 1 KB, one caller, cache CA-241", 100_000) { try await serve(keys, 100_000, 1) }
-        try await measure("serve 1 KB, 16 callers", 160_000) {
+        try await measure("serve 1 KB, one caller, cache CA-241", 2 * count) { try await serve(keys, 2 * count, 1) }
+        try await measure("serve 1 KB, 16 callers", 2 * count) {
             try await withThrowingTaskGroup(of: Void.self) { group in
-                for task in 0..<16 { group.addTask { try await serve(keys, 10_000, UInt64(task)) } }
+                for task in 0..<16 { group.addTask { try await serve(keys, count / 8, UInt64(task)) } }
                 try await group.waitForAll()
             }
         }

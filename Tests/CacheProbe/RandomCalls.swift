@@ -121,7 +121,22 @@ struct RandomCalls: Sendable {
         func below(_ bound: UInt64) -> UInt64 { random.next() % bound }
         let path = "p\(below(40))"
         let account = below(4) == 0 ? "you" : "me"
-        switch below(100) {
+        let kind = below(100)
+        do { try await act(kind, random, path, account, keeps: keeps) } catch {
+            report("call of kind \(kind): \(error)")
+            throw error
+        }
+    }
+
+    private func act(
+        _ kind: UInt64,
+        _ random: SeededRandom,
+        _ path: String,
+        _ account: String,
+        keeps: Bool
+    ) async throws {
+        func below(_ bound: UInt64) -> UInt64 { random.next() % bound }
+        switch kind {
         case 0..<25:
             let length = below(8) == 0 ? 66_000 + below(150_000) : 1 + below(20_000)
             let tags: Set<String> = below(3) == 0 ? ["t\(below(3))"] : []
@@ -129,12 +144,15 @@ struct RandomCalls: Sendable {
                 try await put(path, length: Int(length), seed: random.next(), account: account, tags: tags)
             }
         case 25..<35:
-            guard var head = try await store.lookUp(Self.key(path, account: account)).heads.first else { return }
-            var headers = head.headers
-            headers.remove("X-Revision")
-            headers.add("X-Revision", String(random.next()))
-            head.renew(headers, head.times)
-            try await unlessBusy { _ = try await store.update(head) }
+            // A lookup waits for what this process has not written yet.
+            try await unlessBusy {
+                guard var head = try await store.lookUp(Self.key(path, account: account)).heads.first else { return }
+                var headers = head.headers
+                headers.remove("X-Revision")
+                headers.add("X-Revision", String(random.next()))
+                head.renew(headers, head.times)
+                _ = try await store.update(head)
+            }
         case 35..<38: _ = try await store.remove(.prefix("https://example.org/p\(below(4))"))
         case 38..<40: _ = try await store.remove(.tag("t\(below(3))"))
         case 40: _ = try await store.remove(.account("you"))

@@ -135,6 +135,14 @@ struct CacheKeyTests {
         #expect(!String(decoding: named.octets, as: UTF8.self).contains("password1"))
     }
 
+    @Test("cache CA-43 user information of an address is part of its key, and not of its text")
+    func keepsUsersApart() throws {
+        let keys = try ["", "a:b@", "a:c@"].map { try key(.get, "https://\($0)example.org/a") }
+
+        #expect(Set(keys).count == 3)
+        #expect(Set(keys.map(\.place.address.text)) == ["https://example.org/a"])
+    }
+
     @Test("cache CA-46 QUERY is looked up by its body, type and coding, and changes nothing")
     func looksUpQuery() throws {
         let method = try HTTPMethod("QUERY")
@@ -164,6 +172,8 @@ struct CacheKeyTests {
         }
 
         #expect(rules.decide(try post(nil, "a"), []).rule == .method)
+        // What its response is stored for is the GET of the address.
+        #expect(try post(nil, "a").key == key())
         #expect(rules.decide(try post(.init("k"), "a"), []).rule == .uriMiss)
         #expect(rules.invalidation(try post(.init("k"), "a"), 200, [:]).decision == .none)
         #expect(try post(.init("k"), "a").key != post(.init("k"), "b").key)

@@ -150,6 +150,20 @@ struct RangeTests {
         #expect(desk.rules.finished(decision, received: 9, .complete).rule == .brokenOff)
     }
 
+    @Test("cache CA-154 CA-233 the head of a part may have the limit of heads, and not a byte more")
+    func limitsHeadsOfParts() throws {
+        let headers: Headers = ["ETag": "\"a\"", "Content-Range": "bytes 10-19/100", "Cache-Control": "max-age=10"]
+        let query = try desk.query(.get, "https://example.org/a", ["Range": "bytes=10-19"])
+        let received = desk.received(206, headers, sent: query.headers)
+        let cost = try #require(desk.rules.storage(query, received).decision.head).cost
+        var rules = desk.rules
+
+        rules.headLimit = cost
+        #expect(rules.storage(query, received).decision.head != nil)
+        rules.headLimit = cost - 1
+        #expect(rules.storage(query, received).rule == .headTooLarge)
+    }
+
     private static let parts: [(String?, Headers)] = [
         ("bytes=0-9", ["ETag": "W/\"a\"", "Content-Range": "bytes 0-9/100"]),
         ("bytes=0-9", ["Content-Range": "bytes 0-9/100"]),

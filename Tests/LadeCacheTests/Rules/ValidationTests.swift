@@ -100,6 +100,36 @@ struct ValidationTests {
         #expect(outcome.decision.condition?.modifiedSince == nil)
     }
 
+    @Test("cache CA-112 variants without a tag, and those of which only parts are stored, are not asked for")
+    func asksForWholeVariants() throws {
+        var part = try desk.keep(["Vary": "X-A", "ETag": "\"1\""], request: ["X-A": "1"], id: 1)
+        part.extent = .parts([0..<5], total: 10)
+        let untagged = try desk.keep(["Cache-Control": "max-age=60", "Vary": "X-A"], request: ["X-A": "2"], id: 2)
+        let query = try desk.query(.get, "https://example.org/a", ["X-A": "0"], at: 20)
+
+        let outcome = desk.rules.decide(query, [part, untagged])
+
+        #expect(outcome.rule == .variantMiss)
+        #expect(outcome.decision.condition == nil)
+    }
+
+    @Test(
+        "cache CA-118 CA-122 a 304 of another host confirms nothing",
+        arguments: [(304, true, CacheRule.unknownValidator), (304, false, .otherHost), (200, true, .otherHost)]
+    )
+    func otherHosts(status: Int, hasCondition: Bool, rule: CacheRule) throws {
+        let head = try desk.keep(["Cache-Control": "max-age=1", "ETag": "\"a\""])
+        let query = try desk.query(at: 20)
+        let condition = hasCondition ? desk.rules.decide(query, [head]).decision.condition : CacheCondition()
+        var received = desk.received(HTTPStatus(status), ["ETag": "\"a\"", "Cache-Control": "max-age=60"], at: 20)
+        received.isFromOtherHost = true
+
+        let outcome = desk.rules.validation(query, try #require(condition), [head], received)
+
+        #expect(outcome.decision == (rule == .otherHost ? .deliver : .fetchAnew))
+        #expect(outcome.rule == rule)
+    }
+
     @Test(
         "cache CA-113 a request with a condition of its own passes by",
         arguments: ["If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since", "If-Range"]

@@ -57,6 +57,15 @@ struct VariantTests {
         #expect(try served([head], [:]) == nil)
     }
 
+    @Test("cache CA-51 CA-233 64 names of Vary are compared, and more match no request")
+    func limitsVary() throws {
+        func vary(_ count: Int) -> Vary { Vary(["Vary": (0..<count).map { "x-\($0)" }.joined(separator: ", ")]) }
+
+        #expect(vary(64).names.count == 64)
+        #expect(!vary(64).isUnmatchable)
+        #expect(vary(65).isUnmatchable)
+    }
+
     private static let values: [([String], [String], Bool)] = [
         (["1,2"], [" 1, 2 "], true), (["1,2"], ["1", "2"], true), (["1 ,\t2"], ["1,2"], true),
         (["a"], ["A"], false), (["1,2"], ["2,1"], false), (["a b"], ["a  b"], false),
@@ -81,6 +90,7 @@ struct VariantTests {
         ("accept-language", "de, EN;q=0.8", "en;q=0.8,DE", true), ("accept-language", "de", "de-ch", false),
         ("accept-encoding", "gzip, br", "br,gzip", true), ("accept-encoding", "gzip", "gzip;q=0", false),
         ("accept", "a/a;q=1.001", "a/a", false), ("accept", "a/a;q=0.", "a/a;q=0", true),
+        ("accept", "a/a;q=05", "a/a;q=0", false), ("accept", "a/a;q=0.0005", "a/a;q=0.005", false),
     ]
 
     @Test("cache CA-53 CA-252 weights are compared by meaning, unless matching is exact", arguments: preferences)
