@@ -275,8 +275,8 @@ if hasCurl {
         .testTarget(
             name: "LadeWireTests",
             dependencies: [
-                "CHangingResolver", "CNghttp2", "COpenSSL", "CProcess", "CWire", "LadeConformance", "LadeCurl", "LadeExchange",
-                "LadeTesting", "LadeWire", "SharedDoubles", "TransportDoubles",
+                "CHangingResolver", "CNghttp2", "COpenSSL", "CProcess", "CWire", "LadeConformance", "LadeCurl",
+                "LadeExchange", "LadeTesting", "LadeWire", "SharedDoubles", "TransportDoubles",
             ]
         ),
         // The policies on libcurl, and harvests, against real servers.

@@ -32,8 +32,8 @@ extension SQLiteStore {
     /// Nothing is changed: damaged entries are misses, and are removed when they are requested.
     ///
     /// - Returns: What was found.
-    /// - Throws: Why the store cannot be read; `CacheFault.Reason.damaged` where it cannot be read any further.
-    public func check() async throws(CacheFault) -> Check {
+    /// - Throws: Why the store cannot be read; `CacheError.Reason.damaged` where it cannot be read any further.
+    public func check() async throws(CacheError) -> Check {
         try await core.flush()
         var check = Check()
         try core.read { (connection, _) throws(StoreFault) in
@@ -54,7 +54,7 @@ extension SQLiteStore {
 
 extension StoreCore {
     /// Checks some entries; returns the number of the last one, nil when there was none.
-    func check(after last: UInt64, into check: inout SQLiteStore.Check) throws(CacheFault) -> UInt64? {
+    func check(after last: UInt64, into check: inout SQLiteStore.Check) throws(CacheError) -> UInt64? {
         var ids: [UInt64] = []
         try read { (connection, _) throws(StoreFault) in
             try connection.run("SELECT id FROM entry WHERE id > ? ORDER BY id LIMIT 64", [.id(last)]) {
@@ -85,7 +85,7 @@ extension StoreCore {
         return ids.last
     }
 
-    private func isStored(_ id: UInt64) throws(CacheFault) -> Bool {
+    private func isStored(_ id: UInt64) throws(CacheError) -> Bool {
         var isStored = false
         try read { (connection, _) throws(StoreFault) in
             try connection.run("SELECT 1 FROM entry WHERE id = ?", [.id(id)]) { _ in isStored = true }

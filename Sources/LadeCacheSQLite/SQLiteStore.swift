@@ -48,16 +48,16 @@ public final class SQLiteStore: CacheStore {
     ///   - settings: The limits.
     ///   - time: The clock; the system's by default.
     ///   - random: Where the names of files and the key of the digests come from; the system's generator by default.
-    /// - Throws: `CacheFault.Reason.file` for a folder or file that belongs to another user, that others can
+    /// - Throws: `CacheError.Reason.file` for a folder or file that belongs to another user, that others can
     ///   change, that is a symbolic link, or that cannot be used otherwise, and
-    ///   `CacheFault.Reason.limitTooSmall`.
+    ///   `CacheError.Reason.limitTooSmall`.
     public convenience init(
         directory: String,
         settings: Settings = Settings(),
         time: some TimeSource = SystemTime(),
         random: some RandomSource = SystemRandom()
-    ) throws(CacheFault) {
-        guard settings.limit >= Self.leastLimit else { throw CacheFault(.limitTooSmall(least: Self.leastLimit)) }
+    ) throws(CacheError) {
+        guard settings.limit >= Self.leastLimit else { throw CacheError(.limitTooSmall(least: Self.leastLimit)) }
         try self.init(StoreFolder(directory), settings, time, random)
     }
 
@@ -66,7 +66,7 @@ public final class SQLiteStore: CacheStore {
         _ settings: Settings = Settings(),
         _ time: some TimeSource = SystemTime(),
         _ random: some RandomSource = SystemRandom()
-    ) throws(CacheFault) {
+    ) throws(CacheError) {
         core = try StoreCore(folder, settings, time, random)
     }
 
@@ -86,9 +86,9 @@ public final class SQLiteStore: CacheStore {
 
     /// Changes the limit; entries that have no room any more are evicted before this returns.
     ///
-    /// - Throws: `CacheFault.Reason.limitTooSmall`, and why the store cannot be written.
-    public func setLimit(_ limit: Int64) async throws(CacheFault) {
-        guard limit >= Self.leastLimit else { throw CacheFault(.limitTooSmall(least: Self.leastLimit)) }
+    /// - Throws: `CacheError.Reason.limitTooSmall`, and why the store cannot be written.
+    public func setLimit(_ limit: Int64) async throws(CacheError) {
+        guard limit >= Self.leastLimit else { throw CacheError(.limitTooSmall(least: Self.leastLimit)) }
         core.setSettings { $0.limit = limit }
         _ = try await core.changeAlone { (transact) throws(StoreFault) in
             // Short transactions, so that other processes can write between them.
@@ -99,18 +99,18 @@ public final class SQLiteStore: CacheStore {
     }
 
     /// Finds the heads of all variants of a key.
-    public func lookUp(_ key: CacheKey) async throws(CacheFault) -> CacheLookup { try await core.lookUp(key) }
+    public func lookUp(_ key: CacheKey) async throws(CacheError) -> CacheLookup { try await core.lookUp(key) }
 
     /// Opens the body of an entry.
-    public func open(_ id: UInt64, span: Range<Int64>?) async throws(CacheFault) -> (any CacheReader)? {
+    public func open(_ id: UInt64, span: Range<Int64>?) async throws(CacheError) -> (any CacheReader)? {
         try await core.open(id, span)
     }
 
     /// Begins an entry; nil while nothing can be written.
-    public func begin(_ write: CacheWrite) async throws(CacheFault) -> (any CacheWriter)? { try core.begin(write) }
+    public func begin(_ write: CacheWrite) async throws(CacheError) -> (any CacheWriter)? { try core.begin(write) }
 
     /// Replaces the head of an entry that still has the version.
-    public func update(_ head: StoredHead) async throws(CacheFault) -> Bool {
+    public func update(_ head: StoredHead) async throws(CacheError) -> Bool {
         try await core.change { session throws(StoreFault) in try session.update(head) }
     }
 
@@ -119,13 +119,13 @@ public final class SQLiteStore: CacheStore {
         _ head: StoredHead,
         sharingBodyOf id: UInt64,
         version: UInt64
-    ) async throws(CacheFault) -> Bool {
+    ) async throws(CacheError) -> Bool {
         try await core.change { session throws(StoreFault) in try session.add(head, sharingBodyOf: id, version: version)
         }
     }
 
     /// Marks entries, so that they are validated before the next use.
-    public func invalidate(_ selection: CacheSelection) async throws(CacheFault) -> Int {
+    public func invalidate(_ selection: CacheSelection) async throws(CacheError) -> Int {
         try await core.change(patience: .seconds(5)) { session throws(StoreFault) in
             try session.invalidate(StoredSelection(selection, session.database.digests))
         }
@@ -135,7 +135,7 @@ public final class SQLiteStore: CacheStore {
     ///
     /// When the entries of an account are removed, no file has their bytes afterwards, unless another process is reading
     /// at this moment: then after the next checkpoint.
-    public func remove(_ selection: CacheSelection) async throws(CacheFault) -> CacheRemoval {
+    public func remove(_ selection: CacheSelection) async throws(CacheError) -> CacheRemoval {
         if case .account(let account) = selection.kind { core.signOut(account) }
         let removal = try await core.changeAlone { (transact) throws(StoreFault) in
             var all = CacheRemoval()
@@ -159,7 +159,7 @@ public final class SQLiteStore: CacheStore {
     }
 
     /// The entries of a selection at one moment; addresses are shown without secrets, and keys as digests.
-    public func entries(_ selection: CacheSelection) async throws(CacheFault) -> [CacheEntry] {
+    public func entries(_ selection: CacheSelection) async throws(CacheError) -> [CacheEntry] {
         try await core.flush()
         return try core.read { (connection, database) throws(StoreFault) in
             var entries: [CacheEntry] = []
@@ -173,7 +173,7 @@ public final class SQLiteStore: CacheStore {
     }
 
     /// The bytes that all entries take.
-    public func size() async throws(CacheFault) -> Int64 {
+    public func size() async throws(CacheError) -> Int64 {
         try await core.flush()
         return try core.read { (connection, _) throws(StoreFault) in
             var cost: Int64 = 0
@@ -189,7 +189,7 @@ public final class SQLiteStore: CacheStore {
     public func endExchange(for key: CacheKey) { core.endExchange(for: key) }
 
     /// Waits until everything that was committed is in the files of the store.
-    public func flush() async throws(CacheFault) { try await core.flush() }
+    public func flush() async throws(CacheError) { try await core.flush() }
 
     /// Waits for the writes that are queued, and closes the files; bodies that are being read stay readable.
     public func close() async { await core.close() }

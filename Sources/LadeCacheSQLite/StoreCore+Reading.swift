@@ -6,12 +6,12 @@ extension StoreCore {
     /// Runs a closure with a connection that reads; a damaged database is set aside.
     func read<Result>(
         _ body: (Connection, Database) throws(StoreFault) -> Result
-    ) throws(CacheFault) -> Result {
+    ) throws(CacheError) -> Result {
         let (database, isClosed) = state.withLock { ($0.database, $0.isClosed) }
-        guard !isClosed else { throw CacheFault(.closed) }
+        guard !isClosed else { throw CacheError(.closed) }
         guard let database else {
             reopen()
-            throw CacheFault(.damaged)
+            throw CacheError(.damaged)
         }
         do throws(StoreFault) {
             return try database.read { connection throws(StoreFault) in try body(connection, database) }
@@ -31,11 +31,11 @@ extension StoreCore {
         _ = post(WriteJob(work: .change { _ in }) { _ in })
     }
 
-    func lookUp(_ key: CacheKey) async throws(CacheFault) -> CacheLookup {
+    func lookUp(_ key: CacheKey) async throws(CacheError) -> CacheLookup {
         try checkOpen()
         guard let digest = (state.withLock { $0.database })?.digests.key(key) else {
             reopen()
-            throw CacheFault(.damaged)
+            throw CacheError(.damaged)
         }
         if state.withLock({ $0.pendingKeys.contains(digest) }) { try await flush() }
         let lookup = try read { (connection, _) throws(StoreFault) in try Reading.lookUp(connection, digest) }
@@ -43,7 +43,7 @@ extension StoreCore {
         return CacheLookup(heads: lookup.heads, ticket: lookup.ticket)
     }
 
-    func open(_ id: UInt64, _ span: Range<Int64>?) async throws(CacheFault) -> (any CacheReader)? {
+    func open(_ id: UInt64, _ span: Range<Int64>?) async throws(CacheError) -> (any CacheReader)? {
         try checkOpen()
         if state.withLock({ $0.pendingIDs.contains(id) }) { try await flush() }
         let position = state.withLock { $0.signOutCount }

@@ -26,7 +26,7 @@ final class StoreCore: Sendable {
         var isRecording = false
         var pausedUntil: Instant?
         /// Why a write failed that no call waited for.
-        var fault: CacheFault?
+        var fault: CacheError?
         /// The accounts that signed out lately, and the number of all that did.
         var signOuts: [String] = []
         var signOutCount = 0
@@ -58,7 +58,7 @@ final class StoreCore: Sendable {
         _ settings: SQLiteStore.Settings,
         _ time: any TimeSource,
         _ random: any RandomSource
-    ) throws(CacheFault) {
+    ) throws(CacheError) {
         self.folder = folder
         self.time = time
         self.random = random
@@ -206,7 +206,7 @@ final class StoreCore: Sendable {
         let (current, limit) = state.withLock { ($0.database, $0.settings.limit) }
         if let current, current.hasItsName { return current }
         _ = releaseDatabase()
-        do throws(CacheFault) {
+        do throws(CacheError) {
             try folder.make()
             let database = try Database.open(folder, limit: limit, digestKey: digestKey)
             state.withLock { $0.database = database }
@@ -221,7 +221,7 @@ final class StoreCore: Sendable {
         guard fault.kind == .damaged, !folder.isReadOnly else { return }
         guard let damaged = releaseDatabase() else { return }
         // If this fails, the next use of the store tries again to open it.
-        try? folder.withLock { () throws(CacheFault) in if damaged.hasItsName { folder.setAside() } }
+        try? folder.withLock { () throws(CacheError) in if damaged.hasItsName { folder.setAside() } }
         // The same error would come back if the new database could not be opened.
         _ = try? writableDatabase()
         sweep(folder.bodies[...])
@@ -256,10 +256,10 @@ final class StoreCore: Sendable {
     func post(_ job: WriteJob) -> Bool { queue.post(job) { self.run() } }
 
     /// Runs a job and waits for it.
-    private func perform(_ work: WriteJob.Work, patience: Duration = .milliseconds(100)) async throws(CacheFault) {
-        let fault: CacheFault? = await withCheckedContinuation { continuation in
+    private func perform(_ work: WriteJob.Work, patience: Duration = .milliseconds(100)) async throws(CacheError) {
+        let fault: CacheError? = await withCheckedContinuation { continuation in
             let job = WriteJob(work: work, patience: patience) { continuation.resume(returning: $0?.fault) }
-            if !post(job) { continuation.resume(returning: CacheFault(.closed)) }
+            if !post(job) { continuation.resume(returning: CacheError(.closed)) }
         }
         if let fault { throw fault }
     }
@@ -268,7 +268,7 @@ final class StoreCore: Sendable {
     func change<Result: Sendable>(
         patience: Duration = .milliseconds(100),
         _ body: @escaping @Sendable (WriteSession) throws(StoreFault) -> Result
-    ) async throws(CacheFault) -> Result {
+    ) async throws(CacheError) -> Result {
         try checkOpen()
         let result = Locked(Result?.none)
         try await perform(
@@ -278,7 +278,7 @@ final class StoreCore: Sendable {
             },
             patience: patience
         )
-        guard let value = result.withLock({ $0 }) else { throw CacheFault(.closed) }
+        guard let value = result.withLock({ $0 }) else { throw CacheError(.closed) }
         return value
     }
 
@@ -287,7 +287,7 @@ final class StoreCore: Sendable {
         _ body:
             @escaping @Sendable (_ transact: ((WriteSession) throws(StoreFault) -> Result) throws(StoreFault) -> Result)
             throws(StoreFault) -> Result
-    ) async throws(CacheFault) -> Result {
+    ) async throws(CacheError) -> Result {
         try checkOpen()
         let result = Locked(Result?.none)
         try await perform(
@@ -304,12 +304,12 @@ final class StoreCore: Sendable {
                 result.withLock { $0 = value }
             }
         )
-        guard let value = result.withLock({ $0 }) else { throw CacheFault(.closed) }
+        guard let value = result.withLock({ $0 }) else { throw CacheError(.closed) }
         return value
     }
 
     /// Copies the write-ahead log into the database and empties it, as far as other processes let it.
-    func checkpoint() async throws(CacheFault) {
+    func checkpoint() async throws(CacheError) {
         try checkOpen()
         try await perform(
             .alone { () throws(StoreFault) in
@@ -318,12 +318,12 @@ final class StoreCore: Sendable {
         )
     }
 
-    func checkOpen() throws(CacheFault) {
-        if isClosed { throw CacheFault(.closed) }
+    func checkOpen() throws(CacheError) {
+        if isClosed { throw CacheError(.closed) }
     }
 
     /// Waits for everything that was given to the writing thread.
-    func flush() async throws(CacheFault) {
+    func flush() async throws(CacheError) {
         try checkOpen()
         try await perform(.barrier)
     }
@@ -351,7 +351,7 @@ final class StoreCore: Sendable {
     // MARK: - Writing
 
     /// Why nothing can be written now; nil when something can.
-    func begin(_ write: CacheWrite) throws(CacheFault) -> BodyWriter? {
+    func begin(_ write: CacheWrite) throws(CacheError) -> BodyWriter? {
         try checkOpen()
         guard !folder.isReadOnly else { return nil }
         let (fault, isPaused, settings) = state.withLock { state in
@@ -399,11 +399,11 @@ final class StoreCore: Sendable {
         _ head: StoredHead,
         _ bytes: Data,
         _ file: BodyFile?
-    ) async throws(CacheFault) -> UInt64? {
+    ) async throws(CacheError) -> UInt64? {
         try checkOpen()
         guard let digests = (state.withLock { $0.database })?.digests else {
             reopen()
-            throw CacheFault(.damaged)
+            throw CacheError(.damaged)
         }
         let facts = EntryFacts(write.key, head, digests)
         let seed = random.next()
@@ -443,9 +443,9 @@ final class StoreCore: Sendable {
         _ file: BodyFile?,
         length: Int,
         _ change: @escaping @Sendable (WriteSession) throws(StoreFault) -> UInt64?
-    ) throws(CacheFault) -> UInt64? {
+    ) throws(CacheError) -> UInt64? {
         var ids: Set<UInt64> = [id]
-        do throws(CacheFault) {
+        do throws(CacheError) {
             let replaced = try read { (connection, _) throws(StoreFault) -> [UInt64]? in
                 let stored = try Reading.heads(connection, facts.key)
                 let removal = try Reading.removal(connection, of: facts, since: write.ticket)
@@ -479,7 +479,7 @@ final class StoreCore: Sendable {
         }
         guard post(job) else {
             release(facts.key, ids, nil)
-            throw CacheFault(.closed)
+            throw CacheError(.closed)
         }
         return id
     }
@@ -497,7 +497,7 @@ final class StoreCore: Sendable {
         }
     }
 
-    private func release(_ key: [UInt8], _ ids: Set<UInt64>, _ fault: CacheFault?) {
+    private func release(_ key: [UInt8], _ ids: Set<UInt64>, _ fault: CacheError?) {
         let mustUnlock = state.withLock { state in
             state.pendingKeys.remove(key)
             state.pendingIDs.subtract(ids)

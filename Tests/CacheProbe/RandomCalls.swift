@@ -91,7 +91,7 @@ struct RandomCalls: Sendable {
             let reader = try await store.open(head.id, span: nil)
         else { return false }
         var body = Data()
-        do throws(CacheFault) {
+        do throws(CacheError) {
             while let chunk = try await reader.next() { body.append(chunk) }
         } catch {
             guard error.reason == .signedOut else { throw error }
@@ -170,7 +170,7 @@ struct RandomCalls: Sendable {
     ///
     /// Removals are never dropped.
     private func unlessBusy(_ body: () async throws -> Void) async throws {
-        do { try await body() } catch let error as CacheFault where error.reason == .busy { drops.withLock { $0 += 1 } }
+        do { try await body() } catch let error as CacheError where error.reason == .busy { drops.withLock { $0 += 1 } }
     }
 }
 

@@ -54,12 +54,12 @@ extension StoreConformance {
 
             #expect(limit == 10_000)
             #expect(try await bench.put(store, "a", bench.bytes(limit)) != nil)
-            await #expect(throws: CacheFault(.tooLarge)) { try await bench.put(store, "b", bench.bytes(limit + 1)) }
+            await #expect(throws: CacheError(.tooLarge)) { try await bench.put(store, "b", bench.bytes(limit + 1)) }
             #expect(try await bench.body(store, "b") == nil)
             #expect(try await bench.body(store, "a") == bench.bytes(limit))
         },
         StoreCase("cache CA-194 a limit below 64 KiB is refused") { bench in
-            await #expect(throws: CacheFault(.limitTooSmall(least: 65_536))) { try await bench.store(limit: 65_535) }
+            await #expect(throws: CacheError(.limitTooSmall(least: 65_536))) { try await bench.store(limit: 65_535) }
             _ = try await bench.store(limit: 65_536)
         },
     ]
@@ -236,10 +236,10 @@ extension StoreConformance {
             await store.close()
             await store.close()
 
-            await #expect(throws: CacheFault(.closed)) { try await store.lookUp(Desk.key()) }
-            await #expect(throws: CacheFault(.closed)) { try await store.open(id, span: nil) }
-            await #expect(throws: CacheFault(.closed)) { try await writer.commit(head) }
-            await #expect(throws: CacheFault(.closed)) { try await store.remove(.all) }
+            await #expect(throws: CacheError(.closed)) { try await store.lookUp(Desk.key()) }
+            await #expect(throws: CacheError(.closed)) { try await store.open(id, span: nil) }
+            await #expect(throws: CacheError(.closed)) { try await writer.commit(head) }
+            await #expect(throws: CacheError(.closed)) { try await store.remove(.all) }
         },
         StoreCase("cache CA-190 CA-193 concurrent tasks store and read whole bodies") { bench in
             let store = try await bench.store(limit: 300_000)

@@ -147,7 +147,7 @@ extension StoreConformance {
             let kept = try #require(try await store.open(other, span: nil))
             _ = try await store.remove(.account("me"))
 
-            await #expect(throws: CacheFault(.signedOut)) { try await reader.next() }
+            await #expect(throws: CacheError(.signedOut)) { try await reader.next() }
             #expect(reader.bytes == nil)
             #expect(try await bench.drain(kept) == bench.bytes(10))
         },

@@ -129,7 +129,7 @@ struct SQLiteBodyTests {
             } else {
                 let reader = try #require(try await store.open(id, span: nil))
                 var read = Data()
-                await #expect(throws: CacheFault(.damaged)) {
+                await #expect(throws: CacheError(.damaged)) {
                     while let chunk = try await reader.next() { read.append(chunk) }
                 }
                 #expect(read == body.prefix(offset / 65_536 * 65_536), "\(offset)")
@@ -198,7 +198,7 @@ struct SQLiteBodyTests {
         _ = try await time.nextSleeper()
         time.advance(by: .milliseconds(100))
 
-        await #expect(throws: CacheFault(.tooSlow)) { try await late.value }
+        await #expect(throws: CacheError(.tooSlow)) { try await late.value }
         gate.open()
         _ = try await blocked
         #expect(try await writer.commit(head) == nil)

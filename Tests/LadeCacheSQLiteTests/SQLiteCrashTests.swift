@@ -47,10 +47,10 @@ struct SQLiteCrashTests {
                 let reader = try await store.open(entry.head.id, span: nil)
             else { continue }
             var body = Data()
-            do throws(CacheFault) {
+            do throws(CacheError) {
                 while let chunk = try await reader.next() { body.append(chunk) }
             } catch {
-                #expect(error == CacheFault(.damaged), "\(note)")
+                #expect(error == CacheError(.damaged), "\(note)")
                 continue
             }
             #expect(Int64(body.count) == entry.head.length, "\(note)")
@@ -111,7 +111,7 @@ struct SQLiteCrashTests {
             let store = try SQLiteStore(directory: shelf.path, settings: settings)
             if kind == 2 {
                 // Damage that is noticed only now sets the files aside.
-                do { try await Self.verify(store, note) } catch let fault as CacheFault {
+                do { try await Self.verify(store, note) } catch let fault as CacheError {
                     #expect([.damaged, .busy].contains(fault.reason), "\(note): \(fault)")
                 }
             } else {

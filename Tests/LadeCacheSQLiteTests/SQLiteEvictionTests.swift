@@ -46,7 +46,7 @@ struct SQLiteEvictionTests {
         try await store.setLimit(1 << 20)
         #expect(try await store.size() <= 1 << 20)
         #expect(shelf.size <= 2 << 20)
-        await #expect(throws: CacheFault(.limitTooSmall(least: 65_536))) { try await store.setLimit(1) }
+        await #expect(throws: CacheError(.limitTooSmall(least: 65_536))) { try await store.setLimit(1) }
     }
 
     @Test("cache CA-195 eviction on disk keeps as much of what is used often as the queue in memory")

@@ -25,7 +25,7 @@ import Testing
 struct SQLiteFilesTests {
     /// The reason why a store is refused.
     private func refusal(_ shelf: Shelf) -> String? {
-        do throws(CacheFault) {
+        do throws(CacheError) {
             _ = try SQLiteStore(directory: shelf.path)
             return nil
         } catch {
@@ -109,10 +109,10 @@ struct SQLiteFilesTests {
                     let reader = try? await store.open(head.id, span: nil)
                 else { continue }
                 var body = Data()
-                do throws(CacheFault) {
+                do throws(CacheError) {
                     while let chunk = try await reader.next() { body.append(chunk) }
                 } catch {
-                    #expect(error == CacheFault(.damaged))
+                    #expect(error == CacheError(.damaged))
                     continue
                 }
                 #expect(body == shelf.pattern(Int(head.length), UInt8(number)), "round \(round)")
@@ -190,7 +190,7 @@ struct SQLiteFilesTests {
     @Test("cache CA-208 a folder that cannot be written is read, and refused where there is no store")
     func readOnly() async throws {
         let shelf = try Shelf()
-        #expect(throws: CacheFault.self) { try StoreFolder(shelf.path, canWrite: { _ in false }) }
+        #expect(throws: CacheError.self) { try StoreFolder(shelf.path, canWrite: { _ in false }) }
         do {
             let store = try shelf.store()
             try await shelf.bench.put(store, shelf.pattern(100_000))
@@ -202,7 +202,7 @@ struct SQLiteFilesTests {
         #expect(store.isReadOnly)
         #expect(try await shelf.bench.body(store) == shelf.pattern(100_000))
         #expect(try await shelf.bench.put(store, "b", Data([1])) == nil)
-        await #expect(throws: CacheFault.self) { try await store.remove(.all) }
+        await #expect(throws: CacheError.self) { try await store.remove(.all) }
         await store.close()
         func lasting(_ contents: [String: Data]) -> [String: Data] { contents.filter { !$0.key.contains("sqlite-") } }
         #expect(lasting(shelf.contents()) == lasting(before))
@@ -240,10 +240,10 @@ struct SQLiteFilesTests {
         try await store.flush()
 
         // No call waited for the write that failed; the next one reports it.
-        await #expect(throws: CacheFault(.full)) { try await shelf.bench.put(store, shelf.pattern(10)) }
+        await #expect(throws: CacheError(.full)) { try await shelf.bench.put(store, shelf.pattern(10)) }
         #expect(try await shelf.bench.put(store, shelf.pattern(10)) == nil)
         #expect(try await shelf.bench.heads(store).isEmpty)
-        await #expect(throws: CacheFault(.full)) { try await limitPages(store, 1_000_000) }
+        await #expect(throws: CacheError(.full)) { try await limitPages(store, 1_000_000) }
         time.advance(by: .seconds(60))
         try await limitPages(store, 1_000_000)
         #expect(try await shelf.bench.put(store, shelf.pattern(60_000)) != nil)

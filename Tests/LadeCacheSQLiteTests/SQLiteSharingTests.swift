@@ -96,7 +96,7 @@ struct SQLiteSharingTests {
         _ = try await second.remove(.account("me"))
         time.advance(by: .milliseconds(999))
 
-        await #expect(throws: CacheFault(.signedOut)) { try await reader.next() }
+        await #expect(throws: CacheError(.signedOut)) { try await reader.next() }
         #expect(try await shelf.bench.heads(first).isEmpty)
         #expect(try await shelf.bench.drain(kept) == shelf.pattern(300_000))
     }
@@ -142,7 +142,7 @@ struct SQLiteSharingTests {
         var head = try #require(try await shelf.bench.heads(first).first)
         head.renew(["ETag": "\"a\"", "X-New": "1"], head.times)
 
-        await #expect(throws: CacheFault(.busy)) { try await first.update(head) }
+        await #expect(throws: CacheError(.busy)) { try await first.update(head) }
         #expect(try await shelf.bench.body(first) == shelf.pattern(10))
         // No call waits for this one, so it may wait for longer.
         #expect(try await shelf.bench.put(first, "b", shelf.pattern(10)) != nil)

@@ -18,7 +18,7 @@ import Testing
 struct Shelf: Sendable {
     let folder: TemporaryFolder
     /// Makes no stores; its shorthands take any.
-    let bench = StoreBench { _ in throw CacheFault(.closed) }
+    let bench = StoreBench { _ in throw CacheError(.closed) }
 
     init() throws { folder = try TemporaryFolder() }
 

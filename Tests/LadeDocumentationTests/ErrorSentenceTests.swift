@@ -39,7 +39,7 @@ struct ErrorSentenceTests {
         errors.append((CatalogueError.noStreamToken(host: "a"), nil))
         errors.append((JSONError(.invalidPointer, offset: 0), nil))
         errors.append((FieldError(field: "Date", reason: .trailingBytes, offset: 1), nil))
-        errors.append((CacheFault(.closed), "The cache store is closed"))
+        errors.append((CacheError(.closed), "The cache store is closed"))
         errors.append((ConformanceError.skipped("not here"), "not here"))
         return errors
     }()

@@ -62,8 +62,8 @@ final class CacheEntryWriting: Sendable {
             }
         case .refuse: return nil
         }
-        do throws(CacheFault) {
-            let begun = try await work.usingStore { store throws(CacheFault) in try await store.begin(write) }
+        do throws(CacheError) {
+            let begun = try await work.usingStore { store throws(CacheError) in try await store.begin(write) }
             guard let writer = begun else {
                 refuse(work, .raced)
                 return nil
@@ -92,7 +92,7 @@ final class CacheEntryWriting: Sendable {
             return false
         }
         guard !isOver else { return }
-        do throws(CacheFault) {
+        do throws(CacheError) {
             try await writer.append(bytes)
         } catch {
             guard end() != nil else { return }
@@ -135,8 +135,8 @@ final class CacheEntryWriting: Sendable {
         let digest = joined == nil ? nil : CacheRules.needsDigest(head)
         // Until the digest of all parts is known to be right, they do not count as a whole.
         let written = digest == nil ? head : head.asParts
-        do throws(CacheFault) {
-            guard let id = try await work.usingStore({ _ throws(CacheFault) in try await writer.commit(written) })
+        do throws(CacheError) {
+            guard let id = try await work.usingStore({ _ throws(CacheError) in try await writer.commit(written) })
             else {
                 if isReported { Self.refuse(work, .raced) }
                 return nil
@@ -155,7 +155,7 @@ final class CacheEntryWriting: Sendable {
     }
 
     /// Reads the parts of a whole, and stores the whole in their place if they have the digest (RFC 9530).
-    private func isVerified(_ whole: StoredHead, _ expected: [UInt8]) async throws(CacheFault) -> Bool {
+    private func isVerified(_ whole: StoredHead, _ expected: [UInt8]) async throws(CacheError) -> Bool {
         let (store, id) = (work.store, whole.id)
         var digest = SHA256()
         var version: UInt64?

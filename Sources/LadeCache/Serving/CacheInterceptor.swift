@@ -140,8 +140,8 @@ extension CacheWork {
     }
 
     func invalidate(_ kind: CacheSelection.Kind) async {
-        do throws(CacheFault) {
-            let count = try await usingStore { store throws(CacheFault) in
+        do throws(CacheError) {
+            let count = try await usingStore { store throws(CacheError) in
                 try await store.invalidate(CacheSelection(kind))
             }
             if count > 0 { call.record(.cacheInvalidated(count: count)) }
@@ -151,16 +151,16 @@ extension CacheWork {
     }
 
     func remove(_ kind: CacheSelection.Kind) async {
-        do throws(CacheFault) {
-            _ = try await usingStore { store throws(CacheFault) in try await store.remove(CacheSelection(kind)) }
+        do throws(CacheError) {
+            _ = try await usingStore { store throws(CacheError) in try await store.remove(CacheSelection(kind)) }
         } catch {
             cache.note(error, call)
         }
     }
 
     func update(_ head: StoredHead) async {
-        do throws(CacheFault) {
-            _ = try await usingStore { store throws(CacheFault) in try await store.update(head) }
+        do throws(CacheError) {
+            _ = try await usingStore { store throws(CacheError) in try await store.update(head) }
         } catch {
             cache.note(error, call)
         }
@@ -229,15 +229,15 @@ extension CacheWork {
 
     /// Opens a body; a body that cannot be opened is removed, and counts as none.
     func open(_ head: StoredHead, _ span: Range<Int64>?) async -> (any CacheReader)? {
-        do throws(CacheFault) {
-            return try await usingStore { store throws(CacheFault) in try await store.open(head.id, span: span) }
+        do throws(CacheError) {
+            return try await usingStore { store throws(CacheError) in try await store.open(head.id, span: span) }
         } catch {
             await lose(head, error)
             return nil
         }
     }
 
-    private func lose(_ head: StoredHead, _ fault: CacheFault) async {
+    private func lose(_ head: StoredHead, _ fault: CacheError) async {
         cache.note(fault, call)
         await remove(.ids([head.id]))
     }
@@ -312,7 +312,7 @@ extension CacheWork {
     /// All bytes of a body; nil where they are damaged.
     func collect(_ head: StoredHead, _ reader: any CacheReader) async throws(LoadingError) -> Data? {
         var all = Data()
-        do throws(CacheFault) {
+        do throws(CacheError) {
             while let chunk = try await reader.next() { all.append(chunk) }
             return all
         } catch {

@@ -49,7 +49,7 @@ public struct CacheSettings: Sendable {
 
     /// Makes the default settings, with a new ``MemoryStore`` of 32 MiB.
     public init() {
-        do throws(CacheFault) {
+        do throws(CacheError) {
             self.init(store: try MemoryStore())
         } catch {
             preconditionFailure("the default limit was refused: \(error)")

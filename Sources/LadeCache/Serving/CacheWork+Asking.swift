@@ -136,8 +136,8 @@ extension CacheWork {
         let span = rules.span(of: stored, for: query)
         let reader = await open(stored, span)
         if let added {
-            do throws(CacheFault) {
-                _ = try await usingStore { store throws(CacheFault) in
+            do throws(CacheError) {
+                _ = try await usingStore { store throws(CacheError) in
                     try await store.add(added, sharingBodyOf: id, version: stored.version)
                 }
             } catch {

@@ -59,8 +59,8 @@ final class CacheWork: Sendable {
     /// What is stored under the key; nothing where the store fails.
     func lookUp() async -> CacheLookup {
         guard let key = query.key else { return CacheLookup(heads: [], ticket: 0) }
-        do throws(CacheFault) {
-            return try await usingStore { store throws(CacheFault) in try await store.lookUp(key) }
+        do throws(CacheError) {
+            return try await usingStore { store throws(CacheError) in try await store.lookUp(key) }
         } catch {
             cache.note(error, call)
             return CacheLookup(heads: [], ticket: 0)
@@ -69,8 +69,8 @@ final class CacheWork: Sendable {
 
     /// Uses the store, and reports how long that took to an observer of the call.
     func usingStore<Value>(
-        _ body: (any CacheStore) async throws(CacheFault) -> Value
-    ) async throws(CacheFault) -> Value {
+        _ body: (any CacheStore) async throws(CacheError) -> Value
+    ) async throws(CacheError) -> Value {
         guard call.isObserved else { return try await body(store) }
         let start = call.time.now
         defer {

@@ -46,7 +46,7 @@ extension ResponseCache {
         _ request: Request,
         account: String = "",
         time: some TimeSource = SystemTime()
-    ) async throws(CacheFault) -> CacheExplanation {
+    ) async throws(CacheError) -> CacheExplanation {
         let call = Call(account: account, time: time)
         let query = CacheWork.query(request, call, self)
         var heads: [StoredHead] = []

@@ -79,7 +79,7 @@ public final class ResponseCache: Sendable {
     /// What is stored, by address and in the order of storing, for all accounts.
     ///
     /// - Throws: Why the store cannot be read.
-    public func entries(_ selection: CacheSelection = .all) async throws(CacheFault) -> [CacheEntry] {
+    public func entries(_ selection: CacheSelection = .all) async throws(CacheError) -> [CacheEntry] {
         try await settings.store.entries(selection)
     }
 
@@ -88,7 +88,7 @@ public final class ResponseCache: Sendable {
     /// - Returns: How many there were.
     /// - Throws: Why the store cannot be written.
     @discardableResult
-    public func invalidate(_ selection: CacheSelection) async throws(CacheFault) -> Int {
+    public func invalidate(_ selection: CacheSelection) async throws(CacheError) -> Int {
         try await settings.store.invalidate(selection)
     }
 
@@ -99,14 +99,14 @@ public final class ResponseCache: Sendable {
     /// - Returns: How much was removed.
     /// - Throws: Why the store cannot be written.
     @discardableResult
-    public func remove(_ selection: CacheSelection) async throws(CacheFault) -> CacheRemoval {
+    public func remove(_ selection: CacheSelection) async throws(CacheError) -> CacheRemoval {
         try await settings.store.remove(selection)
     }
 
     /// Waits until everything that was stored is as durable as it will be.
     ///
     /// - Throws: Why the store cannot be written.
-    public func flush() async throws(CacheFault) {
+    public func flush() async throws(CacheError) {
         try await settings.store.flush()
     }
 
@@ -135,7 +135,7 @@ public final class ResponseCache: Sendable {
     /// Ends the account's validations in the background, and removes what is stored for it.
     package func forget(account: String) async {
         cancelTasks { $0.account == account }
-        do throws(CacheFault) {
+        do throws(CacheError) {
             _ = try await settings.store.remove(.account(account))
         } catch {
             note(error, nil)
@@ -161,7 +161,7 @@ public final class ResponseCache: Sendable {
 
     /// Records an error of the store, which fails no call.
     @inline(never)
-    func note(_ fault: CacheFault, _ call: Call?) {
+    func note(_ fault: CacheError, _ call: Call?) {
         count { $0.faults += 1 }
         call?.record(.cacheFault(fault.description))
     }

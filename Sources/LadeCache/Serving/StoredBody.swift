@@ -16,7 +16,7 @@ final class StoredBody: ResponseBody.Source {
     private let reader: any CacheReader
     private let rest: (any ResponseBody.Source)?
     private let stored: (trailers: Headers, metrics: Response.Metrics)
-    private let onFault: @Sendable (CacheFault) -> Void
+    private let onFault: @Sendable (CacheError) -> Void
     // Guarded by its lock.
     private let state = Locked(State())
 
@@ -25,7 +25,7 @@ final class StoredBody: ResponseBody.Source {
         then rest: (any ResponseBody.Source)? = nil,
         trailers: Headers = Headers(),
         metrics: Response.Metrics,
-        onFault: @escaping @Sendable (CacheFault) -> Void
+        onFault: @escaping @Sendable (CacheError) -> Void
     ) {
         self.reader = reader
         self.rest = rest
@@ -46,7 +46,7 @@ final class StoredBody: ResponseBody.Source {
     }
 
     private func readStored() async throws(LoadingError) -> Data? {
-        do throws(CacheFault) {
+        do throws(CacheError) {
             let chunk = try await reader.next()
             if chunk == nil { state.withLock { $0.hasReadStored = true } }
             return chunk

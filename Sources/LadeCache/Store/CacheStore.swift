@@ -18,7 +18,7 @@ public protocol CacheStore: Sendable {
     var evictions: CacheRemoval { get }
 
     /// Finds the heads of all variants of a key.
-    func lookUp(_ key: CacheKey) async throws(CacheFault) -> CacheLookup
+    func lookUp(_ key: CacheKey) async throws(CacheError) -> CacheLookup
 
     /// Opens the body of an entry.
     ///
@@ -28,39 +28,39 @@ public protocol CacheStore: Sendable {
     /// - Returns: A reader, which reads the body to its end even if the entry is replaced or removed meanwhile; nil when there
     ///   is no such entry, or not all of these bytes.
     /// - Throws: Why the store cannot be read.
-    func open(_ id: UInt64, span: Range<Int64>?) async throws(CacheFault) -> (any CacheReader)?
+    func open(_ id: UInt64, span: Range<Int64>?) async throws(CacheError) -> (any CacheReader)?
 
     /// Begins an entry, which is visible once it is committed, whole or not at all.
     ///
     /// - Returns: A writer; nil when the store refuses the entry.
-    func begin(_ write: CacheWrite) async throws(CacheFault) -> (any CacheWriter)?
+    func begin(_ write: CacheWrite) async throws(CacheError) -> (any CacheWriter)?
 
     /// Replaces the head of an entry, if its version is still the one of the new head; the store counts the version up.
     ///
     /// - Returns: Whether the head was replaced.
-    func update(_ head: StoredHead) async throws(CacheFault) -> Bool
+    func update(_ head: StoredHead) async throws(CacheError) -> Bool
 
     /// Adds a variant with the body of another entry of the same key.
     ///
     /// - Returns: Whether the entry still had the version, so that the variant was added.
-    func add(_ head: StoredHead, sharingBodyOf id: UInt64, version: UInt64) async throws(CacheFault) -> Bool
+    func add(_ head: StoredHead, sharingBodyOf id: UInt64, version: UInt64) async throws(CacheError) -> Bool
 
     /// Marks entries, so that they are validated before the next use; also those that are being written.
     ///
     /// - Returns: How many entries were marked.
-    func invalidate(_ selection: CacheSelection) async throws(CacheFault) -> Int
+    func invalidate(_ selection: CacheSelection) async throws(CacheError) -> Int
 
     /// Removes entries, and drops those that are being written.
-    func remove(_ selection: CacheSelection) async throws(CacheFault) -> CacheRemoval
+    func remove(_ selection: CacheSelection) async throws(CacheError) -> CacheRemoval
 
     /// The entries of a selection at one moment.
-    func entries(_ selection: CacheSelection) async throws(CacheFault) -> [CacheEntry]
+    func entries(_ selection: CacheSelection) async throws(CacheError) -> [CacheEntry]
 
     /// The bytes that all entries take.
-    func size() async throws(CacheFault) -> Int64
+    func size() async throws(CacheError) -> Int64
 
     /// Waits until everything that was committed is as durable as it will be.
-    func flush() async throws(CacheFault)
+    func flush() async throws(CacheError)
 
     /// Reserves the exchange for a key, so that processes that use the store together do not ask a server for the same at
     /// the same time.
@@ -73,7 +73,7 @@ public protocol CacheStore: Sendable {
     /// Ends a reservation as soon as other processes find what was committed for the key; does nothing by default.
     func endExchange(for key: CacheKey)
 
-    /// Ends writers, which are aborted; every later use throws ``CacheFault/Reason/closed``.
+    /// Ends writers, which are aborted; every later use throws ``CacheError/Reason/closed``.
     func close() async
 }
 
@@ -129,8 +129,8 @@ public struct CacheWrite: Sendable {
 public protocol CacheWriter: AnyObject, Sendable {
     /// Appends bytes.
     ///
-    /// - Throws: ``CacheFault/Reason/tooLarge`` above the store's limit, after which nothing is stored.
-    func append(_ bytes: Data) async throws(CacheFault)
+    /// - Throws: ``CacheError/Reason/tooLarge`` above the store's limit, after which nothing is stored.
+    func append(_ bytes: Data) async throws(CacheError)
 
     /// Makes the entry visible.
     ///
@@ -138,7 +138,7 @@ public protocol CacheWriter: AnyObject, Sendable {
     /// - Returns: The number of the entry; nil when it was dropped, because it was removed meanwhile or a later
     ///   exchange is stored.
     /// - Throws: Why the store cannot be written.
-    func commit(_ head: StoredHead) async throws(CacheFault) -> UInt64?
+    func commit(_ head: StoredHead) async throws(CacheError) -> UInt64?
 
     /// Drops what was written.
     func abort() async
@@ -151,8 +151,8 @@ public protocol CacheReader: AnyObject, Sendable {
 
     /// The next bytes, never empty; nil after the last.
     ///
-    /// - Throws: ``CacheFault/Reason/signedOut`` when the account of the entry has signed out.
-    func next() async throws(CacheFault) -> Data?
+    /// - Throws: ``CacheError/Reason/signedOut`` when the account of the entry has signed out.
+    func next() async throws(CacheError) -> Data?
 }
 
 /// How much was removed.

@@ -28,14 +28,14 @@ public final class MemoryStore: CacheStore {
     ///   - largestBody: The largest body; nil for a tenth of the limit.
     ///   - variantLimit: The number of variants of a key; another one evicts the variant that was not used for longest.
     ///   - random: Where the key of the digests comes from.
-    /// - Throws: ``CacheFault/Reason/limitTooSmall(least:)``.
+    /// - Throws: ``CacheError/Reason/limitTooSmall(least:)``.
     public init(
         limit: Int = MemoryStore.defaultLimit,
         largestBody: Int? = nil,
         variantLimit: Int = 16,
         random: some RandomSource = SystemRandom()
-    ) throws(CacheFault) {
-        guard limit >= Self.leastLimit else { throw CacheFault(.limitTooSmall(least: Self.leastLimit)) }
+    ) throws(CacheError) {
+        guard limit >= Self.leastLimit else { throw CacheError(.limitTooSmall(least: Self.leastLimit)) }
         state = Locked(MemoryStoreState(limit: Int64(limit), variantLimit: max(variantLimit, 1)))
         entryLimit = largestBody.map(Int64.init)
         digestKey = (0..<4).flatMap { _ in withUnsafeBytes(of: random.next()) { Array($0) } }
@@ -49,9 +49,9 @@ public final class MemoryStore: CacheStore {
 
     /// Changes the limit; entries that have no room any more are evicted immediately.
     ///
-    /// - Throws: ``CacheFault/Reason/limitTooSmall(least:)``.
-    public func setLimit(_ limit: Int) throws(CacheFault) {
-        guard limit >= Self.leastLimit else { throw CacheFault(.limitTooSmall(least: Self.leastLimit)) }
+    /// - Throws: ``CacheError/Reason/limitTooSmall(least:)``.
+    public func setLimit(_ limit: Int) throws(CacheError) {
+        guard limit >= Self.leastLimit else { throw CacheError(.limitTooSmall(least: Self.leastLimit)) }
         release { $0.setLimit(Int64(limit)) }
     }
 
@@ -72,34 +72,34 @@ public final class MemoryStore: CacheStore {
     /// Changes the state of a store that is open.
     fileprivate func changeOpen<Result>(
         _ change: (inout MemoryStoreState) -> Result
-    ) throws(CacheFault) -> Result {
+    ) throws(CacheError) -> Result {
         let result = state.withLock { state -> (Result, [MemoryStoreState.Entry])? in
             guard !state.isClosed else { return nil }
             return (change(&state), state.takeGarbage())
         }
-        guard let result else { throw CacheFault(.closed) }
+        guard let result else { throw CacheError(.closed) }
         return result.0
     }
 
     /// Finds the heads of all variants of a key.
-    public func lookUp(_ key: CacheKey) async throws(CacheFault) -> CacheLookup {
+    public func lookUp(_ key: CacheKey) async throws(CacheError) -> CacheLookup {
         try changeOpen { $0.lookUp(key) }
     }
 
     /// Opens the body of an entry.
-    public func open(_ id: UInt64, span: Range<Int64>?) async throws(CacheFault) -> (any CacheReader)? {
+    public func open(_ id: UInt64, span: Range<Int64>?) async throws(CacheError) -> (any CacheReader)? {
         guard let (bytes, lease) = try changeOpen({ $0.open(id, span) }) else { return nil }
         return MemoryReader(bytes, lease)
     }
 
     /// Begins an entry.
-    public func begin(_ write: CacheWrite) async throws(CacheFault) -> (any CacheWriter)? {
+    public func begin(_ write: CacheWrite) async throws(CacheError) -> (any CacheWriter)? {
         guard try changeOpen({ $0.mayBegin(write) }) else { return nil }
         return MemoryWriter(self, write, limit: bodyLimit)
     }
 
     /// Replaces the head of an entry that still has the version.
-    public func update(_ head: StoredHead) async throws(CacheFault) -> Bool {
+    public func update(_ head: StoredHead) async throws(CacheError) -> Bool {
         try changeOpen { $0.update(head) }
     }
 
@@ -108,32 +108,32 @@ public final class MemoryStore: CacheStore {
         _ head: StoredHead,
         sharingBodyOf id: UInt64,
         version: UInt64
-    ) async throws(CacheFault) -> Bool {
+    ) async throws(CacheError) -> Bool {
         try changeOpen { $0.add(head, sharingBodyOf: id, version: version) }
     }
 
     /// Marks entries, so that they are validated before the next use.
-    public func invalidate(_ selection: CacheSelection) async throws(CacheFault) -> Int {
+    public func invalidate(_ selection: CacheSelection) async throws(CacheError) -> Int {
         try changeOpen { $0.invalidate(selection) }
     }
 
     /// Removes entries.
-    public func remove(_ selection: CacheSelection) async throws(CacheFault) -> CacheRemoval {
+    public func remove(_ selection: CacheSelection) async throws(CacheError) -> CacheRemoval {
         try changeOpen { $0.remove(selection) }
     }
 
     /// The entries of a selection at one moment.
-    public func entries(_ selection: CacheSelection) async throws(CacheFault) -> [CacheEntry] {
+    public func entries(_ selection: CacheSelection) async throws(CacheError) -> [CacheEntry] {
         try changeOpen { $0.list(selection) }
     }
 
     /// The bytes that all entries take.
-    public func size() async throws(CacheFault) -> Int64 {
+    public func size() async throws(CacheError) -> Int64 {
         try changeOpen { $0.size }
     }
 
     /// Does nothing: entries are as durable as the process.
-    public func flush() async throws(CacheFault) {
+    public func flush() async throws(CacheError) {
         try changeOpen { _ in }
     }
 
@@ -162,7 +162,7 @@ private final class MemoryWriter: CacheWriter {
         self.limit = limit
     }
 
-    func append(_ bytes: Data) async throws(CacheFault) {
+    func append(_ bytes: Data) async throws(CacheError) {
         let fits = state.withLock { state in
             guard !state.isOver else { return true }
             guard Int64(state.bytes.count + bytes.count) <= limit else {
@@ -174,10 +174,10 @@ private final class MemoryWriter: CacheWriter {
             if state.bytes.isEmpty { state.bytes = bytes } else { state.bytes.append(bytes) }
             return true
         }
-        guard fits else { throw CacheFault(.tooLarge) }
+        guard fits else { throw CacheError(.tooLarge) }
     }
 
-    func commit(_ head: StoredHead) async throws(CacheFault) -> UInt64? {
+    func commit(_ head: StoredHead) async throws(CacheError) -> UInt64? {
         let bytes = state.withLock { state -> Data? in
             guard !state.isOver else { return nil }
             state.isOver = true
@@ -209,8 +209,8 @@ private final class MemoryReader: CacheReader {
 
     var bytes: Data? { lease.isEnded ? nil : content }
 
-    func next() async throws(CacheFault) -> Data? {
-        guard !lease.isEnded else { throw CacheFault(.signedOut) }
+    func next() async throws(CacheError) -> Data? {
+        guard !lease.isEnded else { throw CacheError(.signedOut) }
         let wasRead = isRead.withLock { isRead in
             defer { isRead = true }
             return isRead

@@ -5,7 +5,7 @@ import LadeCore
 /// An error of SQLite or of the files beside it.
 struct StoreFault: Error, Sendable {
     /// What can be done about it.
-    enum Kind: Sendable, Hashable { case busy, full, damaged, readOnly, other, refused(CacheFault) }
+    enum Kind: Sendable, Hashable { case busy, full, damaged, readOnly, other, refused(CacheError) }
 
     var kind: Kind
     var text: String
@@ -31,12 +31,12 @@ struct StoreFault: Error, Sendable {
     }
 
     /// The error that a caller of the store sees.
-    var fault: CacheFault {
+    var fault: CacheError {
         switch kind {
-        case .busy: CacheFault(.busy)
-        case .full: CacheFault(.full)
-        case .damaged: CacheFault(.damaged)
-        case .readOnly, .other: CacheFault(.system(text))
+        case .busy: CacheError(.busy)
+        case .full: CacheError(.full)
+        case .damaged: CacheError(.damaged)
+        case .readOnly, .other: CacheError(.system(text))
         case .refused(let fault): fault
         }
     }

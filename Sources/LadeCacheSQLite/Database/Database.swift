@@ -54,8 +54,8 @@ final class Database: Sendable {
     ///   - digestKey: The key for a new database.
     /// - Returns: The open database.
     /// - Throws: Why it cannot be opened or made.
-    static func open(_ folder: StoreFolder, limit: Int64, digestKey: [UInt8]) throws(CacheFault) -> Database {
-        try folder.withLock { () throws(CacheFault) in
+    static func open(_ folder: StoreFolder, limit: Int64, digestKey: [UInt8]) throws(CacheError) -> Database {
+        try folder.withLock { () throws(CacheError) in
             var hasSetAside = false
             while true {
                 do throws(StoreFault) {
@@ -75,7 +75,7 @@ final class Database: Sendable {
         digestKey: [UInt8]
     ) throws(StoreFault) -> Database {
         guard !folder.isReadOnly else { return try openReadOnly(folder) }
-        do throws(CacheFault) { try folder.makeDatabaseFile() } catch { throw StoreFault(.refused(error), "") }
+        do throws(CacheError) { try folder.makeDatabaseFile() } catch { throw StoreFault(.refused(error), "") }
         let connection = try Connection(folder.databasePath, isReadOnly: false)
         // A store that is not opened is no cache for the whole life of its program; a write that waits is only dropped.
         connection.setPatience(.seconds(10))

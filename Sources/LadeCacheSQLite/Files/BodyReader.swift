@@ -111,8 +111,8 @@ final class BodyReader: CacheReader {
 
     var bytes: Data? { lease?.isEnded ?? false ? nil : whole }
 
-    func next() async throws(CacheFault) -> Data? {
-        guard !(lease?.isEnded ?? false) else { throw CacheFault(.signedOut) }
+    func next() async throws(CacheError) -> Data? {
+        guard !(lease?.isEnded ?? false) else { throw CacheError(.signedOut) }
         let first = state.withLock { state in
             defer { state.first = nil }
             return state.first
@@ -121,7 +121,7 @@ final class BodyReader: CacheReader {
         guard state.withLock({ $0.part < parts.count }) else { return nil }
         guard let bytes = read() else {
             damaged(id)
-            throw CacheFault(.damaged)
+            throw CacheError(.damaged)
         }
         return bytes
     }

@@ -34,7 +34,7 @@ struct StoreFolder: Sendable {
     private static func bodies(_ version: Int) -> String { "bodies-\(version)" }
 
     /// Makes the folder if there is none, and checks that no other user can change it.
-    init(_ directory: String, canWrite: (String) -> Bool = { access($0, W_OK) == 0 }) throws(CacheFault) {
+    init(_ directory: String, canWrite: (String) -> Bool = { access($0, W_OK) == 0 }) throws(CacheError) {
         path = directory.hasSuffix("/") ? directory : directory + "/"
         try make()
         let name = path.utf8.count > 1 ? String(path.dropLast()) : path
@@ -59,9 +59,9 @@ struct StoreFolder: Sendable {
     }
 
     /// Makes the folders that are missing, for this user only; others may exist.
-    func make() throws(CacheFault) { try make(path) }
+    func make() throws(CacheError) { try make(path) }
 
-    private func make(_ path: String) throws(CacheFault) {
+    private func make(_ path: String) throws(CacheError) {
         var end = path.startIndex
         while let slash = path.utf8[end...].firstIndex(of: UInt8(ascii: "/")) {
             end = path.utf8.index(after: slash)
@@ -73,7 +73,7 @@ struct StoreFolder: Sendable {
         }
     }
 
-    private static func exists(_ path: String) throws(CacheFault) -> Bool {
+    private static func exists(_ path: String) throws(CacheError) -> Bool {
         var status = stat()
         guard lstat(path, &status) != 0 else { return true }
         guard errno == ENOENT || errno == ENOTDIR else { throw fault(path, .read, String(cString: strerror(errno))) }
@@ -83,7 +83,7 @@ struct StoreFolder: Sendable {
     /// Checks that a name belongs to the user, is no link, and cannot be changed by others.
     ///
     /// Nothing is opened: closing a descriptor would release the locks that SQLite holds on the same file.
-    private static func check(_ path: String, isFolder: Bool) throws(CacheFault) {
+    private static func check(_ path: String, isFolder: Bool) throws(CacheError) {
         var status = stat()
         guard lstat(path, &status) == 0 else { throw fault(path, .read, String(cString: strerror(errno))) }
         let kind = status.st_mode & S_IFMT
@@ -96,14 +96,14 @@ struct StoreFolder: Sendable {
         }
     }
 
-    static func fault(_ path: String, _ operation: LoadingError.FileCause.Operation, _ reason: String) -> CacheFault {
-        CacheFault(.file(LoadingError.FileCause(path: path, operation: operation, reason: reason)))
+    static func fault(_ path: String, _ operation: LoadingError.FileCause.Operation, _ reason: String) -> CacheError {
+        CacheError(.file(LoadingError.FileCause(path: path, operation: operation, reason: reason)))
     }
 
     /// Makes an empty database file with permissions for this user only, unless there is one.
     ///
     /// SQLite gives the files beside it the same permissions.
-    func makeDatabaseFile() throws(CacheFault) {
+    func makeDatabaseFile() throws(CacheError) {
         let descriptor = open(databasePath, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else {
             guard errno == EEXIST else { throw Self.fault(databasePath, .write, String(cString: strerror(errno))) }
@@ -133,7 +133,7 @@ struct StoreFolder: Sendable {
     }
 
     /// Runs a closure while no other process opens the database or sets it aside.
-    func withLock<Result>(_ body: () throws(CacheFault) -> Result) throws(CacheFault) -> Result {
+    func withLock<Result>(_ body: () throws(CacheError) -> Result) throws(CacheError) -> Result {
         guard !isReadOnly else { return try body() }
         // A process that was stopped must not stop all others: after two seconds the lock is not waited for any more.
         // No lock of POSIX waits for a limited time, except by a signal, which belongs to the program and not to a
@@ -189,7 +189,7 @@ struct StoreFolder: Sendable {
             var descriptor = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
             if descriptor < 0, errno == ENOENT {
                 // The system may have cleared the folder.
-                do throws(CacheFault) { try make(bodiesPath) } catch { throw StoreFault(.refused(error), "") }
+                do throws(CacheError) { try make(bodiesPath) } catch { throw StoreFault(.refused(error), "") }
                 descriptor = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
             }
             guard descriptor >= 0 else { throw Self.failure(errno) }

@@ -30,7 +30,7 @@ final class BodyWriter: CacheWriter {
         (self.core, self.write, self.limit) = (core, write, limit)
     }
 
-    func append(_ bytes: Data) async throws(CacheFault) {
+    func append(_ bytes: Data) async throws(CacheError) {
         let step = state.withLock { state -> Step in
             guard !state.isOver, !bytes.isEmpty else { return .done }
             state.count += Int64(bytes.count)
@@ -48,16 +48,16 @@ final class BodyWriter: CacheWriter {
         }
         switch step {
         case .done: return
-        case .refuse: throw CacheFault(.tooLarge)
+        case .refuse: throw CacheError(.tooLarge)
         case .write(let file, let bytes):
             guard await core.append(bytes, to: file) else {
                 await abort()
-                throw CacheFault(.tooSlow)
+                throw CacheError(.tooSlow)
             }
         }
     }
 
-    func commit(_ head: StoredHead) async throws(CacheFault) -> UInt64? {
+    func commit(_ head: StoredHead) async throws(CacheError) -> UInt64? {
         let taken = state.withLock { state -> State? in
             guard !state.isOver else { return nil }
             defer { state = State(isOver: true) }

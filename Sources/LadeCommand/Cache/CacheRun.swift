@@ -45,7 +45,7 @@ struct CacheRun: Sendable {
             case nil: break
             }
             return .success
-        } catch let fault as CacheFault {
+        } catch let fault as CacheError {
             throw CommandCache.refused(fault, folder)
         } catch let error as CommandError {
             throw error
@@ -179,7 +179,7 @@ struct CacheRun: Sendable {
         for entry in try await store.entries(selection) {
             var spans: [Range<Int64>?] = [nil]
             if case .parts(let parts, _) = entry.head.extent { spans = parts }
-            do throws(CacheFault) {
+            do throws(CacheError) {
                 for span in spans {
                     // An entry that another program has just removed is not damaged.
                     guard let reader = try await store.open(entry.head.id, span: span) else { continue }

@@ -32,7 +32,7 @@ enum CommandCache {
     /// - Throws: A local error that says what is wrong with it.
     static func store(at folder: String) throws(CommandError) -> any CacheStore {
         makeParents(of: folder)
-        do throws(CacheFault) {
+        do throws(CacheError) {
             return try SQLiteStore(directory: folder)
         } catch {
             throw refused(error, folder)
@@ -40,7 +40,7 @@ enum CommandCache {
     }
 
     /// The error for a store that cannot be used.
-    static func refused(_ fault: CacheFault, _ folder: String) -> CommandError {
+    static func refused(_ fault: CacheError, _ folder: String) -> CommandError {
         CommandError(
             what: "\(fault).",
             advice: fault.reason == .busy

@@ -53,7 +53,7 @@ struct MemoryStoreTests {
 
         #expect(try await store.size() <= 100_000)
         #expect(store.evictions.entries == 50 - (try await store.entries(.all).count))
-        #expect(throws: CacheFault(.limitTooSmall(least: 65_536))) { try store.setLimit(1) }
+        #expect(throws: CacheError(.limitTooSmall(least: 65_536))) { try store.setLimit(1) }
     }
 
     @Test("cache CA-200 a body is shared with its readers, and everything can be evicted")

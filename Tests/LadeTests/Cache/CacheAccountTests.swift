@@ -146,6 +146,6 @@ struct CacheAccountTests {
 /// Stores of other sizes.
 enum MemoryStoreOfTests {
     static func make(limit: Int) -> MemoryStore {
-        do throws(CacheFault) { return try MemoryStore(limit: limit) } catch { preconditionFailure("\(error)") }
+        do throws(CacheError) { return try MemoryStore(limit: limit) } catch { preconditionFailure("\(error)") }
     }
 }

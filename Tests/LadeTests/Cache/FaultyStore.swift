@@ -12,67 +12,67 @@ final class FaultyStore: CacheStore {
     private let store: MemoryStore
 
     init() {
-        do throws(CacheFault) { store = try MemoryStore() } catch { preconditionFailure("\(error)") }
+        do throws(CacheError) { store = try MemoryStore() } catch { preconditionFailure("\(error)") }
     }
 
-    private func check(_ isOpening: Bool = false) throws(CacheFault) {
+    private func check(_ isOpening: Bool = false) throws(CacheError) {
         onUse.withLock { $0 }?()
         switch fault.withLock({ $0 }) {
         case .none: break
-        case .open: if isOpening { throw CacheFault(.damaged) }
-        case .everything: throw CacheFault(.system("no space is left"))
+        case .open: if isOpening { throw CacheError(.damaged) }
+        case .everything: throw CacheError(.system("no space is left"))
         }
     }
 
     var digestKey: [UInt8] { store.digestKey }
     var bodyLimit: Int64 { store.bodyLimit }
 
-    func lookUp(_ key: CacheKey) async throws(CacheFault) -> CacheLookup {
+    func lookUp(_ key: CacheKey) async throws(CacheError) -> CacheLookup {
         try check()
         return try await store.lookUp(key)
     }
 
-    func open(_ id: UInt64, span: Range<Int64>?) async throws(CacheFault) -> (any CacheReader)? {
+    func open(_ id: UInt64, span: Range<Int64>?) async throws(CacheError) -> (any CacheReader)? {
         try check(true)
         return try await store.open(id, span: span)
     }
 
-    func begin(_ write: CacheWrite) async throws(CacheFault) -> (any CacheWriter)? {
+    func begin(_ write: CacheWrite) async throws(CacheError) -> (any CacheWriter)? {
         try check()
         return try await store.begin(write)
     }
 
-    func update(_ head: StoredHead) async throws(CacheFault) -> Bool {
+    func update(_ head: StoredHead) async throws(CacheError) -> Bool {
         try check()
         return try await store.update(head)
     }
 
-    func add(_ head: StoredHead, sharingBodyOf id: UInt64, version: UInt64) async throws(CacheFault) -> Bool {
+    func add(_ head: StoredHead, sharingBodyOf id: UInt64, version: UInt64) async throws(CacheError) -> Bool {
         try check()
         return try await store.add(head, sharingBodyOf: id, version: version)
     }
 
-    func invalidate(_ selection: CacheSelection) async throws(CacheFault) -> Int {
+    func invalidate(_ selection: CacheSelection) async throws(CacheError) -> Int {
         try check()
         return try await store.invalidate(selection)
     }
 
-    func remove(_ selection: CacheSelection) async throws(CacheFault) -> CacheRemoval {
+    func remove(_ selection: CacheSelection) async throws(CacheError) -> CacheRemoval {
         try check()
         return try await store.remove(selection)
     }
 
-    func entries(_ selection: CacheSelection) async throws(CacheFault) -> [CacheEntry] {
+    func entries(_ selection: CacheSelection) async throws(CacheError) -> [CacheEntry] {
         try check()
         return try await store.entries(selection)
     }
 
-    func size() async throws(CacheFault) -> Int64 {
+    func size() async throws(CacheError) -> Int64 {
         try check()
         return try await store.size()
     }
 
-    func flush() async throws(CacheFault) { try check() }
+    func flush() async throws(CacheError) { try check() }
 
     func close() async { await store.close() }
 }

@@ -6,7 +6,7 @@
 public import LadeCore
 
 /// Why a store could not do something.
-public struct CacheFault: Error, Sendable, Hashable {
+public struct CacheError: Error, Sendable, Hashable {
     /// The reasons.
     @nonexhaustive
     public enum Reason: Sendable, Hashable {
@@ -41,7 +41,7 @@ public struct CacheFault: Error, Sendable, Hashable {
     }
 }
 
-extension CacheFault: CustomStringConvertible {
+extension CacheError: CustomStringConvertible {
     /// One sentence.
     public var description: String {
         switch reason {
@@ -59,7 +59,7 @@ extension CacheFault: CustomStringConvertible {
     }
 }
 
-extension CacheFault: LocalizedError {
+extension CacheError: LocalizedError {
     /// The description.
     public var errorDescription: String? { description }
 }
