@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// What is measured of the cache, against the goals of its contract.
-@Suite("Figures of the benchmarks", .timeLimit(.minutes(1)))
+@Suite("Figures of the benchmarks", .timeLimit(.minutes(5)))
 struct BenchmarkFiguresTests {
     /// A row of the table: id, what was measured, the figure, the goal, and whether it is met.
     private static func rows(of id: String) throws -> [[String]] {

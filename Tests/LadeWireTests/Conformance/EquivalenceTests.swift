@@ -7,7 +7,7 @@ import LadeWire
 import Testing
 
 /// The events and the errors of `WireTransport` beside those of `CurlTransport`, over the cases of the conformance suite.
-@Suite("Events and errors of WireTransport and CurlTransport", .serialized, .timeLimit(.minutes(20)))
+@Suite("Events and errors of WireTransport and CurlTransport", .serialized, .timeLimit(.minutes(30)))
 struct EquivalenceTests {
     @Test(
         "wire WR-10 records the events and errors that LadeCurl records, except for what is listed",
