@@ -23,7 +23,7 @@ extension Target {
         guard let first = bytes.first else { return }
         let target = Tunnel.Target(host: "a.test", port: 443)
         let credentials = ProxySettings.Proxy.Credentials(user: "me", password: "pw")
-        // A method, the answer about credentials, and a reply with a name of 255 bytes.
+        // A method, the response about credentials, and one about the connection with a name of 255 bytes.
         compare(bytes, 2 + 2 + 262) {
             .socks5(SOCKS5(to: target, credentials: first & 0x80 == 0 ? nil : credentials))
         }

@@ -18,7 +18,7 @@ package final class BodyStream: ResponseBody.Source {
     private static let smallestPiece = 4 << 10
     /// The largest slab: reads of this size double the rate of a large body.
     private static let largestSlab = 512 << 10
-    /// Fewer bytes are published in their turn in any case, because a message may wait for its reply.
+    /// Fewer bytes are published in their turn in any case, because the sender of a short message may wait for the reader.
     private static let smallestKept = 8 << 10
     /// How soon after the last bytes others are published, in nanoseconds: to wake the reader for each 16 KiB of a large
     /// body costs more than to receive them.

@@ -311,7 +311,7 @@ struct BodyStreamTests {
         #expect(stream.dueTime(now: 3_000) == nil, "more than half of 64 KiB")
     }
 
-    @Test("keeps no message that may wait for its reply, and nothing from a reader who is to make room")
+    @Test("keeps no short message, and nothing from a reader who is to make room")
     func keepsNothingBack() {
         let talk = makeStream()
         let full = makeStream(highWater: 32 << 10)
