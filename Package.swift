@@ -1,15 +1,14 @@
 // swift-tools-version: 6.3
 import PackageDescription
 
-// The transport on libcurl waits with epoll, so it exists only on Linux. On other systems nothing depends on it, and
-// URLSession is used. LADE_CURL=1 is for cross-compiling for Linux, LADE_CURL=0 for Scripts/apple.
+// The transports with sockets of their own wait with epoll, so they exist only on Linux. On other systems nothing depends on
+// them, and URLSession is used. LADE_CURL=1 is for cross-compiling for Linux, LADE_CURL=0 for Scripts/apple.
 #if os(Linux)
     let isLinux = true
 #else
     let isLinux = false
 #endif
 let hasCurl = Context.environment["LADE_CURL"].map { $0 == "1" } ?? isLinux
-let curl: [Target.Dependency] = hasCurl ? [.target(name: "LadeCurl", condition: .when(platforms: [.linux]))] : []
 let wire: [Target.Dependency] = hasCurl ? [.target(name: "LadeWire", condition: .when(platforms: [.linux]))] : []
 
 // The floors of Documentation/Architecture.md, bottom up: a target imports only targets of lower floors.
@@ -59,7 +58,7 @@ let package = Package(
         // Floor 1.
         .target(name: "LadeJSON"),
         .target(name: "LadeCore", dependencies: [.target(name: "CIDN2", condition: .when(platforms: [.linux]))]),
-        // Floor 3: transports, LadeCurl among them; siblings never import each other.
+        // Floor 3: transports, LadeWire and LadeCurl among them; siblings never import each other.
         .target(name: "LadeURLSession", dependencies: ["LadeCore"]),
         // One folder per interceptor.
         .target(
@@ -84,7 +83,7 @@ let package = Package(
                     name: "LadeURLSession",
                     condition: .when(platforms: [.macOS, .iOS, .tvOS, .watchOS, .visionOS])
                 ),
-            ] + curl
+            ] + wire
         ),
         // Errors in the form of Foundation; separate because it needs the whole of Foundation.
         .target(name: "LadeFoundation", dependencies: ["Lade"]),
@@ -112,7 +111,7 @@ let package = Package(
             name: "LadeCommand",
             dependencies: [
                 "Lade", "LadeCacheSQLite", "LadeCatalogue", "LadeCatalogueServer", "LadeHarvest", "LadeTesting",
-            ] + curl + wire
+            ] + wire
         ),
         // Not part of a product: only this package builds it.
         .executableTarget(
@@ -135,11 +134,11 @@ let package = Package(
         .testTarget(name: "LadeTestingTests", dependencies: ["Lade", "LadeTesting"]),
         .testTarget(
             name: "LadeCatalogueServerTests",
-            dependencies: ["LadeCallbacks", "LadeCatalogue", "LadeCatalogueServer", "LadeTesting"] + curl
+            dependencies: ["LadeCallbacks", "LadeCatalogue", "LadeCatalogueServer", "LadeTesting"]
         ),
         .testTarget(
             name: "LadePoliciesTests",
-            dependencies: ["LadeCallbacks", "LadeConformance", "LadePolicies", "LadeTesting"] + curl
+            dependencies: ["LadeCallbacks", "LadeConformance", "LadePolicies", "LadeTesting"] + wire
         ),
         // What every store of the cache must do.
         .target(
@@ -190,7 +189,7 @@ let package = Package(
                 "LadeConformance", "LadeContent", "LadeHarvest", "LadeImages", "LadeJSON", "LadePolicies",
                 "LadeTesting", "LadeURLSession",
                 "SharedDoubles",
-            ] + curl
+            ] + wire
         ),
         .testTarget(
             name: "LadeImagesTests",
@@ -279,10 +278,10 @@ if hasCurl {
                 "LadeExchange", "LadeTesting", "LadeWire", "SharedDoubles", "TransportDoubles",
             ]
         ),
-        // The policies on libcurl, and harvests, against real servers.
+        // The policies on LadeWire, and harvests, against real servers.
         .testTarget(
             name: "LadePeerTests",
-            dependencies: ["Lade", "LadeConformance", "LadeCurl", "LadeHarvest", "LadePolicies", "LadeTesting"]
+            dependencies: ["Lade", "LadeConformance", "LadeHarvest", "LadePolicies", "LadeTesting", "LadeWire"]
         ),
     ]
 }

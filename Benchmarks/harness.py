@@ -93,7 +93,7 @@ def peers(extra=None):
         # Sends 42 bytes less than the others: what those cost libcurl is the difference.
         Peer("c-libcurl-bare", [release / "CLimit"], environment={"CLIMIT_BARE": "1"}),
         Peer("lade", [release / "LadePeer"]),
-        Peer("lade-wire", [release / "LadePeer"], environment={"LADE_ENGINE": "wire"}),
+        Peer("lade-curl", [release / "LadePeer"], environment={"LADE_ENGINE": "curl"}),
         Peer("lade-policies", [release / "LadePeer"], environment={"LADE_PEER": "policies"}),
         Peer("lade-intercepted", [release / "LadePeer"], environment={"LADE_PEER": "intercepted"}),
         Peer("lade-fields", [release / "LadePeer"], environment={"LADE_PEER": "fields"}),

@@ -1,7 +1,7 @@
 import Lade
 
 #if os(Linux)
-    import LadeCurl
+    import LadeWire
 #endif
 
 /// The version of the program, and its capabilities.
@@ -12,11 +12,11 @@ enum Version {
     /// Version, transport, TLS, codings and HTTP versions as a line of JSON.
     static func json() -> String {
         #if os(Linux)
-            let library = CurlTransport.library
-            let transport = object(("name", "libcurl"), ("version", library.version))
-            let tls = library.tls.map(JSONQuoting.string) ?? "null"
-            let codings = library.codings
-            let versions = library.httpVersions
+            let description = WireTransport.description
+            let transport = object(("name", "LadeWire"), ("version", number), ("http2", description.http2))
+            let tls = JSONQuoting.string(description.tls)
+            let codings = description.codings
+            let versions = description.httpVersions
         #else
             // The system's own client reports no more about itself.
             let transport = object(("name", "URLSession"))

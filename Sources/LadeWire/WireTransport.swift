@@ -3,9 +3,17 @@
 #else
     import Foundation
 #endif
+import CNghttp2
+import COpenSSL
 import CWire
 public import LadeCore
 import LadeExchange
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
 
 /// A transport of our own for HTTP/1.1 and HTTP/2, on epoll, OpenSSL and nghttp2.
 ///
@@ -41,7 +49,8 @@ public final class WireTransport: Transport {
         do {
             system = try LinuxSystem(clock: clock)
         } catch {
-            throw LoadingError(.transport(code: Int(error.errno), message: "no poller could be made"))
+            let reason = String(cString: strerror(error.errno))
+            throw LoadingError(.transport(code: Int(error.errno), message: "no poller could be made: \(reason)"))
         }
         do throws(LoadingError) {
             loop = try WireLoop(settings, system: system, now: { clock.now() })
@@ -129,5 +138,34 @@ public final class WireTransport: Transport {
     public func shutDown() async {
         loop.inbox.stop()
         await loop.inbox.ended()
+    }
+}
+
+// MARK: - What it is made of
+
+/// The libraries of the transport, and what it can do with them.
+public struct TransportDescription: Sendable, Hashable {
+    /// The TLS library and its version, for example `OpenSSL/3.5.1`.
+    public let tls: String
+    /// The library for the framing of HTTP/2 and its version, for example `nghttp2/1.64.0`.
+    public let http2: String
+    /// The content codings that are requested and decoded, the preferred one first.
+    public let codings: [String]
+    /// The versions of HTTP that are spoken, oldest first.
+    public let httpVersions: [String]
+}
+
+extension WireTransport {
+    /// The libraries in use, which may be newer than those this program was built with.
+    public static var description: TransportDescription {
+        let tls = OpenSSL_version(OPENSSL_VERSION_STRING).map { String(cString: $0) } ?? ""
+        // Null only for a version of the structure that the library does not have; 0 asks for the first.
+        let http2 = nghttp2_version(0)?.pointee.version_str.map { String(cString: $0) } ?? ""
+        return TransportDescription(
+            tls: "OpenSSL/" + tls,
+            http2: "nghttp2/" + http2,
+            codings: ContentCoding.allCases.map(\.rawValue),
+            httpVersions: ["HTTP/1.0", "HTTP/1.1", "HTTP/2"]
+        )
     }
 }

@@ -39,7 +39,10 @@ struct DependencyTests {
         for page in ["Documentation/Limits.md", "Sources/Lade/Lade.docc/Defaults.md"] {
             #expect(readme.contains("](\(page))"), "\(page)")
         }
-        #expect(try Self.text("Documentation/Limits.md").contains("- libcurl 7.88 "))
+        let page = "Sources/LadeCurl/LadeCurl.docc/WhatLibcurlCannotDo.md"
+        #expect(try Self.text("Documentation/Limits.md").contains("](../\(page))"))
+        #expect(try Self.text(page).contains("- libcurl 7.88 "))
+        #expect(try !Self.text("Documentation/Limits.md").contains("- libcurl "))
     }
 
     @Test(

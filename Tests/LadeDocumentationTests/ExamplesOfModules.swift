@@ -13,8 +13,8 @@ import LadeTesting
 import LadeURLSession
 import Testing
 
-#if canImport(LadeCurl)
-    import LadeCurl
+#if canImport(LadeWire)
+    import LadeWire
 #endif
 
 // The examples in the documentation comments of the other modules. They are compiled and never run; a test compares them
@@ -293,8 +293,8 @@ private func sessionTransport() async throws {
     _ = response
 }
 
-#if canImport(LadeCurl)
-    private func executor(transport: CurlTransport, loader: Loader, request: Request) async throws {
+#if canImport(LadeWire)
+    private func executor(transport: WireTransport, loader: Loader, request: Request) async throws {
         let response = try await withTaskExecutorPreference(transport.executor) { try await loader.load(request) }
         _ = response
     }

@@ -1,8 +1,8 @@
 import Foundation
 import LadeCore
-import LadeCurl
 import LadePolicies
 import LadeTesting
+import LadeWire
 import Testing
 
 /// Redirects, cookies and HTTP authentication against httpbin.

@@ -1,8 +1,8 @@
 import Foundation
 import LadeCore
-import LadeCurl
 import LadePolicies
 import LadeTesting
+import LadeWire
 import Testing
 
 /// Fail-over between real servers.

@@ -1,8 +1,8 @@
 import Foundation
 import LadeCore
-import LadeCurl
 import LadePolicies
 import LadeTesting
+import LadeWire
 import Testing
 
 /// Tokens of a real OAuth 2 server (Authlib) that replaces refresh tokens: a second refresh with the same one would fail.
@@ -34,7 +34,7 @@ struct OAuthPeerTests {
         return OAuth2Authoriser(settings, scope: try Peers.scope(origin))
     }
 
-    private func stats(_ origin: String, _ client: String, _ transport: CurlTransport) async throws -> Stats {
+    private func stats(_ origin: String, _ client: String, _ transport: WireTransport) async throws -> Stats {
         let response = try await transport.send(Request(origin + "/stats?client=" + client), call: Call())
         return try JSONDecoder().decode(Stats.self, from: try #require(response.body.bytes))
     }

@@ -1,12 +1,12 @@
 import Foundation
-import LadeCore
-import LadeCurl
-import LadePolicies
 import LadeConformance
+import LadeCore
+import LadePolicies
 import LadeTesting
+import LadeWire
 import Testing
 
-/// The real servers, and chains on libcurl to connect to them.
+/// The real servers, and chains on LadeWire to connect to them.
 enum Peers {
     private static let all = ConformancePeers.fromEnvironment()
 
@@ -37,10 +37,10 @@ enum Peers {
     }
 
     /// A separate transport that connects to the peers directly.
-    static func transport(_ change: (inout TransportSettings) throws -> Void = { _ in }) throws -> CurlTransport {
+    static func transport(_ change: (inout TransportSettings) throws -> Void = { _ in }) throws -> WireTransport {
         var settings = TransportSettings()
         settings.proxy = .direct
         try change(&settings)
-        return try CurlTransport(settings: settings)
+        return try WireTransport(settings: settings)
     }
 }

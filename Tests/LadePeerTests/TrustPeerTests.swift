@@ -1,7 +1,7 @@
 import Foundation
 import LadeCore
-import LadeCurl
 import LadeTesting
+import LadeWire
 import Testing
 
 /// Trust in servers: certificates, pins and the unsafe setting, with real servers.
@@ -78,16 +78,21 @@ struct TrustPeerTests {
         #expect(unchecked(events) == 0)
     }
 
-    @Test("service SV-27 goes by its pins, but for the switch that accepts every certificate")
+    @Test("service SV-27 wire WR-27 goes by its pins, also where every certificate is accepted")
     func policy() async throws {
         #expect(try await outcome("nginxTLS", pin("serverPin")) == .answered(200))
         #expect(try await outcome("nginxTLS", pin("backupPin")) == .pinMismatch("localhost"))
-        let other = try pin("backupPin")
-        let bypassed = try await outcome("nginxTLS") {
-            try other(&$0)
-            $0.tls.verification = .unsafelyAcceptEveryCertificate
+        let (own, other) = (try pin("serverPin"), try pin("backupPin"))
+        // SV-27 ignored the pins with this switch; WR-27 is the stricter and later rule. Without an authority only the key is known.
+        func accepting(_ pin: (inout TransportSettings) throws -> Void) async throws -> Outcome {
+            try await outcome("nginxTLS", trustsAuthority: false) {
+                try pin(&$0)
+                $0.tls.verification = .unsafelyAcceptEveryCertificate
+            }
         }
-        #expect(bypassed == .answered(200))
+        #expect(try await accepting(own) == .answered(200))
+        #expect(try await accepting(other) == .pinMismatch("localhost"))
+        #expect(try await accepting { _ in } == .answered(200))
     }
 
     @Test("service TP-06 a known host with another key is refused")

@@ -11,7 +11,7 @@ import Measuring
 /// program does; `intercepted` is `policies` with an interceptor of the app that does not observe the scope of its calls;
 /// `transport` for the transport alone; `fields` for that with the header fields that the whole chain adds,
 /// which is what the policies are measured against; `executor` for the transport alone with the calling tasks on its own
-/// thread, without a switch between threads. LADE_ENGINE is the transport: `curl` (the default) or `wire`.
+/// thread, without a switch between threads. LADE_ENGINE is the transport: `wire` (the default) or `curl`.
 @main
 enum LadePeer {
     struct Refused: Error {
@@ -55,10 +55,10 @@ enum LadePeer {
     }
 
     private static func transport(_ settings: TransportSettings) throws -> any Transport {
-        switch ProcessInfo.processInfo.environment["LADE_ENGINE"] ?? "curl" {
+        switch ProcessInfo.processInfo.environment["LADE_ENGINE"] ?? "wire" {
         case "curl": try CurlTransport(settings: settings)
         case "wire": try WireTransport(settings: settings)
-        case let engine: fatalError("LADE_ENGINE is curl or wire, not \(engine)")
+        case let engine: fatalError("LADE_ENGINE is wire or curl, not \(engine)")
         }
     }
 

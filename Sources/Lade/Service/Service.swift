@@ -3,7 +3,7 @@ public import LadePolicies
 import Synchronization
 
 #if os(Linux)
-    import LadeCurl
+    import LadeWire
 #else
     import LadeURLSession
 #endif
@@ -33,7 +33,7 @@ public final class Service: Sendable {
     /// - Throws: `LoadingError.Kind.invalidSetting` for a setting that cannot be used.
     public convenience init(_ settings: Settings = Settings()) throws(LoadingError) {
         #if os(Linux)
-            let transport = try CurlTransport(settings: settings.transport)
+            let transport = try WireTransport(settings: settings.transport)
         #else
             let transport = try URLSessionTransport(settings: settings.transport)
         #endif

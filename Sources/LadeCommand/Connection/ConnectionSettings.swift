@@ -15,15 +15,6 @@ struct ConnectionSettings: Sendable {
         var hash: String
     }
 
-    /// What carries out the exchanges, where there is a choice.
-    enum Engine: String, CaseIterable, Sendable {
-        /// The platform's transport: libcurl on Linux.
-        case curl
-        /// The transport of our own.
-        case wire
-    }
-
-    var engine = Engine.curl
     var timeouts = Request.Timeouts()
     var destination: Request.Destination?
     var version = Request.VersionPreference.automatic
@@ -176,15 +167,6 @@ struct ConnectionSettings: Sendable {
             "Do not ask for compression, nor decode it",
             isCommon: false
         ) { $0.decodesContent = false },
-        .value(
-            "engine",
-            "NAME",
-            .connection,
-            "What makes the exchanges: curl or wire",
-            details: "wire is the new transport, for trying it out.",
-            isCommon: false,
-            completion: .words(Engine.allCases.map(\.rawValue))
-        ) { settings, value throws(CommandError) in settings.engine = try Engine(argument: value) },
     ]
 
     /// Checks rules that involve several options.
@@ -296,20 +278,6 @@ struct ConnectionSettings: Sendable {
             }
         }
         return set
-    }
-}
-
-extension ConnectionSettings.Engine {
-    /// Reads the name of an engine that this platform has.
-    init(argument text: String) throws(CommandError) {
-        #if os(Linux)
-            guard let engine = Self(rawValue: text) else {
-                throw .usage("--engine: there is none named “\(text.asArgument)”", advice: "Write curl or wire.")
-            }
-            self = engine
-        #else
-            throw .usage("--engine: there is a choice on Linux only", advice: "Leave it out.")
-        #endif
     }
 }
 

@@ -47,7 +47,6 @@ struct CurlOption: Sendable {
             reasons[name] = "the printed line has what it stands for"
         }
         for name in ["cache", "cache-mode", "cache-status", "no-cache"] { reasons[name] = "curl keeps no responses" }
-        reasons["engine"] = "curl is an engine of its own"
         for name in ["netrc", "netrc-optional", "netrc-file"] { reasons[name] = "the printed line has the credentials" }
         for name in ["globoff", "next", "parallel", "parallel-max", "fail-early"] {
             reasons[name] = "each call is a line of its own"

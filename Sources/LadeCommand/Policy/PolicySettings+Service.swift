@@ -5,10 +5,6 @@
 #endif
 import Lade
 
-#if os(Linux)
-    import LadeWire
-#endif
-
 extension PolicySettings {
     /// Copies the policies into the settings of a service; for a single call, a policy without an option stays off.
     func apply(to settings: inout Service.Settings, for work: Work) throws(CommandError) {
@@ -161,18 +157,8 @@ extension CommandContext {
             settings.hosts = HostDirectory(policy.hosts.merging(resolved) { given, _ in given })
         }
         let service = try CommandError.translating { [settings] () throws(LoadingError) in
-            try makeService(settings, on: connection.engine)
+            try makeService(settings)
         }
         return service.account(accountSettings)
-    }
-
-    private func makeService(
-        _ settings: Service.Settings,
-        on engine: ConnectionSettings.Engine
-    ) throws(LoadingError) -> Service {
-        #if os(Linux)
-            if engine == .wire { return Service(settings, transport: try WireTransport(settings: settings.transport)) }
-        #endif
-        return try makeService(settings)
     }
 }

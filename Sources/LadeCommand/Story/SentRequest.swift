@@ -6,7 +6,7 @@
 import Lade
 
 #if os(Linux)
-    import LadeCurl
+    import LadeWire
 #endif
 
 /// A request as the server receives it, with the fields that the transport adds.
@@ -27,7 +27,7 @@ struct SentRequest: Sendable {
         for field in request.headers { fields.add(field.name, field.value) }
         #if os(Linux)
             if decodesContent, !fields.contains("Accept-Encoding") {
-                fields.add("Accept-Encoding", CurlTransport.library.codings.joined(separator: ", "))
+                fields.add("Accept-Encoding", WireTransport.description.codings.joined(separator: ", "))
             }
         #endif
         if let body = request.body {

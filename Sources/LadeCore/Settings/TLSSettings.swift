@@ -45,7 +45,8 @@ public struct TLSSettings: Sendable {
         case full
         /// Every certificate is accepted: any party between client and server can read and change the traffic.
         ///
-        /// For tests only; each use is reported as ``CallEvent/certificateCheckSkipped(host:)``.
+        /// For tests only; each use is reported as ``CallEvent/certificateCheckSkipped(host:)``. `LadeWire` still compares the
+        /// server's own key with ``TLSSettings/pins``; `LadeCurl` and `LadeURLSession` do not.
         case unsafelyAcceptEveryCertificate
     }
 

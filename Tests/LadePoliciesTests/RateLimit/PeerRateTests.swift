@@ -1,4 +1,4 @@
-#if canImport(LadeCurl)
+#if canImport(LadeWire)
     #if canImport(FoundationEssentials)
         import FoundationEssentials
     #else
@@ -6,9 +6,9 @@
     #endif
     import LadeConformance
     import LadeCore
-    import LadeCurl
     import LadePolicies
     import LadeTesting
+    import LadeWire
     import Testing
 
     /// nginx with `limit_req`, which refuses calls above the rate.
@@ -18,7 +18,7 @@
 
         private func send(_ count: Int, _ path: String, rate: Double?) async throws -> [Int] {
             let port = try Self.peers.port("nginxHTTP")
-            let transport = try CurlTransport()
+            let transport = try WireTransport()
             let limiter = try RateLimiter(RateLimits(default: rate.map { .perSecond($0) }))
             let chain = Chain([RateLimitInterceptor(limiter)], transport: transport)
             let request = try Request("http://127.0.0.1:\(port)\(path)?token=\(UInt64.random(in: 0 ... .max))")

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The package builds on systems without libcurl, as far as its sources show that.
+/// The package builds on systems without epoll, as far as its sources show that.
 @Suite("The platforms of the package", .timeLimit(.minutes(5)))
 struct PlatformTests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -28,7 +28,7 @@ struct PlatformTests {
         return found
     }
 
-    @Test("finding FT-17 only sources for Linux import LadeCurl")
+    @Test("finding FT-17 only sources for Linux import LadeCurl or LadeWire")
     func imports() throws {
         var count = 0
         for folder in ["Sources", "Snippets", "Tests"] {
@@ -41,33 +41,33 @@ struct PlatformTests {
             for case let file as URL in files where file.pathExtension == "swift" {
                 // These targets exist on Linux only.
                 let isCurls = [
-                    "/Sources/LadeCurl/", "/Tests/LadeCurlTests/", "/Tests/LadeWireTests/", "/Tests/LadePeerTests/",
+                    "/Sources/LadeCurl/", "/Sources/LadeWire/", "/Tests/LadeCurlTests/", "/Tests/LadeWireTests/",
+                    "/Tests/LadePeerTests/",
                 ]
                 .contains { file.path.contains($0) }
                 guard !isCurls, file.lastPathComponent != "PlatformTests.swift" else { continue }
                 count += 1
-                let found = Self.unconditionalImports(
-                    of: "LadeCurl",
-                    in: try String(contentsOf: file, encoding: .utf8),
-                    allowing: ["canImport(LadeCurl)", "os(Linux)"]
-                )
-                #expect(found.isEmpty, "\(file.path)")
+                let text = try String(contentsOf: file, encoding: .utf8)
+                for module in ["LadeCurl", "LadeWire"] {
+                    let allowed = ["canImport(\(module))", "os(Linux)"]
+                    #expect(Self.unconditionalImports(of: module, in: text, allowing: allowed).isEmpty, "\(file.path)")
+                }
             }
         }
         #expect(count > 300)
     }
 
-    @Test("finding FT-17 nothing of the package names LadeCurl where there is none")
+    @Test("finding FT-17 nothing of the package names LadeCurl or LadeWire where there is none")
     func manifest() throws {
         let text = try String(contentsOf: Self.root.appending(path: "Package.swift"), encoding: .utf8)
         let conditional = try #require(text.range(of: "\nif hasCurl {\n"))
-        // The targets that always exist are described before those of libcurl.
+        // The targets that always exist are described before those that wait with epoll.
         let lines = text[..<conditional.lowerBound].split(separator: "\n").filter { line in
             let code = line.prefix { $0 != "/" }
-            return code.contains("LadeCurl") || code.contains("CCurl")
+            return ["LadeCurl", "CCurl", "LadeWire", "CWire"].contains { code.contains($0) }
         }
         #expect(lines.count == 1)
-        #expect(lines.first?.hasPrefix("let curl: [Target.Dependency] = hasCurl ? ") == true)
+        #expect(lines.first?.hasPrefix("let wire: [Target.Dependency] = hasCurl ? ") == true)
         #expect(text.contains("#if os(Linux)\n    let isLinux = true\n#else\n    let isLinux = false\n#endif\n"))
         #expect(text.contains("\nlet hasCurl = Context.environment[\"LADE_CURL\"].map { $0 == \"1\" } ?? isLinux\n"))
     }

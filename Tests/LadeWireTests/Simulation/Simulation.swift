@@ -124,10 +124,19 @@ final class Simulation: @unchecked Sendable {
             beforeWait?()
         }
         system.awaitsMessage = { [unowned self] in
-            hasProducers && loop.watched.values.contains { $0.awaitsProducer }
+            hasProducers && loop.watched.values.contains(where: Self.awaitsProducer)
         }
         system.onPlace = { [unowned self] in cancel() }
         system.onFinding = { [unowned self] in find($0) }
+    }
+
+    /// Whether the task that makes a body has no bytes for a request of a connection, and will post when it has.
+    private static func awaitsProducer(_ connection: Connection) -> Bool {
+        connection.awaitsProducer
+            || connection.carried.values.contains { carried in
+                guard let stream = connection.http2?.stream(carried.number) else { return false }
+                return stream.isDeferred && stream.sending == .body
+            }
     }
 
     /// Whether the events of calls are kept as text.

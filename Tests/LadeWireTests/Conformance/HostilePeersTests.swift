@@ -1,15 +1,16 @@
 import Foundation
+import LadeConformance
 import LadeCore
 import LadeCurl
-import LadeConformance
 import LadeExchange
 import LadeTesting
+import LadeWire
 import Testing
 
 /// Responses that a hostile peer has damaged at random: whatever comes, each call ends once and in time, and nothing of one
 /// call's response reaches another.
 ///
-/// `make hostile` runs it for longer. `LADE_HOSTILE_RUNS` is the number of calls to each peer, `LADE_HOSTILE_SEED` repeats a run.
+/// `make hostile` runs it for longer. LadeCurl is held to the same. `LADE_HOSTILE_RUNS` is the number of calls to each peer, `LADE_HOSTILE_SEED` repeats a run.
 @Suite("Hostile peers", .timeLimit(.minutes(10)))
 struct HostilePeersTests {
     private static let environment = ProcessInfo.processInfo.environment
@@ -27,9 +28,10 @@ struct HostilePeersTests {
     @Test(
         "damaged answers end each call once, and reach no other call",
         .timeLimit(.minutes(30)),
-        arguments: ["hostileHTTP", "hostileTLS", "hostileH2"]
+        arguments: ["hostileHTTP", "hostileTLS", "hostileH2"],
+        ["LadeWire", "LadeCurl"]
     )
-    func damagedAnswers(_ peer: String) async throws {
+    func damagedAnswers(_ peer: String, to name: String) async throws {
         let peers = ConformancePeers.fromEnvironment()
         guard peers.contains(peer) else {
             if Self.environment["CI"] == "true" { Issue.record("\(peer) is missing (LADE_PEERS)") }
@@ -38,7 +40,7 @@ struct HostilePeersTests {
         var settings = TransportSettings()
         settings.proxy = .direct
         settings.tls.authorities = [.file(try peers.text("ca"))]
-        let transport = try CurlTransport(settings: settings)
+        let (transport, shutDown) = try Self.transport(name, settings)
         let scheme = peer == "hostileHTTP" ? "http" : "https"
         let base = "\(scheme)://localhost:\(try peers.port(peer))"
         let outcomes = Locked<[Outcome]>([])
@@ -65,10 +67,22 @@ struct HostilePeersTests {
         // And the transport still works.
         let response = try await transport.send(try Request(.get, base + "/ok"), call: Call(id: Call.ID(1)))
         #expect(response.status == 200)
-        await transport.shutDown()
+        await shutDown()
     }
 
-    private static func call(_ transport: CurlTransport, _ base: String, _ number: Int) async throws -> Outcome {
+    private static func transport(
+        _ name: String,
+        _ settings: TransportSettings
+    ) throws -> (any Transport, shutDown: () async -> Void) {
+        if name == "LadeCurl" {
+            let transport = try CurlTransport(settings: settings)
+            return (transport, { await transport.shutDown() })
+        }
+        let transport = try WireTransport(settings: settings)
+        return (transport, { await transport.shutDown() })
+    }
+
+    private static func call(_ transport: any Transport, _ base: String, _ number: Int) async throws -> Outcome {
         // Damage to one token must not make another: SplitMix64 of the seed and the number.
         var mixed = seed &+ UInt64(number + 1) &* 0x9E37_79B9_7F4A_7C15
         mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
