@@ -6,7 +6,9 @@
 package import LadeCore
 
 /// What the fields of a response say about caching, parsed once when the head is stored.
-package struct ResponseReading: Sendable, Hashable {
+///
+/// A reference, so that copies of heads are cheap.
+package final class ResponseReading: Sendable {
     /// The directives of `Cache-Control`.
     package let directives: CacheControl
     /// Whether each use must be validated: `no-cache`, or `Pragma: no-cache` without `Cache-Control` (RFC 9111 §5.4).
@@ -57,5 +59,23 @@ package struct ResponseReading: Sendable, Hashable {
         guard let line = headers.octets("Age").first else { return .zero }
         let member = FieldMembers.trimmed(Array(line.prefix { $0 != UInt8(ascii: ",") }))
         return FieldMembers.number(member, limit: 1 << 31).map { .seconds($0) } ?? .zero
+    }
+}
+
+extension ResponseReading: Hashable {
+    /// Whether the fields say the same.
+    package static func == (lhs: ResponseReading, rhs: ResponseReading) -> Bool {
+        lhs === rhs
+            || lhs.directives == rhs.directives && lhs.requiresValidation == rhs.requiresValidation
+                && lhs.date == rhs.date && lhs.expires == rhs.expires && lhs.age == rhs.age
+                && lhs.lastModifiedField == rhs.lastModifiedField && lhs.lastModified == rhs.lastModified
+                && lhs.entityTag == rhs.entityTag && lhs.vary == rhs.vary
+    }
+
+    /// Feeds what distinguishes most responses into a hasher.
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(date)
+        hasher.combine(entityTag)
+        hasher.combine(lastModified)
     }
 }

@@ -36,10 +36,18 @@ package struct CacheAddress: Sendable, Hashable {
 
     /// Normalises an address; nil for every scheme but `http` and `https`.
     package init?(_ url: URL) {
-        let address = Array(url.absoluteString.utf8)
-        let parts = AddressParts(url.absoluteString)
+        let written = url.absoluteString
+        let parts = AddressParts(written)
         guard let scheme = parts.scheme, scheme != .other, !parts.hostIsEmpty else { return nil }
         isSecure = scheme == .https
+        if Self.isNormal(written, parts) {
+            text = written
+            pathStart = parts.authorityEnd
+            hasQuery = written.utf8.contains(UInt8(ascii: "?"))
+            userInformation = nil
+            return
+        }
+        let address = Array(written.utf8)
         var bytes = Array((isSecure ? "https://" : "http://").utf8)
         let host = address[parts.host]
         if parts.hostIsPlain {
@@ -72,6 +80,20 @@ package struct CacheAddress: Sendable, Hashable {
         pathStart = text.utf8.distance(from: text.utf8.startIndex, to: slash)
         hasQuery = authority[slash...].contains(UInt8(ascii: "?"))
         userInformation = nil
+    }
+
+    /// Whether an address has nothing that the normal form changes, so that its text need not be made.
+    private static func isNormal(_ text: String, _ parts: AddressParts) -> Bool {
+        guard parts.hostIsPlain, !parts.hasUserInformation, parts.host.upperBound == parts.authorityEnd else {
+            return false
+        }
+        var text = text
+        return text.withUTF8 { bytes in
+            let rest = bytes[parts.authorityEnd...]
+            guard rest.first == UInt8(ascii: "/") else { return false }
+            if bytes[..<parts.authorityEnd].contains(where: { 0x41...0x5A ~= $0 }) { return false }
+            return !rest.contains { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "#") }
+        }
     }
 
     /// The escapes in normal form.

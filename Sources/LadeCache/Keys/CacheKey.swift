@@ -31,7 +31,8 @@ public struct CacheKey: Sendable, Hashable {
     /// Joins the parts.
     package init(_ place: CachePlace, _ parts: Parts = Parts(), digester: CacheDigester) {
         self.place = place
-        var writer = OctetWriter()
+        // All lengths and the parts that most requests lack take fewer bytes.
+        var writer = OctetWriter(capacity: place.address.text.utf8.count + place.partition.utf8.count + 96)
         writer.write(place.partition.utf8)
         writer.write(place.scope.octets)
         writer.write(place.address.text.utf8)

@@ -3,8 +3,8 @@ package struct OctetWriter {
     /// The parts so far.
     package private(set) var octets: [UInt8] = []
 
-    /// Begins without parts.
-    package init() {}
+    /// Begins without parts, with room for some bytes.
+    package init(capacity: Int = 0) { octets.reserveCapacity(capacity) }
 
     /// Writes a part; an absent one differs from an empty one.
     package mutating func write(_ part: (some Collection<UInt8>)?) {

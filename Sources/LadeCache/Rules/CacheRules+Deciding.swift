@@ -14,10 +14,14 @@ extension CacheRules {
             if misfit == .range { return passing(query, .range) }
             return completing(query, matching)
         }
-        let uses = suitable.map { use(of: $0, query, key.place.address) }
-        if let best = uses.filter(\.isServed).max(by: Use.isWorse) { return serving(query, best) }
-        guard let latest = uses.max(by: Use.isWorse) else { return asking(query, .uriMiss, .nothing) }
-        return validating(query, latest)
+        var best = use(of: suitable[0], query, key.place.address)
+        for candidate in suitable.dropFirst() {
+            let use = use(of: candidate, query, key.place.address)
+            // What is served is better than what must be validated.
+            let isBetter = use.isServed == best.isServed ? Use.isWorse(best, use) : use.isServed
+            if isBetter { best = use }
+        }
+        return best.isServed ? serving(query, best) : validating(query, best)
     }
 
     /// The rule by which a request passes by the cache.

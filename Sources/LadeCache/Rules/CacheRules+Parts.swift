@@ -28,7 +28,6 @@ extension CacheRules {
             !$0.name.equalsIgnoringASCIICase("Content-Range") && !$0.name.equalsIgnoringASCIICase("Content-Length")
         }
         let head = makeHead(query, whole, extent: .parts([range.span], total: total))
-        if received.wasInvalidated { return Explained(.refuse, .raced) }
         if head.cost > headLimit { return Explained(.refuse, .headTooLarge) }
         if total > bodyLimit { return Explained(.refuse, .tooLarge) }
         return Explained(.storePart(head), .part)
@@ -74,7 +73,7 @@ extension CacheRules {
             received.times
         )
         whole.extent = .whole(head.length)
-        whole.mustValidate = received.wasInvalidated
+        whole.mustValidate = false
         return .join(whole, isStored: !reading.directives.noStore)
     }
 

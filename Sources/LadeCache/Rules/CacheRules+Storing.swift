@@ -23,12 +23,6 @@ extension CacheRules {
         guard isUsable || isUseful(head, query) else { return Explained(.refuse, .useless, freshness) }
         if let rule = sizeRefusal(head, received) { return Explained(.refuse, rule, freshness) }
         let replaced = replaced(by: head, query, stored)
-        if received.wasInvalidated {
-            guard head.reading.hasValidator else { return Explained(.refuse, .raced) }
-            var outdated = head
-            outdated.mustValidate = true
-            return Explained(.storeForValidation(outdated, replacing: replaced), .raced, freshness)
-        }
         guard isUsable, source != .none else {
             return Explained(.storeForValidation(head, replacing: replaced), .storable, freshness)
         }

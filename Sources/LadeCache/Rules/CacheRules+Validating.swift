@@ -186,7 +186,7 @@ extension CacheRules {
     package func merged(_ head: StoredHead, _ received: ReceivedHead, _ query: CacheQuery) -> StoredHead {
         var merged = head
         merged.renew(StoredFields.renewed(head.headers, by: received.headers), received.times)
-        merged.mustValidate = received.wasInvalidated
+        merged.mustValidate = false
         let (values, unseen) = selecting(
             merged.reading.vary,
             query,

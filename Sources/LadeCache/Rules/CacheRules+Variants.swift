@@ -5,13 +5,15 @@ extension CacheRules {
     ///
     /// To a response without `Vary` beside others the most recent `Vary` of the key applies.
     package func variants(of query: CacheQuery, in stored: [StoredHead]) -> [StoredHead] {
-        let varying = stored.filter { !$0.reading.vary.names.isEmpty }
-        let recent = varying.max { Self.isLater($1, $0) }?.reading.vary.names ?? []
+        let varying = stored.indices.filter { !stored[$0].reading.vary.names.isEmpty }
+        guard let latest = varying.max(by: { Self.isLater(stored[$1], stored[$0]) }) else { return stored }
+        let recent = stored[latest].reading.vary.names
         var forms = Forms(query.headers, variantMatching)
-        return stored.filter { head in
-            let names = head.reading.vary.names
-            return (names.isEmpty ? recent : names).allSatisfy { matches(head, $0, &forms) }
+        let matching = stored.indices.filter { index in
+            let names = stored[index].reading.vary.names
+            return (names.isEmpty ? recent : names).allSatisfy { matches(stored[index], $0, &forms) }
         }
+        return matching.count == stored.count ? stored : matching.map { stored[$0] }
     }
 
     /// The names of the fields by which a stored response differs from a request.

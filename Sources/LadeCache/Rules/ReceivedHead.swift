@@ -14,8 +14,6 @@ package struct ReceivedHead: Sendable {
     package var isDecoded = false
     /// The names of the fields that authorisers added, in lower case.
     package var authorised: Set<String> = []
-    /// Whether the address was invalidated after the exchange began.
-    package var wasInvalidated = false
     /// Whether it is from a host of its own that stands in for the one that was asked.
     package var isFromOtherHost = false
     /// Whether the app's hook forbids storing.

@@ -26,9 +26,37 @@ package struct CacheInterceptor: Interceptor {
     ///   otherwise the errors of the rest of the chain.
     package func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         guard !next.call.isCancelled else { throw LoadingError(.cancelled, ErrorContext(request)) }
-        let work = CacheWork(cache, request, next)
-        let outcome = try await work.outcome()
+        let outcome =
+            cache.leaves(request)
+            ? try await leave(request, next) : try await CacheWork(cache, request, next).outcome()
         return cache.settings.addsStatusField ? outcome.withStatusField : outcome.response
+    }
+
+    /// Passes on a request that is no question, and makes its key only if the response changes what is stored.
+    private func leave(_ request: Request, _ next: Next) async throws(LoadingError) -> CacheOutcome {
+        let began = Moment(now: next.call.time)
+        let response = try await next(request)
+        let status = CacheStatus(.method, isHit: false)
+        let isChange = !request.method.isSafe && (200..<400).contains(response.status.code)
+        guard isChange || response.headers.contains("Clear-Site-Data") else {
+            return CacheOutcome(response: response, status: status)
+        }
+        let passed = await CacheWork(cache, request, next).passed(response, since: began)
+        return CacheOutcome(response: passed, status: status)
+    }
+}
+
+extension ResponseCache {
+    /// Whether a request is the server's alone, and is sent as it is: its method is no question, and no mode asks more.
+    fileprivate func leaves(_ request: Request) -> Bool {
+        switch request.method {
+        case .get, .head: return false
+        default: break
+        }
+        let mode = request.cacheMode == .standard ? settings.defaultMode : request.cacheMode
+        return mode == .standard && request.isHTTP && request.method.rawValue != "QUERY"
+            && (request.method != .post || request.cacheOptions.key == nil)
+            && !request.headers.contains("Cache-Control") && !request.headers.contains("Pragma")
     }
 }
 
@@ -44,36 +72,63 @@ extension CacheOutcome {
 // MARK: - Deciding
 
 extension CacheWork {
+    /// What is left to do for a call after the look-up.
+    ///
+    /// Small, so that the frame of a call that then waits for the server is small, too.
+    private indirect enum Rest: Sendable {
+        case done(CacheOutcome)
+        case pass(CacheRule)
+        case ask(Question)
+        case askTogether(Question)
+        case complete(UInt64, from: Int64, EntityTag, CacheLookup)
+    }
+
     /// The response to the request.
     func outcome() async throws(LoadingError) -> CacheOutcome {
+        switch try await begun() {
+        case .done(let outcome): outcome
+        case .pass(let rule): try await pass(rule)
+        case .ask(let question): try await ask(question)
+        case .askTogether(let question): try await askTogether(question)
+        case .complete(let id, let start, let tag, let lookup): try await complete(id, from: start, tag, lookup)
+        }
+    }
+
+    /// Looks up what is stored, decides, and serves it where that is the decision.
+    @inline(never)
+    private func begun() async throws(LoadingError) -> Rest {
         if let rule = rules.passes(query) {
             if case .unsatisfiable(let reason) = rules.decide(query, []).decision { throw notStored(reason) }
-            return try await pass(rule)
+            return .pass(rule)
         }
         let lookup = await lookUp()
         let decided = rules.decide(query, lookup.heads)
         switch decided.decision {
         case .serve(let serving):
-            if let served = try await serve(serving, lookup, decided) { return served }
+            if let served = try await serve(serving, lookup, decided) { return .done(served) }
         case .serveAndRevalidate(let serving, let condition):
             if let served = try await serve(serving, lookup, decided) {
                 revalidate(condition, lookup)
-                return served
+                return .done(served)
             }
         case .unsatisfiable(let reason): throw notStored(reason)
-        case .passBy: return try await pass(decided.rule)
+        case .passBy: return .pass(decided.rule)
         case .validate(let condition, _):
             call.record(.cacheValidating(decided.rule))
-            return try await askTogether(Question(condition, lookup, decided.rule, decided.freshness))
-        case .complete(let id, let start, let tag):
-            return try await complete(id, from: start, tag, lookup)
+            return .askTogether(Question(condition, lookup, decided.rule, decided.freshness))
+        case .complete(let id, let start, let tag): return .complete(id, from: start, tag, lookup)
         case .fetch:
             call.record(.cacheMissed(decided.rule))
-            return try await askTogether(Question(CacheCondition(), lookup, decided.rule, decided.freshness))
+            return .askTogether(Question(CacheCondition(), lookup, decided.rule, decided.freshness))
         }
         // The store could not read the body.
         guard !query.isStoredOnly else { throw notStored(.nothing) }
-        return try await ask(Question(CacheCondition(), CacheLookup(heads: [], ticket: lookup.ticket), .uriMiss))
+        return .ask(Question(CacheCondition(), CacheLookup(heads: [], ticket: lookup.ticket), .uriMiss))
+    }
+
+    /// Carries out what the response to a method that is no question means.
+    fileprivate func passed(_ response: Response, since began: Moment) async -> Response {
+        await passed(response, .method, CacheLookup(heads: [], ticket: 0), since: began)
     }
 
     /// Leaves the request to the server, and looks only at what its response says about stored ones.

@@ -6,14 +6,14 @@
 import LadeCore
 
 /// What the server is asked, and what was stored when the question was made.
-struct Question: Sendable {
-    var condition: CacheCondition
-    var lookup: CacheLookup
+///
+/// A reference, so that the frames of waiting calls stay small.
+final class Question: Sendable {
+    let condition: CacheCondition
+    let lookup: CacheLookup
     /// Why the server is asked.
-    var rule: CacheRule
-    var freshness: Freshness?
-    /// The exchange that other calls wait for, too.
-    var exchange: UInt64?
+    let rule: CacheRule
+    let freshness: Freshness?
 
     init(_ condition: CacheCondition, _ lookup: CacheLookup, _ rule: CacheRule, _ freshness: Freshness? = nil) {
         self.condition = condition
@@ -25,12 +25,18 @@ struct Question: Sendable {
 
 extension CacheWork {
     /// Sends the request of this call, and carries out what the response means.
-    func ask(_ question: Question) async throws(LoadingError) -> CacheOutcome {
+    ///
+    /// - Parameters:
+    ///   - question: What is asked.
+    ///   - exchange: The exchange that other calls wait for, too.
+    /// - Returns: The response, and what calls that wait for the same get.
+    /// - Throws: The errors of the rest of the chain, where nothing stored stands in for the response.
+    func ask(_ question: Question, for exchange: UInt64? = nil) async throws(LoadingError) -> CacheOutcome {
         let began = Moment(now: call.time)
         let response: Response
         do throws(LoadingError) {
             var sent = asked(question.condition, hasStored: !question.lookup.heads.isEmpty)
-            if let exchange = question.exchange { sent.priority = cache.priority(of: exchange) ?? sent.priority }
+            if let exchange { sent.priority = cache.priority(of: exchange) ?? sent.priority }
             response = try await next(sent)
         } catch {
             return try await failed(error, question)

@@ -57,9 +57,7 @@ extension CacheWork {
         -> CacheOutcome
     {
         do throws(LoadingError) {
-            var question = question
-            question.exchange = exchange
-            let outcome = try await askAlone(question)
+            let outcome = try await askAlone(question, for: exchange)
             cache.share(outcome, of: exchange, now: call.time.now)
             return outcome
         } catch {
@@ -69,12 +67,21 @@ extension CacheWork {
     }
 
     /// Asks the server, unless another process that uses the store does so; then waits for what that process stores.
-    private func askAlone(_ question: Question) async throws(LoadingError) -> CacheOutcome {
-        guard let key = query.key else { return try await ask(question) }
+    private func askAlone(_ question: Question, for exchange: UInt64) async throws(LoadingError) -> CacheOutcome {
+        guard let key = query.key else { return try await ask(question, for: exchange) }
         guard !store.reserveExchange(for: key) else {
             defer { store.endExchange(for: key) }
-            return try await ask(question)
+            return try await ask(question, for: exchange)
         }
+        return try await askAfterOthers(question, for: exchange, key)
+    }
+
+    /// Waits until no other process asks for the key, and serves what is stored then, or asks.
+    private func askAfterOthers(
+        _ question: Question,
+        for exchange: UInt64,
+        _ key: CacheKey
+    ) async throws(LoadingError) -> CacheOutcome {
         let hasReserved = try await waitForOtherProcess(key)
         defer { if hasReserved { store.endExchange(for: key) } }
         let lookup = await lookUp()
@@ -85,14 +92,10 @@ extension CacheWork {
             served.shared = lookup.heads.first { $0.id == serving.id }
             return served
         case .validate(let condition, _):
-            var validation = Question(condition, lookup, decided.rule, decided.freshness)
-            validation.exchange = question.exchange
-            return try await ask(validation)
+            return try await ask(Question(condition, lookup, decided.rule, decided.freshness), for: exchange)
         default: break
         }
-        var anew = Question(CacheCondition(), lookup, question.rule)
-        anew.exchange = question.exchange
-        return try await ask(anew)
+        return try await ask(Question(CacheCondition(), lookup, question.rule), for: exchange)
     }
 
     /// Waits until no other process asks for a key.

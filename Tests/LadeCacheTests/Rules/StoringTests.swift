@@ -424,20 +424,6 @@ struct StoringTests {
         )
     }
 
-    @Test("cache CA-144 a response whose address was invalidated meanwhile must be validated, or is not stored")
-    func refusesRaced() throws {
-        let lasting = try storage(["Cache-Control": "max-age=60", "ETag": "\"a\""]) { _, received in
-            received.wasInvalidated = true
-        }
-        let bare = try storage(["Cache-Control": "max-age=60"]) { _, received in received.wasInvalidated = true }
-
-        let head = try #require(lasting.decision.head)
-        #expect(lasting.rule == .raced)
-        #expect(try desk.rule([head], at: 1) == .invalidated)
-        #expect(bare.rule == .raced)
-        #expect(bare.decision == .refuse)
-    }
-
     @Test("cache CA-233 a head above the limit is not stored")
     func refusesLargeHeads() throws {
         let names = (0..<100).map { "x-\($0)" }.joined(separator: ", ")
