@@ -15,7 +15,7 @@ help:
 	@echo 'make install    the command, its man page and completions   PREFIX=/usr/local'
 	@echo 'make bench      comparison with libcurl in C and others     ROUNDS=5 SCENARIOS=small64,stream'
 	@echo 'make optimised  the tests of the libraries in the release configuration   TARGETS=LadeTests'
-	@echo 'make sanitize   the tests under the Thread and Address Sanitizers   TARGETS=LadeCurlTests'
+	@echo 'make sanitize   the tests under the Thread and Address Sanitizers   TARGETS=LadeWireTests'
 	@echo 'make fuzz       the parsers, with random inputs             RUNS=1000000 FILTER=regex'
 	@echo 'make hostile    the transport, with servers that damage their answers  RUNS=5000 SEED=number'
 	@echo 'make clean      removes what all of these have made'

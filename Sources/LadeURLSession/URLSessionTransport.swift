@@ -7,7 +7,7 @@ public import LadeCore
     public import Foundation
 #endif
 
-/// A transport on `URLSession`: the default on Apple platforms, an alternative to libcurl on Linux.
+/// A transport on `URLSession`: the default on Apple platforms, an alternative on Linux.
 ///
 /// It delivers every status, follows no redirect, stores no cookies, answers or credentials, and sends nothing again:
 /// interceptors do that. It refuses what the platform does not support before anything is sent, with an error that
@@ -21,7 +21,7 @@ public import LadeCore
 /// The connections live as long as the transport: when it is released, exchanges in flight are cancelled.
 ///
 /// - Important: On Linux, a chunked body with trailers terminates the process: FoundationNetworking stops with a fatal
-///   error. Use `LadeCurl` there for servers that you do not control.
+///   error. Use `LadeWire` there for servers that you do not control.
 public final class URLSessionTransport: Transport {
     private let settings: TransportSettings
     private let environment: EnvironmentProxy

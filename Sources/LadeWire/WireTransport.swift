@@ -26,6 +26,8 @@ import LadeExchange
 /// - Proxies are authenticated to by Basic, or by a user name and a password of SOCKS 5; the settings name no HTTPS proxy.
 /// - A `socks5` proxy of the environment is asked for the first address of a name only.
 /// - The body of a response by which a proxy refuses a tunnel is not read.
+/// - Certificates are looked up in the revocation lists of the settings only, not by OCSP.
+/// - A name is looked up for both address families by one call of the system.
 /// - Before a server of HTTP/2 has sent its settings, a connection carries no more requests than a host may have connections.
 public final class WireTransport: Transport {
     let loop: WireLoop

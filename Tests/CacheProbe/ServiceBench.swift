@@ -123,10 +123,12 @@ struct ServiceBench {
     }
 
     /// Makes calls of one kind and nothing else, so that their allocations can be counted from outside.
-    @concurrent func repeatCalls(isServed: Bool) async throws {
-        let store: (any CacheStore)? = isServed ? try MemoryStore() : nil
+    @concurrent func repeatCalls(_ kind: String) async throws {
+        let store: (any CacheStore)? = kind == "plain" ? nil : try MemoryStore()
         let loader = service(Self.fresh, Data(repeating: 7, count: 1_000), store).anonymous.makeLoader()
-        for _ in 0..<count { _ = try await load(loader, "https://example.org/a") }
+        for number in 0..<count {
+            _ = try await load(loader, "https://example.org/" + (kind == "missed" ? "\(number)" : "a"))
+        }
     }
 
     private func load(_ loader: Loader, _ address: String, _ method: HTTPMethod = .get) async throws -> Int {

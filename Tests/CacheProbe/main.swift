@@ -30,6 +30,7 @@ import LadeCore
 //     calls  measures calls of services, COUNT in each row
 //     plain  COUNT calls of a service without a cache
 //     served COUNT calls that are served from memory
+//     missed COUNT calls whose responses are stored in memory
 //
 // A body that is not what was stored ends it with 3, an error of the store with 4.
 
@@ -99,8 +100,8 @@ case "bench": try await Bench(store, calls, count: count).run()
 case "fetch":
     let address = ProcessInfo.processInfo.environment["PROBE_URL"] ?? ""
     try await ServiceBench(arguments[2] + "-calls", count: count).fetch(address)
-case "plain", "served":
-    try await ServiceBench(arguments[2], count: count).repeatCalls(isServed: arguments[1] == "served")
+case "plain", "served", "missed":
+    try await ServiceBench(arguments[2], count: count).repeatCalls(arguments[1])
 case "calls": try await ServiceBench(arguments[2] + "-calls", count: count).run()
 default: exit(1)
 }

@@ -40,7 +40,8 @@ struct CacheRun: Sendable {
             case .why: try await explain(store)
             case .purge:
                 let removal = try await store.remove(selection)
-                try console.write("\(removal.entries) responses, \(removal.bytes) bytes\n")
+                let count = removal.entries == 1 ? "1 response" : "\(removal.entries) responses"
+                try console.write("\(count), \(removal.bytes) bytes\n")
             case .check: return try await check(store)
             case nil: break
             }
@@ -192,7 +193,7 @@ struct CacheRun: Sendable {
                 try console.write("damaged: \(entry.key)\n")
             }
         }
-        try console.write("\(sound) responses are sound, \(damaged) damaged\n")
+        try console.write("\(sound == 1 ? "1 response is" : "\(sound) responses are") sound, \(damaged) damaged\n")
         return damaged == 0 ? .success : .localFile
     }
 }

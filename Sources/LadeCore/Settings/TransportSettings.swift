@@ -36,6 +36,7 @@ public struct TransportSettings: Sendable {
         /// Unread bytes of a streamed body at which receiving stops until they are read; 2 MiB by default.
         ///
         /// A transport may hold one more read: with `CurlTransport` as much again, but at least 16 and at most 512 KiB.
+        /// `WireTransport` divides it over HTTP/2: half is the window of the stream, half are decoded bytes.
         public var streamHighWater = 2 << 20
 
         /// Makes the default limits.

@@ -2,7 +2,7 @@ package import LadeCore
 
 /// The chunks of an HTTP/1.1 body (RFC 9112 §7.1), parsed strictly.
 ///
-/// libcurl 7.88 accepts sizes followed by other characters, bare LF, and data that does not end with its chunk. With
+/// With `LadeCurl`: libcurl 7.88 accepts sizes followed by other characters, bare LF, and data that does not end with its chunk. With
 /// its decoding off, it delivers the raw bytes and finds the end of the body itself. libcurl parses everything that
 /// this parser accepts in the same way. A value: raw bytes go in, pieces of them come out.
 package struct ChunkParser: Sendable {

@@ -2,9 +2,9 @@ package import LadeCore
 
 /// Checks the header sections of one HTTP/1.1 or HTTP/2 exchange as they arrive: line by line, or field by field.
 ///
-/// libcurl 7.88 accepts `Http/1.1`, bare LF, folding, contradictory lengths, and `Content-Length` with chunked. Its
-/// header callback receives the raw lines, so they are checked here, and the connection is closed when one is
-/// malformed. A value: lines go in, findings come out.
+/// The connection is closed when a line or field is malformed. Over libcurl, which accepts `Http/1.1`, bare LF, folding,
+/// contradictory lengths, and `Content-Length` with chunked (7.88), the lines are those of its header callback. A value:
+/// lines or fields go in, findings come out.
 package struct HeadVetting: Sendable {
     /// The part of a head that a line completed.
     package enum Finding: Sendable {
@@ -74,7 +74,7 @@ package struct HeadVetting: Sendable {
         return Headers(checked: fields.block)
     }
 
-    /// Checks one line with its line end, as libcurl delivers it.
+    /// Checks one line with its line end.
     package mutating func take(_ line: UnsafeBufferPointer<UInt8>) throws(Fault) -> Finding {
         try count(line.count)
         let content = try contentOfLine(line)

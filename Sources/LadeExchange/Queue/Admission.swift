@@ -2,8 +2,8 @@ package import LadeCore
 
 /// Decides which calls may use the network, with queues for each host and priority and with connection limits.
 ///
-/// libcurl's own queue costs 50 µs per request, does not keep the order, and has neither events nor time-outs. A transport
-/// therefore starts only the calls that may run, and calls that libcurl queues nevertheless are returned to this queue
+/// A queue of the library's own: libcurl's costs 50 µs per request, does not keep the order, and has neither events nor
+/// time-outs. A transport starts only the calls that may run, and calls that libcurl queues nevertheless are returned to this queue
 /// (``takeBack(_:host:kind:priority:)``). A free connection goes to the highest waiting priority, then to the hosts in
 /// turn, then to the earliest arrival. A value: requests and endings go in, and the calls that may start come out.
 package struct Admission: Sendable {
@@ -49,12 +49,12 @@ package struct Admission: Sendable {
     private struct Host: Sendable {
         /// Unique to the host; its index in the list can be reused.
         let identity: Int
-        /// The number of calls that libcurl carries.
+        /// The number of calls that have started and not ended.
         var active = 0
         /// How many of them use a connection alone.
         var exclusive = 0
         var multiplexing = Multiplexing.none
-        /// The number of calls that libcurl carried when it queued another; nil when it has queued none.
+        /// The number of calls that ran when libcurl queued another; nil when it has queued none.
         var capacity: Int?
         /// The number of calls that the server's settings allow; nil when they are not known.
         var allowance: Int?

@@ -131,7 +131,7 @@ struct CacheCommandTests {
         #expect(list.output.contains(#""status":200"#) && list.output.contains(#""varyingFields":["accept"]"#))
         #expect(!list.output.contains("canary"))
         #expect((check.code, check.output) == (.success, "2 responses are sound, 0 damaged\n"))
-        #expect(purge.output.hasPrefix("1 responses, "))
+        #expect(purge.output.hasPrefix("1 response, "))
         #expect(rest.output.contains("other.example.com") && !rest.output.contains("svc.example.com"))
     }
 

@@ -34,7 +34,7 @@ private let lookUpBegan = Signal()
 
 private let isCI = ProcessInfo.processInfo.environment["CI"] == "true"
 
-/// A deviation that this libcurl makes impossible to avoid; `Documentation/Limits.md` names each.
+/// A deviation that this libcurl makes impossible to avoid; `WhatLibcurlCannotDo.md` names each.
 private struct KnownIssue {
     let number: String
     /// The beginning of the finding.

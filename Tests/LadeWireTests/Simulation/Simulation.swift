@@ -124,7 +124,7 @@ final class Simulation: @unchecked Sendable {
             beforeWait?()
         }
         system.awaitsMessage = { [unowned self] in
-            hasProducers && loop.watched.values.contains(where: Self.awaitsProducer)
+            hasProducers && self.loop.watched.values.contains(where: Self.awaitsProducer)
         }
         system.onPlace = { [unowned self] in cancel() }
         system.onFinding = { [unowned self] in find($0) }
