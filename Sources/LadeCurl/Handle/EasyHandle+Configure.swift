@@ -176,7 +176,8 @@ extension EasyHandle {
         set(list: CURLOPT_HTTPHEADER, lines, octets: octetLines)
     }
 
-    private static let acceptEncoding = "Accept-Encoding: " + CurlTransport.library.codings.joined(separator: ", ")
+    private static let acceptEncoding =
+        "Accept-Encoding: " + ContentCoding.allCases.map(\.rawValue).joined(separator: ", ")
 
     private func setDestination(_ plan: Plan) {
         switch plan.request.destination {

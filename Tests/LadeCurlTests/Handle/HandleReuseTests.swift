@@ -87,7 +87,7 @@ struct HandleReuseTests {
 
         for request in [plain, own, plain, own] { _ = try await transport.send(request, call: Call()) }
 
-        let all = CurlTransport.library.codings.joined(separator: ", ")
+        let all = ContentCoding.allCases.map(\.rawValue).joined(separator: ", ")
         #expect(server.requests.map { $0.all("Accept-Encoding") } == [[all], ["identity"], [all], ["identity"]])
         await transport.shutDown()
     }
