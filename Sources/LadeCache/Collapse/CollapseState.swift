@@ -13,6 +13,8 @@ package struct CollapseState: Sendable {
         case wait(exchange: UInt64)
         /// Send the call's own request, and share it with no other.
         case alone(call: UInt64)
+        /// Fail the call now: the exchange waits until an instant after the call's deadline.
+        case tooLate(exchange: UInt64, call: UInt64, until: Instant)
         /// Deliver the response of the exchange to the call.
         case deliver(exchange: UInt64, call: UInt64)
         /// Fail the call with the error of the exchange.
@@ -37,10 +39,17 @@ package struct CollapseState: Sendable {
         let key: CacheKey
         let began: Instant
         var priority: Request.Priority
-        /// The calls that wait, with what each asks.
-        var waiters: [UInt64: CacheQuery] = [:]
+        /// The calls that wait.
+        var waiters: [UInt64: Waiter] = [:]
+        /// Until when the call that carries it out waits itself, where that is known.
+        var waitsUntil: Instant?
         /// The calls that read the shared body.
         var readers: Set<UInt64> = []
+    }
+
+    private struct Waiter {
+        let query: CacheQuery
+        let deadline: Instant?
     }
 
     private let rules: CacheRules
@@ -82,12 +91,17 @@ package struct CollapseState: Sendable {
         _ call: UInt64,
         _ query: CacheQuery,
         priority: Request.Priority = .normal,
+        deadline: Instant? = nil,
         now: Instant
     ) -> [Action] {
         guard let key = query.key, Self.mayJoin(query), !isApart(key, now) else { return [.alone(call: call)] }
-        if let number = open[key], exchanges[number] != nil {
+        let waiter = Waiter(query: query, deadline: deadline)
+        if let number = open[key], let exchange = exchanges[number] {
+            if let end = exchange.waitsUntil, let deadline, end > deadline {
+                return [.tooLate(exchange: number, call: call, until: end)]
+            }
             calls[call] = number
-            exchanges[number]?.waiters[call] = query
+            exchanges[number]?.waiters[call] = waiter
             var actions = [Action.wait(exchange: number)]
             if let current = exchanges[number]?.priority, priority > current {
                 exchanges[number]?.priority = priority
@@ -97,7 +111,7 @@ package struct CollapseState: Sendable {
         }
         lastExchange += 1
         var exchange = Exchange(key: key, began: now, priority: priority)
-        exchange.waiters[call] = query
+        exchange.waiters[call] = waiter
         exchanges[lastExchange] = exchange
         open[key] = lastExchange
         calls[call] = lastExchange
@@ -118,12 +132,27 @@ package struct CollapseState: Sendable {
     package mutating func handOver(_ number: UInt64, from call: UInt64) -> [Action] {
         calls[call] = nil
         exchanges[number]?.waiters[call] = nil
+        exchanges[number]?.waitsUntil = nil
         guard let exchange = exchanges[number] else { return [] }
         guard let next = exchange.waiters.keys.min() else {
             close(number)
             return []
         }
         return [.lead(exchange: number, call: next)]
+    }
+
+    /// The call that carries out an exchange waits itself until an instant, or no longer where that is nil.
+    ///
+    /// - Returns: The calls whose deadlines are before it; they leave.
+    package mutating func delay(_ number: UInt64, until end: Instant?) -> [Action] {
+        exchanges[number]?.waitsUntil = end
+        guard let end, let exchange = exchanges[number], open[exchange.key] == number else { return [] }
+        let late = exchange.waiters.filter { waiter in waiter.value.deadline.map { end > $0 } ?? false }.keys.sorted()
+        for call in late {
+            calls[call] = nil
+            exchanges[number]?.waiters[call] = nil
+        }
+        return late.map { .tooLate(exchange: number, call: $0, until: end) }
     }
 
     // MARK: - Exchanges
@@ -146,7 +175,7 @@ package struct CollapseState: Sendable {
             }
         case .shared(let head):
             for call in waiting {
-                let matches = exchange.waiters[call].map { !rules.variants(of: $0, in: [head]).isEmpty } ?? false
+                let matches = exchange.waiters[call].map { !rules.variants(of: $0.query, in: [head]).isEmpty } ?? false
                 actions.append(matches ? take(call, number) : part(call))
             }
         }

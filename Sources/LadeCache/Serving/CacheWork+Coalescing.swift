@@ -23,6 +23,8 @@ enum CacheWait: Sendable {
     case alone
     /// Carry out the exchange in place of the call that did.
     case lead(exchange: UInt64)
+    /// The call that carries out the exchange waits itself, longer than this one has time.
+    case tooLate(until: Instant)
     /// The call left.
     case left
 }
@@ -37,7 +39,15 @@ extension CacheWork {
         case .alone: return try await ask(question)
         case .lead(let exchange, let number): return try await lead(exchange, number, question)
         case .wait(let leader, let number): return try await wait(for: leader, number, question)
+        case .tooLate(let leader, let end): throw tooLate(leader, until: end)
         }
+    }
+
+    /// The error of a call that would wait for another one beyond its deadline.
+    private func tooLate(_ leader: Call.ID, until end: Instant) -> LoadingError {
+        let now = call.time.now
+        let wait = Call.StageTimes.Entry(stage: .wait(.coalescing(leader)), duration: now.duration(to: end))
+        return LoadingError(.deadlineExceeded(call.deadlineReport(at: now, impossible: wait)), ErrorContext(request))
     }
 
     /// Whether the response may be that of another call.
@@ -56,6 +66,8 @@ extension CacheWork {
     private func lead(_ exchange: UInt64, _ number: UInt64, _ question: Question) async throws(LoadingError)
         -> CacheOutcome
     {
+        call.ledger?.observeWaits { [cache] end in cache.delay(exchange, until: end) }
+        defer { call.ledger?.observeWaits(nil) }
         do throws(LoadingError) {
             let outcome = try await askAlone(question, for: exchange)
             cache.share(outcome, of: exchange, now: call.time.now)
@@ -135,6 +147,7 @@ extension CacheWork {
             cache.change(leaderOf: exchange, to: call.id)
             return try await lead(exchange, number, question)
         case .alone: return try await ask(question)
+        case .tooLate(let end): throw tooLate(leader, until: end)
         case .left:
             let now = call.time.now
             guard !call.isCancelled else { throw LoadingError(.cancelled, ErrorContext(request)) }
@@ -170,6 +183,7 @@ enum CacheArrival {
     case alone
     case lead(exchange: UInt64, number: UInt64)
     case wait(for: Call.ID, number: UInt64)
+    case tooLate(Call.ID, until: Instant)
 }
 
 extension ResponseCache {
@@ -180,7 +194,8 @@ extension ResponseCache {
             let number = state.nextNumber()
             var arrival = CacheArrival.alone
             var raised: Request.Priority?
-            for action in state.collapse.arrive(number, work.query, priority: work.request.priority, now: now) {
+            let (priority, deadline) = (work.request.priority, work.call.deadline)
+            for action in state.collapse.arrive(number, work.query, priority: priority, deadline: deadline, now: now) {
                 switch action {
                 case .start(let exchange):
                     state.leaders[exchange] = (work.call.id, question.lookup.ticket)
@@ -193,6 +208,9 @@ extension ResponseCache {
                     }
                     state.waiters[number] = .open
                     arrival = .wait(for: leader.call, number: number)
+                case .tooLate(let exchange, _, let end):
+                    guard let leader = state.leaders[exchange], leader.ticket == question.lookup.ticket else { break }
+                    arrival = .tooLate(leader.call, until: end)
                 case .raise(_, let priority): raised = priority
                 default: break
                 }
@@ -211,6 +229,17 @@ extension ResponseCache {
     /// Another call carries out an exchange.
     func change(leaderOf exchange: UInt64, to call: Call.ID) {
         state.withLock { $0.leaders[exchange]?.call = call }
+    }
+
+    /// The call that carries out an exchange waits itself until an instant, or no longer where that is nil.
+    func delay(_ exchange: UInt64, until end: Instant?) {
+        let settled = state.withLock { state -> [(Resumption<CacheWait>, CacheWait)] in
+            state.collapse.delay(exchange, until: end).compactMap { action in
+                guard case .tooLate(_, let call, let end) = action else { return nil }
+                return state.settle(call, .tooLate(until: end))
+            }
+        }
+        for (waiter, outcome) in settled { waiter.resume(returning: outcome) }
     }
 
     /// An exchange has a response.

@@ -11,13 +11,12 @@ extension Call {
         guard instant > now else { return }
         try checkDeadline(wait: now.duration(to: instant), for: reason)
         let start = beginWait(reason)
-        do {
-            try await inTask { (call) async throws(LoadingError) in try await call.time.sleep(until: instant) }
-        } catch {
+        ledger?.noteWait(until: instant)
+        defer {
+            ledger?.noteWait(until: nil)
             endWait(reason, from: start)
-            throw error
         }
-        endWait(reason, from: start)
+        try await inTask { (call) async throws(LoadingError) in try await call.time.sleep(until: instant) }
     }
 
     /// Runs an operation that waits, notifies the event sinks, and records the time under the reason.
@@ -148,6 +147,8 @@ extension Call {
         /// The setting that the deadline of the call comes from; nil when the call had it before.
         public let setting: String?
         private let locked = Locked(Call.StageTimes())
+        /// Receives the end of each wait whose end is known, when it begins, and nil when it is over.
+        private let observer = Locked<(@Sendable (Instant?) -> Void)?>(nil)
 
         /// Opens the book.
         public init(start: Instant, setting: String? = nil) {
@@ -162,5 +163,11 @@ extension Call {
         public func add(_ duration: Duration, to stage: Call.StageTimes.Stage) {
             locked.withLock { $0.add(duration, to: stage) }
         }
+
+        /// Tells an observer, in place of the one before, of the call's waits whose ends are known.
+        package func observeWaits(_ body: (@Sendable (Instant?) -> Void)?) { observer.withLock { $0 = body } }
+
+        /// Tells the observer that the call waits until an instant; nil when it does not wait any more.
+        package func noteWait(until end: Instant?) { observer.withLock { $0 }?(end) }
     }
 }

@@ -100,6 +100,11 @@ struct RateBucket: Sendable {
         return max(start, lane.start(after: lane.counts.ahead(of: priority), now: now, isPaced: isPaced))
     }
 
+    /// When the delay ends that the server has requested of an account's calls; nil without one.
+    func gateEnd(of account: String, now: Instant) -> Instant? {
+        [gate.end, lanes[account]?.gate.end].compactMap { $0 }.filter { $0 > now }.max()
+    }
+
     /// The first of the calls that their accounts allow to start.
     var head: WaitPlace? { ready.first?.rank }
 

@@ -18,8 +18,8 @@ struct RateLimiterState {
     enum Arrival {
         /// The exchange starts now, with this number; nil when ``finish(_:_:isUnused:now:)`` need not be called.
         case started(UInt64?)
-        /// Wait under this number.
-        case waiting(UInt64, Call.WaitReason)
+        /// Wait under this number, and at least until the end of the delay that the server has requested.
+        case waiting(UInt64, Call.WaitReason, gate: Instant?)
         /// As the cases of `RateWake` with these names.
         case refused(Call.WaitReason, Duration)
         case paused(Duration)
@@ -138,7 +138,7 @@ struct RateLimiterState {
         // The new call has no continuation yet: it finds the instruction to lead when it suspends.
         var wakes: Wakes = []
         rearm(key, now, &wakes)
-        return (.waiting(place.id, reason), wakes)
+        return (.waiting(place.id, reason, gate: buckets[key]?.gateEnd(of: lane, now: now)), wakes)
     }
 
     /// Stores the continuation of a waiter, unless there is news for it already.

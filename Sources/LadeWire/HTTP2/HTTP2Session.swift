@@ -389,6 +389,8 @@ final class HTTP2Session {
         guard !hasFailed else { return }
         hasFailed = true
         life.closed()
+        // What follows the fault in the same bytes counts as little as what would arrive later.
+        events.removeSubrange(nextEvent...)
         switch fault {
         case .flood: call { nghttp2_session_terminate_session($0, NGHTTP2_ENHANCE_YOUR_CALM.rawValue) }
         case .framing, .silent: call { nghttp2_session_terminate_session($0, NGHTTP2_PROTOCOL_ERROR.rawValue) }

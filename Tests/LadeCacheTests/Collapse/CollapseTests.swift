@@ -46,6 +46,37 @@ struct CollapseTests {
         #expect(machine.arrive(2, try query(), now: start) == [.start(exchange: 2)])
     }
 
+    @Test("cache CA-184 calls whose deadlines are before the end of the exchange's own wait are refused, and no others")
+    func refusesTheHasty() throws {
+        func at(_ seconds: Int) -> Instant { start.advanced(by: .seconds(seconds)) }
+        var machine = machine()
+        _ = machine.arrive(1, try query(), deadline: at(60), now: start)
+        for (call, deadline) in [(2, 9), (3, 10), (4, 5)] {
+            _ = machine.arrive(UInt64(call), try query(), deadline: at(deadline), now: start)
+        }
+        _ = machine.arrive(5, try query(), now: start)
+
+        let late: [CollapseState.Action] = [4, 2].sorted().map { .tooLate(exchange: 1, call: $0, until: at(10)) }
+        #expect(machine.delay(1, until: at(10)) == late)
+        #expect(
+            machine.arrive(6, try query(), deadline: at(9), now: start)
+                == [.tooLate(exchange: 1, call: 6, until: at(10))]
+        )
+        #expect(machine.arrive(7, try query(), deadline: at(10), now: start) == [.wait(exchange: 1)])
+        #expect(machine.delay(1, until: nil).isEmpty)
+        #expect(machine.arrive(8, try query(), deadline: at(1), now: start) == [.wait(exchange: 1)])
+        #expect(machine.delay(1, until: at(2)) == [.tooLate(exchange: 1, call: 8, until: at(2))])
+        // Another call carries the exchange out, and does not wait.
+        #expect(machine.handOver(1, from: 1) == [.lead(exchange: 1, call: 3)])
+        #expect(machine.arrive(9, try query(), deadline: at(1), now: start) == [.wait(exchange: 1)])
+        #expect(
+            machine.receive(1, .shared(try head()), now: start)
+                == [3, 5, 7, 9].map { .deliver(exchange: 1, call: $0) }
+        )
+        machine.end(1)
+        #expect(machine.counts == (0, 0, 0))
+    }
+
     @Test("cache CA-178 the call that has waited longest carries out the exchange of one that left")
     func handsOver() throws {
         var machine = machine()
@@ -173,7 +204,65 @@ struct CollapseTests {
         #expect(machine.priority(of: 2) == nil)
     }
 
-    @Test("cache CA-185 CA-270 any interleaving ends each call once and leaves no table behind")
+    @Test("cache CA-270 there are no more exchanges than needs, calls that left their exchange, and new tries")
+    func asksNoMoreThanNeeded() throws {
+        let random = SeededRandom(seed: Soak.current.seed)
+        for round in 0..<100 {
+            var machine = machine()
+            var (needs, left, tries, begun) = (0, 0, 0, 0)
+            var ended: [UInt64: Int] = [:]
+            var leaders: [UInt64: UInt64] = [:]
+            var calls: UInt64 = 0
+            func note(_ actions: [CollapseState.Action], from call: UInt64 = 0) {
+                for action in actions {
+                    switch action {
+                    case .start(let exchange): (begun, leaders[exchange]) = (begun + 1, call)
+                    case .lead(let exchange, let call): (begun, leaders[exchange]) = (begun + 1, call)
+                    case .deliver(_, let call), .fail(_, let call), .tooLate(_, let call, _):
+                        ended[call, default: 0] += 1
+                    case .alone, .wait, .raise: break
+                    case .cancel(let exchange): leaders[exchange] = nil
+                    }
+                }
+            }
+            let keys = (0..<(1 + random.below(4))).map { "\($0)" }
+            for _ in 0..<random.below(200) {
+                switch random.below(6) {
+                case 0...3:
+                    calls += 1
+                    let actions = machine.arrive(calls, try query(random.pick(keys)), now: start)
+                    // A need is new where no exchange for it is in flight.
+                    if case .start? = actions.first { needs += 1 }
+                    note(actions, from: calls)
+                case 4:
+                    guard let (exchange, call) = leaders.randomElement() else { continue }
+                    left += 1
+                    ended[call, default: 0] += 1
+                    leaders[exchange] = nil
+                    note(machine.handOver(exchange, from: call))
+                default:
+                    guard let exchange = leaders.keys.randomElement() else { continue }
+                    leaders[exchange] = nil
+                    if random.chance(50) {
+                        tries += 1
+                        note(machine.fail(exchange))
+                    } else {
+                        note(machine.receive(exchange, .shared(try head()), now: start))
+                        machine.end(exchange)
+                    }
+                }
+                #expect(leaders.count <= keys.count, "seed \(random.seed), round \(round)")
+            }
+            for exchange in leaders.keys { note(machine.fail(exchange)) }
+
+            #expect(begun <= needs + left + tries, "seed \(random.seed), round \(round)")
+            #expect(ended.count == Int(calls), "seed \(random.seed), round \(round)")
+            #expect(ended.values.allSatisfy { $0 == 1 }, "seed \(random.seed), round \(round)")
+            #expect(machine.counts == (0, 0, 0), "seed \(random.seed), round \(round)")
+        }
+    }
+
+    @Test("cache CA-185 any interleaving ends each call once and leaves no table behind")
     func survivesInterleavings() throws {
         let random = SeededRandom(seed: Soak.current.seed)
         for round in 0..<40 {
@@ -186,7 +275,7 @@ struct CollapseTests {
                 for action in actions {
                     switch action {
                     case .start(let exchange): inFlight.insert(exchange)
-                    case .alone(let call), .fail(_, let call):
+                    case .alone(let call), .fail(_, let call), .tooLate(_, let call, _):
                         ended[call, default: 0] += 1
                         live.remove(call)
                     case .deliver(let exchange, let call):

@@ -82,6 +82,39 @@ struct VariantTests {
         #expect(try served([head], Headers(second.map { ("X-A", $0) })) == (areEqual ? 1 : nil))
     }
 
+    /// Selecting fields by name, in classes of equal meaning.
+    private static let classes: [(String, [[[String]]])] = [
+        ("accept", [[["a/a, b/b"], ["b/b,a/a"], ["a/a", "b/b"], ["A/A;q=1, b/b;q=1.0"]], [["a/a"]]]),
+        ("accept", [[["a/a;q=0.5, b/b"], ["b/b", "a/a;q=0.50"]], [["a/a, b/b"]], [["a/a, b/b;q=0.5"]]]),
+        ("accept-language", [[["de, en;q=0.8"], ["EN;q=0.80", "de"]], [["de", "en"]], [["de-ch, en;q=0.8"]]]),
+        ("x-a", [[["a, b"], ["a,b"], ["a", "b"], [" a ,\tb "]], [["b, a"]], [["A, b"]], [["a b"]]]),
+    ]
+
+    @Test("cache CA-252 selecting fields are normalised by a function of its own", arguments: classes)
+    func normalises(name: String, classes: [[[String]]]) {
+        let forms = classes.map { lines in
+            Set(lines.map { SelectingFields.normalise(name, $0.map { Array($0.utf8) }) })
+        }
+
+        for (form, lines) in zip(forms, classes) { #expect(form.count == 1, "\(lines)") }
+        #expect(Set(forms).count == classes.count)
+    }
+
+    /// What is stored, what a 304 says, and what is stored afterwards.
+    private static let merges: [(Headers, Headers, Headers)] = [
+        (["A": "1"], [:], ["A": "1"]), (["A": "1"], ["a": "2"], ["a": "2"]),
+        (["A": "1", "B": "1"], ["A": "2", "A": "3"], ["B": "1", "A": "2", "A": "3"]),
+        (["A": "1", "A": "2"], ["B": "3"], ["A": "1", "A": "2", "B": "3"]),
+        (["Content-Length": "5"], ["Content-Length": "0"], ["Content-Length": "5"]),
+        (["Content-Encoding": "gzip"], ["Content-Encoding": "br"], ["Content-Encoding": "gzip"]),
+        (["A": "1"], ["Connection": "A", "A": "2"], ["A": "1"]),
+    ]
+
+    @Test("cache CA-252 fields are merged by a function of its own", arguments: merges)
+    func mergesFields(stored: Headers, update: Headers, expected: Headers) {
+        #expect(StoredFields.mergeHeaders(stored, update).areSpelled(like: expected))
+    }
+
     private static let preferences: [(String, String, String, Bool)] = [
         ("accept", "text/html, image/png", "IMAGE/PNG, text/html;q=1.0", true),
         ("accept", "a/a;q=0.5, b/b", "b/b, a/a;q=0.500", true), ("accept", "a/a;q=0.5", "a/a;q=0.6", false),

@@ -37,7 +37,7 @@ struct ExchangesConformanceTests {
         try await conform("TR-36")
     }
 
-    @Test("ends a call that is cancelled before its head: transport TR-37 finding FQ-24", .timeLimit(.minutes(5)))
+    @Test("transport TR-37 finding FQ-24 ends a call that is cancelled before its head", .timeLimit(.minutes(5)))
     func tr37() async throws {
         try await conform("TR-37")
     }
@@ -146,7 +146,7 @@ struct ExchangesConformanceTests {
     }
 
     @Test(
-        "speaks over IPv6 and is not delayed by an unreachable address family: transport TR-60 finding FQ-13",
+        "transport TR-60 finding FQ-13 speaks over IPv6 and is not delayed by an unreachable address family",
         .timeLimit(.minutes(5))
     )
     func tr60() async throws {

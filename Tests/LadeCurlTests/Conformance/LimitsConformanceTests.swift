@@ -22,7 +22,7 @@ struct LimitsConformanceTests {
         try await conform("TR-83")
     }
 
-    @Test("reports what an exchange cost: transport TR-84 finding FQ-24", .timeLimit(.minutes(5)))
+    @Test("transport TR-84 finding FQ-24 reports what an exchange cost", .timeLimit(.minutes(5)))
     func tr84() async throws {
         try await conform("TR-84")
     }

@@ -4,7 +4,7 @@ import Testing
 @Suite("Transport conformance of CurlTransport: measured", .serialized, .timeLimit(.minutes(10)))
 struct MeasuredConformanceTests {
     @Test(
-        "uploads 256 MiB from a file and from a sequence with little memory: transport TR-51 finding FQ-24",
+        "transport TR-51 finding FQ-24 uploads 256 MiB from a file and from a sequence with little memory",
         .timeLimit(.minutes(10))
     )
     func tr51() async throws {
@@ -13,7 +13,7 @@ struct MeasuredConformanceTests {
     }
 
     @Test(
-        "applies backpressure while a body of 256 MiB is read slowly: transport TR-52 finding FQ-24",
+        "transport TR-52 finding FQ-24 applies backpressure while a body of 256 MiB is read slowly",
         .timeLimit(.minutes(10))
     )
     func tr52() async throws {

@@ -34,6 +34,29 @@ struct CacheServingTests {
         )
     }
 
+    @Test("cache CA-263 two responses at one instant are equal, and the store is as it was")
+    func servesAlike() async throws {
+        let rig = Rig.caching()
+        rig.transport.on(.get, "/thing")
+            .respond(.text("one", headers: .fresh(60, ["ETag": "\"a\"", "Vary": "X-A", "X-B": "1"]))).andNoMore()
+        _ = try await rig.loader.load(rig.request())
+        let cache = try #require(rig.service.cache)
+        for delay in [0, 7, 52] {
+            rig.time.advance(by: .seconds(delay))
+            let before = try await cache.entries().map(\.head)
+            var texts: [String] = []
+            for _ in 0..<2 {
+                let response = try await rig.loader.load(rig.request())
+                texts.append("\(response.status) \(response.headers) \(try await response.wholeText)")
+            }
+
+            #expect(texts[0] == texts[1])
+            #expect(texts[0].hasSuffix("one"))
+            #expect(try await cache.entries().map(\.head) == before)
+        }
+        #expect(rig.sent == 1)
+    }
+
     @Test("cache CA-01 a first standard call is sent as without a cache")
     func sendsTheSame() async throws {
         let plain = Rig()

@@ -45,7 +45,7 @@ struct CacheTogetherTests {
         }
     }
 
-    @Test("cache CA-175 CA-184 equal calls share one exchange, and each says for which it waited")
+    @Test("cache CA-175 CA-184 equal calls share one exchange, and each records for which it waited, and how long")
     func shares() async throws {
         let rig = Rig.caching()
         let signal = Signal()
@@ -102,6 +102,81 @@ struct CacheTogetherTests {
         signal.raise()
         #expect(try await tasks[0].value == .success("one"))
         #expect(rig.sent == 2)
+    }
+
+    @Test(
+        "cache CA-184 a call that would wait beyond its deadline for one that waits itself fails immediately, and says why",
+        arguments: ["back-off", "gate"]
+    )
+    func waitsTooLong(_ kind: String) async throws {
+        let rig = Rig.caching {
+            $0.patience = .seconds(60)
+        } service: {
+            $0.retries.limit = kind == "gate" ? 0 : 1
+            // These limits are valid.
+            $0.rateLimiter = try? RateLimiter(RateLimits(), time: $0.time, random: $0.random)
+        }
+        let delay: Headers = ["Retry-After": "10"]
+        rig.transport.on(.get, "/other").respond(.status(429, headers: delay))
+        let (refused, done) = (Signal(), Signal())
+        rig.transport.on(.get, "/thing").respond(
+            kind == "gate"
+                ? .text("one", headers: .fresh()).after(done) : .status(503, headers: delay).after(refused)
+        ).then(.text("one", headers: .fresh()).after(done))
+        if kind == "gate" { _ = try? await rig.loader.load(rig.request("/other")) }
+        func start(_ deadline: Duration) throws -> Task<Result<String, LoadingError>, Never> {
+            var request = try rig.request()
+            request.deadline = deadline
+            return Task { [request] in
+                do throws(LoadingError) {
+                    let response = try await rig.loader.load(request)
+                    return .success(try await response.wholeText)
+                } catch {
+                    return .failure(error)
+                }
+            }
+        }
+
+        let leader = try start(.seconds(60))
+        if kind == "gate" { try await waitingLonger(on: rig) } else { _ = try await rig.transport.request(at: 0) }
+        let early = kind == "gate" ? nil : try start(.seconds(5))
+        if early != nil { try await waiting(1, on: rig) }
+        let patient = try start(.seconds(30))
+        try await waiting(early == nil ? 1 : 2, on: rig)
+        refused.raise()
+        try await waitingLonger(on: rig)
+        let late = try start(.seconds(5))
+
+        // Time stands still: nothing ends because its deadline has passed.
+        for hasty in [early, late].compactMap({ $0 }) {
+            guard case .failure(let error) = await hasty.value, case .deadlineExceeded(let report) = error.kind else {
+                Issue.record("not refused")
+                continue
+            }
+            #expect(report.impossibleWait?.stage == .wait(.coalescing(Call.ID(kind == "gate" ? 2 : 1))))
+            #expect(try #require(report.impossibleWait).duration >= .seconds(10))
+            #expect(report.elapsed == .zero)
+        }
+        rig.time.advance(by: .seconds(15))
+        done.raise()
+        #expect(await leader.value == .success("one"))
+        #expect(await patient.value == .success("one"))
+        #expect(rig.sent == 2)
+    }
+
+    /// Returns once a call waits for a delay that a server has requested, or for its next attempt.
+    private func waitingLonger(on rig: Rig) async throws {
+        while true {
+            let seen = rig.events.records.count
+            let isWaiting = rig.events.records.contains { record in
+                switch record.event {
+                case .waitStarted(.backoff), .waitStarted(.gate): true
+                default: false
+                }
+            }
+            if isWaiting { return }
+            try await rig.events.next(after: seen)
+        }
     }
 
     @Test("cache CA-179 an error goes to all that wait, and a later call starts anew")

@@ -417,7 +417,7 @@ struct HTTP2SessionTests {
     ]
 
     @Test(
-        "wire WR-60 WR-63 a fault of the connection ends it with all of its streams",
+        "wire WR-63 WR-60 a fault of the connection ends it with all of its streams",
         arguments: faults
     )
     func connectionFaults(name: String, bytes: [UInt8]) {
@@ -429,6 +429,24 @@ struct HTTP2SessionTests {
         #expect(client.story.last?.hasPrefix("failed framing") == true, "\(name)")
         #expect(server.goAway != nil, "\(name)")
         #expect(client.open() == nil)
+    }
+
+    @Test(
+        "wire WR-60 nothing counts that follows a fault of the connection, in the same bytes or later",
+        arguments: faults
+    )
+    func afterConnectionFaults(name: String, bytes: [UInt8]) {
+        for isTogether in [true, false] {
+            let client = Self.makeClient(streams: 2)
+            for part in isTogether ? [bytes + Self.okAndEnd] : [bytes, Self.okAndEnd] {
+                client.receive(part)
+                _ = client.send()
+            }
+
+            #expect(client.endings == [1: Self.malformed, 3: Self.malformed], "\(name), together: \(isTogether)")
+            #expect(client.heads.isEmpty, "\(name), together: \(isTogether)")
+            #expect(client.content.isEmpty, "\(name), together: \(isTogether)")
+        }
     }
 
     @Test("wire WR-53 what is not HTTP/2 from the start is malformed")
