@@ -117,13 +117,14 @@ struct CacheTogetherTests {
             $0.rateLimiter = try? RateLimiter(RateLimits(), time: $0.time, random: $0.random)
         }
         let delay: Headers = ["Retry-After": "10"]
-        rig.transport.on(.get, "/other").respond(.status(429, headers: delay))
+        // Of the same service: its first path segment is the same.
+        rig.transport.on(.get, "/thing/other").respond(.status(429, headers: delay))
         let (refused, done) = (Signal(), Signal())
         rig.transport.on(.get, "/thing").respond(
             kind == "gate"
                 ? .text("one", headers: .fresh()).after(done) : .status(503, headers: delay).after(refused)
         ).then(.text("one", headers: .fresh()).after(done))
-        if kind == "gate" { _ = try? await rig.loader.load(rig.request("/other")) }
+        if kind == "gate" { _ = try? await rig.loader.load(rig.request("/thing/other")) }
         func start(_ deadline: Duration) throws -> Task<Result<String, LoadingError>, Never> {
             var request = try rig.request()
             request.deadline = deadline
