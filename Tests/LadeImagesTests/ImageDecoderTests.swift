@@ -48,8 +48,8 @@
         @Test(
             "keeps the proportions of what it makes smaller, and leaves small images alone",
             arguments: [
-                (400, 300, 100, 100, 75), (300, 400, 100, 75, 100), (50, 40, 100, 50, 40), (100, 40, 100, 100, 40),
-                (10, 400, 100, 3, 100), (2, 400, 100, 1, 100), (37, 23, 0, 1, 1), (97, 61, 64, 64, 40),
+                (80, 60, 20, 20, 15), (60, 80, 20, 15, 20), (50, 40, 100, 50, 40), (20, 8, 20, 20, 8),
+                (10, 80, 20, 3, 20), (2, 80, 20, 1, 20), (37, 23, 0, 1, 1), (97, 61, 64, 64, 40),
             ]
         )
         func scales(width: Int, height: Int, maximum: Int, newWidth: Int, newHeight: Int) throws {

@@ -206,7 +206,13 @@ extension HTTP2Session {
         case NGHTTP2_DATA: if isLast { events.append(.endOfData(stream)) }
         case NGHTTP2_RST_STREAM: events.append(.reset(stream, code: frame.rst_stream.error_code))
         case NGHTTP2_SETTINGS:
-            if frame.hd.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) == 0 { events.append(.settings) }
+            guard frame.hd.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) == 0 else { return }
+            let entries = UnsafeBufferPointer(start: frame.settings.iv, count: frame.settings.niv)
+            // The last of several counts.
+            let streams = entries.last {
+                $0.settings_id == Int32(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS.rawValue)
+            }
+            events.append(.settings(streams: streams?.value))
         case NGHTTP2_GOAWAY: events.append(.goAway(last: frame.goaway.last_stream_id))
         default: break
         }

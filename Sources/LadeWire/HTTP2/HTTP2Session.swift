@@ -50,7 +50,8 @@ final class HTTP2Session {
 
     /// What callbacks report.
     enum Event {
-        case settings
+        /// SETTINGS, with the number of streams where the frame has it.
+        case settings(streams: UInt32?)
         case goAway(last: Int32)
         case section(Int32, Range<Int>, isLast: Bool)
         case data(Int32, Range<Int>)
@@ -95,6 +96,8 @@ final class HTTP2Session {
     /// The time of the latest call that gave one.
     @exclusivity(unchecked) private var now: Int64
     @exclusivity(unchecked) private var hasFailed = false
+    /// How many streams the peer's settings allow; without a limit before they name one (RFC 9113 §6.5.2).
+    @exclusivity(unchecked) private var allowedStreams = UInt32.max
 
     /// Makes a connection, whose first bytes are the preface and the settings.
     ///
@@ -292,11 +295,9 @@ final class HTTP2Session {
 
     private func finding(_ event: Event) -> Finding? {
         switch event {
-        case .settings:
-            let allowed = call {
-                nghttp2_session_get_remote_settings($0, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
-            }
-            life.allowed(Int(clamping: allowed))
+        case .settings(let streams):
+            if let streams { allowedStreams = streams }
+            life.allowed(Int(clamping: allowedStreams))
             return .allowed(life.limit)
         case .goAway(let last):
             let wasOpen = life.state != .draining

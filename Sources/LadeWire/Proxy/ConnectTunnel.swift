@@ -35,22 +35,25 @@ struct ConnectTunnel {
         while let end = bytes.firstIndex(of: 0x0A) {
             line += bytes[...end]
             bytes = bytes[(end + 1)...]
+            if let refusal { return refusal }
             count += line.count
-            guard beginsLikeHTTP else { return Self.notHTTP }
-            let step = count > limit ? tooLarge : take(heads)
+            let step = take(heads)
             line = []
             if let step { return step }
         }
         line += bytes
         bytes = []
         // The first bytes of a line that is none of HTTP come without its end.
-        guard beginsLikeHTTP else { return Self.notHTTP }
-        return count + line.count > limit ? tooLarge : .more
+        return refusal ?? .more
     }
 
-    /// Whether the line is within a head, or begins one of HTTP as far as it has arrived.
-    private var beginsLikeHTTP: Bool {
-        status != nil || line.starts(with: "HTTP/1.".utf8.prefix(line.count))
+    /// What is wrong with the line as far as it has arrived, by the first byte that is.
+    private var refusal: Tunnel.Step? {
+        let room = limit - count
+        // A head begins like one of HTTP.
+        let start = status == nil ? line.prefix(room + 1).prefix("HTTP/1.".utf8.count) : []
+        guard "HTTP/1.".utf8.starts(with: start) else { return Self.notHTTP }
+        return line.count > room ? tooLarge : nil
     }
 
     /// Takes a line; nil when others follow.

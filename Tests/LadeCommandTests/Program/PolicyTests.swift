@@ -490,7 +490,7 @@ struct PolicyTests {
         #expect(refused.status != 0)
         #expect(allowed.output == "1\n2\n")
         let received = other.requests
-        #expect(received.count == 2)
+        try #require(received.count == 2)
         #expect(received[0].fields.contains { $0.name == "Accept-Language" })
         #expect(!received[0].fields.contains { $0.value.contains("cAnArY") })
         #expect(received[1].body == Data("cAnArY".utf8))

@@ -70,6 +70,8 @@ struct HTTP2SessionTests {
     @Test("received bytes in pieces give what they give in one piece, wherever they are cut")
     func splits() {
         var bytes = RawFrame.settings([(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, 7)])
+        bytes += RawFrame.settings()
+        bytes += RawFrame.settings([(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, 9)])
         bytes += RawFrame.head([(":status", "103"), ("link", "x")])
         bytes += Self.ok
         bytes += Self.data("hel")
@@ -94,7 +96,8 @@ struct HTTP2SessionTests {
         }
         let whole = story([bytes])
         let expected: [String] = [
-            "allowed 7", "1 103 link: x", "1 200", "1 ended complete hello | x-a: 1 | x-b: 2", "3 200",
+            "allowed 7", "allowed 7", "allowed 9", "1 103 link: x", "1 200", "1 ended complete hello | x-a: 1 | x-b: 2",
+            "3 200",
             "3 ended reset(code: 0) cut", "draining", "7 ended unprocessed", "5 ended lost", "failed ended",
         ]
         #expect(whole == expected)

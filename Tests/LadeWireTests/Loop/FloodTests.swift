@@ -97,7 +97,7 @@ struct FloodTests {
     )
     func floods(flood: Flood, isSecure: Bool) {
         let (start, piece) = flood.bytes
-        let bytes = start + Array(repeatElement(piece, count: (1 << 20) / piece.count + 1).joined())
+        let bytes = start + Array(repeatElement(piece, count: (1 << 19) / piece.count + 1).joined())
         let scheme = isSecure ? "https" : "http"
         var settings = Simulation.settings
         settings.limits.decompressionRatio = 10_000

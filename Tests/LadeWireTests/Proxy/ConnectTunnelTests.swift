@@ -102,6 +102,25 @@ struct ConnectTunnelTests {
         }
     }
 
+    @Test("wire WR-66 at the end of what a head may have, the first byte that is wrong decides, at any split")
+    func boundary() {
+        let hints = "HTTP/1.1 103 Hints\r\n\r\n"
+        let size = hints.utf8.count
+        for (next, limit, step) in [
+            ("HTTP/1.1 200 OK\r\n\r\n", size + 19, .open), ("HTTP/1.1 200 OK\r\n\r\n", size + 18, .refused(.tooLarge)),
+            ("HTTP/\r\n\r\n", size + 4, .refused(.tooLarge)),
+            ("HTTP/\r\n\r\n", size + 5, .refused(.malformed("its response is not HTTP"))),
+            ("SSH", size, .refused(.malformed("its response is not HTTP"))), ("H", size, .refused(.tooLarge)),
+        ] as [(String, Int, Tunnel.Step)] {
+            for cut in 0...(size + next.utf8.count) {
+                #expect(
+                    Self.step(hints + next, cut: cut, limit: limit).step == step,
+                    "\(next), \(limit), cut at \(cut)"
+                )
+            }
+        }
+    }
+
     @Test("wire WR-66 the request names the target, and the credentials once")
     func request() {
         let plain = ConnectTunnel(to: Self.target, authorization: nil, limits: Self.limits())
