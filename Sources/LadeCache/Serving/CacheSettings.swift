@@ -30,6 +30,9 @@ public struct CacheSettings: Sendable {
     /// Whether equal requests at the same time share one exchange; true by default.
     public var coalescesRequests = true
     /// How long a call waits for the exchange of an equal one before it sends its own request; 10 s by default.
+    ///
+    /// A call whose deadline comes first fails immediately if that exchange waits until after it, for its next attempt or for
+    /// a delay that the server has requested.
     public var patience = Duration.seconds(10)
     /// Whether responses say in `Cache-Status` what the cache did (RFC 9211); false by default.
     public var addsStatusField = false

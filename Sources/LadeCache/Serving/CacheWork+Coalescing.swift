@@ -194,7 +194,10 @@ extension ResponseCache {
             let number = state.nextNumber()
             var arrival = CacheArrival.alone
             var raised: Request.Priority?
-            let (priority, deadline) = (work.request.priority, work.call.deadline)
+            let priority = work.request.priority
+            // A call that loses patience before its deadline can still send its own request.
+            let patience = now.advanced(by: settings.patience)
+            let deadline = work.call.deadline.flatMap { $0 <= patience ? $0 : nil }
             for action in state.collapse.arrive(number, work.query, priority: priority, deadline: deadline, now: now) {
                 switch action {
                 case .start(let exchange):

@@ -298,7 +298,8 @@ final class HTTP2Session {
         case .settings(let streams):
             if let streams { allowedStreams = streams }
             life.allowed(Int(clamping: allowedStreams))
-            return .allowed(life.limit)
+            // After GOAWAY no stream is opened, whatever the peer allows.
+            return life.state == .ready ? .allowed(life.limit) : nil
         case .goAway(let last):
             let wasOpen = life.state != .draining
             life.goneAway(last: last)

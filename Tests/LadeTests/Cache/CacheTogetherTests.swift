@@ -165,6 +165,34 @@ struct CacheTogetherTests {
         #expect(rig.sent == 2)
     }
 
+    @Test("cache CA-184 a call that loses patience before its deadline is not refused, and sends its own request")
+    func losesPatience() async throws {
+        let rig = Rig.caching {
+            $0.patience = .seconds(3)
+        } service: {
+            $0.retries.limit = 1
+            var limits = RateLimits()
+            limits.gateStatuses = []
+            // These limits are valid.
+            $0.rateLimiter = try? RateLimiter(limits, time: $0.time, random: $0.random)
+        }
+        let refused = Signal()
+        rig.transport.onAnyRequest().respond(.status(503, headers: ["Retry-After": "10"]).after(refused))
+            .then(.text("own", headers: .fresh()))
+        let tasks = try await start(2, on: rig) { request, number in
+            if number == 1 { request.deadline = .seconds(5) }
+        }
+
+        refused.raise()
+        try await waitingLonger(on: rig)
+        _ = try await rig.time.sleepers(atLeast: 2)
+        rig.time.advance(by: .seconds(3))
+        #expect(try await tasks[1].value == .success("own"))
+        rig.time.advance(by: .seconds(12))
+        #expect(try await tasks[0].value == .success("own"))
+        #expect(rig.sent == 3)
+    }
+
     /// Returns once a call waits for a delay that a server has requested, or for its next attempt.
     private func waitingLonger(on rig: Rig) async throws {
         while true {

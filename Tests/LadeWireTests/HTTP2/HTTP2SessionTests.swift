@@ -86,6 +86,7 @@ struct HTTP2SessionTests {
         bytes += Self.data("cut", stream: 3)
         bytes += RawFrame.reset(NGHTTP2_NO_ERROR, stream: 3)
         bytes += RawFrame.goAway(last: 5)
+        bytes += RawFrame.settings()
         func story(_ pieces: [[UInt8]]) -> [String] {
             let client = HTTP2Client()
             for _ in 0..<4 { client.open() }
