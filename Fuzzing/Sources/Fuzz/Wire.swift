@@ -118,6 +118,11 @@ private struct HTTP2Outcome {
     private(set) var complete: Set<Int32> = []
     private var endings: Set<Int32> = []
     private var hasFailed = false
+    /// Whether a stream was refused that nghttp2 had taken.
+    ///
+    /// nghttp2 hears of that between pieces, and ignores the stream's further frames, which may break a rule: what follows
+    /// is not compared.
+    private var hasRefused = false
 
     init(_ frames: [UInt8], piece: Int) {
         guard let session = HTTP2Session(rules: rules, at: 0) else { fatalError("nghttp2 has no memory") }
@@ -161,8 +166,8 @@ private struct HTTP2Outcome {
         while let finding = session.next() {
             expect(!hasFailed, "a finding follows the end of the connection")
             switch finding {
-            case .allowed(let count): story.append("allowed \(count)")
-            case .draining: story.append("draining")
+            case .allowed(let count): tell("allowed \(count)")
+            case .draining: tell("draining")
             case .interim(let stream, let status, _): note(stream, "\(status.code)")
             case .final(let stream, let head):
                 expect(head.headers.count <= rules.limits.headFields, "\(head.headers.count) fields were taken")
@@ -173,8 +178,9 @@ private struct HTTP2Outcome {
             case .trailers(let stream): note(stream, "trailers")
             case .ended(let stream, let ending):
                 expect(endings.insert(stream).inserted, "\(stream) ends twice")
-                if case .complete = ending { complete.insert(stream) }
-                story.append("\(stream) \(ending)")
+                if case .complete = ending, !hasRefused { complete.insert(stream) }
+                tell("\(stream) \(ending)")
+                if case .malformed(let fault) = ending, fault != Self.framing { hasRefused = true }
             // Which fault is not compared: without open streams, nghttp2 does not look at further frames.
             case .failed: hasFailed = true
             }
@@ -183,7 +189,13 @@ private struct HTTP2Outcome {
 
     private mutating func note(_ stream: Int32, _ text: String) {
         expect(!endings.contains(stream), "\(text) follows the end of \(stream)")
-        story.append("\(stream) \(text)")
+        tell("\(stream) \(text)")
+    }
+
+    private static let framing = HeadVetting.Fault.malformed(LoadingError.MalformedResponse(.http2Framing))
+
+    private mutating func tell(_ text: String) {
+        if !hasRefused { story.append(text) }
     }
 }
 
