@@ -1,4 +1,5 @@
 import CacheStoreConformance
+import Dispatch
 import LadeCache
 import LadeCore
 import LadeTesting
@@ -10,14 +11,6 @@ import Testing
     import FoundationEssentials
 #else
     import Foundation
-#endif
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
 #endif
 
 @Suite(.timeLimit(.minutes(5)))
@@ -233,7 +226,9 @@ struct SQLiteBodyTests {
 
 /// Holds a thread until the test lets it go.
 final class Gate: Sendable {
-    private let state = Locked((isOpen: false, waiting: CheckedContinuation<Void, Never>?.none, isHeld: false))
+    private let state = Locked((waiting: CheckedContinuation<Void, Never>?.none, isHeld: false))
+    /// Open once it was signalled; each thread that passes signals it again for the next.
+    private let opening = DispatchSemaphore(value: 0)
 
     /// Holds the calling thread.
     func wait() {
@@ -243,10 +238,11 @@ final class Gate: Sendable {
             return state.waiting
         }
         waiting?.resume()
-        while !state.withLock({ $0.isOpen }) { usleep(1_000) }
+        opening.wait()
+        opening.signal()
     }
 
-    func open() { state.withLock { $0.isOpen = true } }
+    func open() { opening.signal() }
 
     /// Returns once a thread is held.
     var isReached: Task<Void, Never> {

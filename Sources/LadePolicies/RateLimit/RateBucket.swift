@@ -102,7 +102,8 @@ struct RateBucket: Sendable {
 
     /// When the delay ends that the server has requested of an account's calls; nil without one.
     func gateEnd(of account: String, now: Instant) -> Instant? {
-        [gate.end, lanes[account]?.gate.end].compactMap { $0 }.filter { $0 > now }.max()
+        let end = max(gate.end ?? now, lanes[account]?.gate.end ?? now)
+        return end > now ? end : nil
     }
 
     /// The first of the calls that their accounts allow to start.

@@ -18,7 +18,7 @@ struct RateLimiterState {
     enum Arrival {
         /// The exchange starts now, with this number; nil when ``finish(_:_:isUnused:now:)`` need not be called.
         case started(UInt64?)
-        /// Wait under this number, and at least until the end of the delay that the server has requested.
+        /// Wait under this number, and at least until the end of a delay that the server has requested.
         case waiting(UInt64, Call.WaitReason, gate: Instant?)
         /// As the cases of `RateWake` with these names.
         case refused(Call.WaitReason, Duration)

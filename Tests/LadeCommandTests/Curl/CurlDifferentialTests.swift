@@ -121,18 +121,8 @@ struct CurlDifferentialTests {
         "curl -T a.txt http://H/x -T b.html http://H/y",
         "curl -T a.txt 'http://H/[1-2]'", "curl -X POST -T a.txt http://H/x",
         "curl -T - http://H/x < a.txt".replacing(" < a.txt", with: "").replacing("-T -", with: "-T b.html"),
-        "curl -H 'X-A: b' -H 'X-B;' -H 'Accept:' http://H/", "curl -H 'Accept: text/plain' http://H/",
-        "curl -H 'Host: other' http://H/",
-        "curl -H 'User-Agent:' http://H/", "curl -A '' http://H/", "curl -A me http://H/", "curl -e '' http://H/",
-        "curl -e http://r/ http://H/",
-        "curl -A me -H 'User-Agent:' http://H/", "curl -e r -H 'Referer:' http://H/", "curl -H @list http://H/",
-        "curl -H 'X-A:   b  ' http://H/",
-        "curl -H 'Content-Type: text/x' -d a http://H/", "curl -H 'Content-Type:' -d a http://H/",
-        "curl -H 'Content-Length: 1' -d a http://H/",
-        "curl -H 'Transfer-Encoding: chunked' -d abc http://H/", "curl -H 'Expect:' -d a http://H/",
-        "curl -H 'Connection: close' http://H/",
-        "curl -H 'Content-Type: multipart/form-data' -F a=1 http://H/",
-
+        "curl -H 'Accept: text/plain' http://H/", "curl -A me http://H/", "curl -e http://r/ http://H/",
+        "curl -H @list http://H/", "curl -H 'X-A:   b  ' http://H/", "curl -H 'Connection: close' http://H/",
         "curl -u ann:pw http://H/", "curl --basic -u ann:pw http://H/", "curl http://ann:pw@H/x",
         "curl -u ann: http://H/", "curl -u ann:pw -H 'Authorization: x' http://H/",
         "curl --oauth2-bearer tok http://H/", "curl --anyauth -u ann:pw http://H/basic",
@@ -158,6 +148,18 @@ struct CurlDifferentialTests {
         "curl -H 'X-A: ü' http://H/", "curl 'http://H/?q=%20'",
     ]
 
+    private static let unsettingLines: [String] = [
+        "curl -H 'X-A: b' -H 'X-B;' -H 'Accept:' http://H/", "curl -H 'User-Agent:' http://H/", "curl -A '' http://H/",
+        "curl -e '' http://H/", "curl -A me -H 'User-Agent:' http://H/", "curl -e r -H 'Referer:' http://H/",
+        "curl -H 'Content-Type:' -d a http://H/", "curl -H 'Expect:' -d a http://H/",
+    ]
+
+    private static let contradictingLines: [String] = [
+        "curl -H 'Host: other' http://H/", "curl -H 'Content-Type: text/x' -d a http://H/",
+        "curl -H 'Content-Length: 1' -d a http://H/", "curl -H 'Transfer-Encoding: chunked' -d abc http://H/",
+        "curl -H 'Content-Type: multipart/form-data' -F a=1 http://H/",
+    ]
+
     private static let formOptions: [String] = [
         "-F a=1", "-F a=1 -F b=2", "-F 'a= x '", "-F 'a=\"x;y\"'", "-F 'a=\"x\\\"y\\\\z\"'", "-F 'a=\"unclosed'",
         "-F 'a=x;type=text/csv'",
@@ -173,10 +175,21 @@ struct CurlDifferentialTests {
     ]
 
     @Test(
-        "a translated line sends what curl sends: finding CF-12 finding CF-24 finding CF-25 finding CF-28",
+        "a translated line sends what curl sends: finding CF-12 finding CF-25 finding CF-28",
         arguments: requestLines
     )
-    func sends(line: String) async throws {
+    func sends(line: String) async throws { try await compareRequests(of: line) }
+
+    @Test("finding CF-24 a name without a value unsets what curl unsets", arguments: unsettingLines)
+    func unsets(line: String) async throws { try await compareRequests(of: line) }
+
+    @Test(
+        "finding CF-3 a field of the caller that contradicts the body or the address is sent as curl sends it",
+        arguments: contradictingLines
+    )
+    func contradicts(line: String) async throws { try await compareRequests(of: line) }
+
+    private func compareRequests(of line: String) async throws {
         let (ours, _, talk) = try await Self.run(line, byCurl: false)
         let (theirs, _, _) = try await Self.run(line, byCurl: true)
         #expect(ours.requests == theirs.requests, "\(talk)")
@@ -184,7 +197,7 @@ struct CurlDifferentialTests {
         #expect(ours.files == theirs.files, "\(talk)")
     }
 
-    @Test("a form has the bytes that curl sends: finding CF-4 finding CF-3", arguments: formOptions)
+    @Test("finding CF-4 a form has the bytes that curl sends", arguments: formOptions)
     func sendsForms(option: String) async throws {
         let line = "curl \(option) http://H/"
         let (ours, _, talk) = try await Self.run(line, byCurl: false)
@@ -214,22 +227,39 @@ struct CurlDifferentialTests {
         "curl -o x http://H/x -o y http://H/y", "curl -o x http://H/x http://H/y", "curl -O http://H/x -O http://H/y",
         "curl --remote-name-all http://H/x http://H/y",
         "curl --output-dir sub --create-dirs -o out http://H/x", "curl --create-dirs -o a/b/c http://H/x",
-        "curl -o out http://H/coded", "curl http://H/x -o x -o y",
+        "curl http://H/x -o x -o y",
         "curl -L -O http://H/moved", "curl --etag-save saved http://H/tagged", "curl -o a.new http://H/x -T b.html",
         "curl -o out -f http://H/missing", "curl -f http://H/missing",
         "curl --fail-with-body http://H/missing", "curl --fail-with-body -o out http://H/missing",
         "curl -o out http://H/x --next -o out http://H/y", "curl --no-clobber -o b.html http://H/x",
-        "curl -w '%{http_code} %{method} %{url} %{num_redirects} %{size_download} %{content_type}\\n' -L http://H/moved",
-        "curl -w '%{redirect_url}' http://H/moved", "curl -w '%{urlnum},' 'http://H/[1-2]'",
-        "curl -w @list http://H/x", "curl -w '%{stdout}a%%b\\t\\n%header{etag}' http://H/tagged",
         "curl -o 'a #9' http://H/x",
     ]
 
+    private static let writeOutLines: [String] = [
+        "curl -w '%{http_code} %{method} %{url} %{num_redirects} %{size_download} %{content_type}\\n' -L http://H/moved",
+        "curl -w '%{redirect_url}' http://H/moved", "curl -w '%{urlnum},' 'http://H/[1-2]'",
+        "curl -w @list http://H/x", "curl -w '%{stdout}a%%b\\t\\n%header{etag}' http://H/tagged",
+    ]
+
     @Test(
-        "a translated line writes what curl writes: finding CF-8 finding CF-9 finding CF-10 finding CF-11 finding CF-22 finding CF-28",
+        "a translated line writes what curl writes: finding CF-8 finding CF-9 finding CF-11 finding CF-28",
         arguments: fileLines
     )
-    func writes(line: String) async throws {
+    func writes(line: String) async throws { try await compareAll(of: line) }
+
+    @Test(
+        "finding CF-10 without --compressed a coded body is stored as it was sent",
+        arguments: [
+            "curl -o out http://H/coded", "curl -O http://H/coded",
+            "curl -o out -H 'Accept-Encoding: gzip' http://H/coded",
+        ]
+    )
+    func keepsCoding(line: String) async throws { try await compareAll(of: line) }
+
+    @Test("finding CF-22 what --write-out shows is what curl shows", arguments: writeOutLines)
+    func writesOut(line: String) async throws { try await compareAll(of: line) }
+
+    private func compareAll(of line: String) async throws {
         let (ours, _, talk) = try await Self.run(line, byCurl: false)
         let (theirs, _, _) = try await Self.run(line, byCurl: true)
         #expect(ours == theirs, "\(talk)")

@@ -80,7 +80,7 @@ struct FailOverTests {
     }
 
     @Test(
-        "finding SF-4 finding UF-11 policies PL-34 one call reaches the sixth address when five are dead, as one attempt without delay",
+        "finding UF-11 finding SF-4 policies PL-34 one call reaches the sixth address when five are dead, as one attempt without delay",
         arguments: Setting.allCases
     )
     func reachesTheLast(setting: Setting) async throws {
