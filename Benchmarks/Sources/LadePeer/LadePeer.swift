@@ -23,6 +23,9 @@ enum LadePeer {
         let environment = ProcessInfo.processInfo.environment
         guard let url = URL(string: arguments.url) else { fatalError("not a URL: \(arguments.url)") }
         let transport = try transport(settings(arguments, authority: environment["BENCH_CA"]))
+        // Never released: it would be chance whether its thread frees three million instructions' worth of authorities
+        // before the process ends.
+        _ = Unmanaged.passRetained(transport as AnyObject)
         let delivery: Request.Delivery =
             arguments.counting ? .streamed : .buffered(limit: Request.defaultBufferLimit)
 
