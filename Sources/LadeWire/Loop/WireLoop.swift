@@ -69,9 +69,9 @@ final class WireLoop: @unchecked Sendable {
     @exclusivity(unchecked) private var deliveries: [[Waiter]] = [[], [], [], []]
     private let lanes = Delivery.Lane.priorities.map { Delivery(priority: $0) }
     /// Where bytes are received whose place is not known yet.
-    let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: TurnBudget.piece, alignment: 4096)
+    let scratch: UnsafeMutableRawBufferPointer
     /// Where ciphertext is received.
-    let ciphertext = UnsafeMutableRawBufferPointer.allocate(byteCount: TurnBudget.ciphertext, alignment: 4096)
+    let ciphertext: UnsafeMutableRawBufferPointer
     /// A sleep of the system that connections survive, in nanoseconds.
     private static let shortSleep: Int64 = 5_000_000_000
     /// The identity of the loop thread as a number, once it runs.
@@ -106,6 +106,9 @@ final class WireLoop: @unchecked Sendable {
         // As many connections of a host may be opened at the same time, and each takes a ticket.
         sessions = SessionCache(perKey: min(max(connections.perHost, 4), 64))
         asleep = system.timeAsleep()
+        // Last: an initialiser that throws earlier runs no deinit.
+        scratch = .allocate(byteCount: TurnBudget.piece, alignment: 4096)
+        ciphertext = .allocate(byteCount: TurnBudget.ciphertext, alignment: 4096)
     }
 
     deinit {

@@ -75,6 +75,31 @@ struct WireLifetimeTests {
             }
         }
     }
+
+    @Test(
+        "a transport whose settings cannot be used leaves no descriptor, thread or byte: wire WR-68",
+        .disabled(
+            if: ProcessInfo.processInfo.environment["LADE_SANITIZER"] != nil,
+            "a sanitizer has a heap of its own"
+        )
+    )
+    func refusedSettings() async {
+        await #expect(processExitsWith: .success) {
+            var settings = TransportSettings()
+            settings.tls.authorities = [.pem(Data("no certificate".utf8))]
+            var before: Leftovers?
+            for round in 0...100 {
+                #expect(throws: LoadingError.self) { try WireTransport(settings: settings) }
+                // What the process keeps for good is there after the first.
+                if round == 0 { before = Leftovers() }
+            }
+            let start = try #require(before)
+            let after = start.settled()
+            #expect(after.descriptors == start.descriptors)
+            #expect(after.threads <= start.threads)
+            #expect(after.heap - start.heap < 1 << 20, "\(after.heap - start.heap) bytes are left")
+        }
+    }
 }
 
 /// What a process has open.

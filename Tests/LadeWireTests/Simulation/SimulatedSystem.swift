@@ -406,6 +406,9 @@ final class SimulatedSystem: WireSystem, @unchecked Sendable {
         lookUps.append((time + delay, addresses, done))
     }
 
+    /// Forgets the look-ups that never end, each of which holds its loop.
+    func forgetLookUps() { lookUps = [] }
+
     /// Ends the look-ups whose time has come.
     private func endLookUps() {
         let over = lookUps.filter { $0.due <= time }

@@ -254,6 +254,7 @@ final class Simulation: @unchecked Sendable {
         }
         loop.inbox.stop()
         loop.shutDown()
+        system.forgetLookUps()
         // The tasks that were resumed last have run, because the executor of a stopped loop runs them immediately.
         for gate in gates + lastGates { gate.resume() }
         gates = []

@@ -96,7 +96,7 @@ struct LinuxSystemTests {
     func wakeUp() throws {
         let system = InterposedSystem(try LinuxSystem(clock: LoopClock()))
         let loop = try WireLoop(TransportSettings(), system: system, now: { 1 })
-        system.onWait = { loop.inbox.post(.resolved(0)) }
+        system.onWait = { [inbox = loop.inbox] in inbox.post(.resolved(0)) }
         for _ in 0..<1_000 { #expect(loop.turn()) }
         #expect(system.lostWakeUps == 0)
         #expect(system.sleeps == 1_000)
