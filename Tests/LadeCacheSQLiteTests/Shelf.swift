@@ -67,6 +67,10 @@ struct Shelf: Sendable {
 
     /// Bytes that differ from chunk to chunk.
     func pattern(_ length: Int, _ seed: UInt8 = 1) -> Data {
-        Data((0..<length).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8 &+ Int(seed)) })
+        // It repeats after 64 KiB.
+        let block = Data((0..<min(length, 65_536)).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8 &+ Int(seed)) })
+        var data = Data(capacity: length + block.count)
+        while data.count < length { data += block }
+        return data.prefix(length)
     }
 }

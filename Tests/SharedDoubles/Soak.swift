@@ -30,6 +30,25 @@ package struct Soak: Sendable {
         return max(few, Int(Double(whole) * share))
     }
 
+    /// The numbers of some rounds; before each, other tests get their turn, which would else pass their time limits.
+    package static func turns(_ count: Int) -> Turns { Turns(rounds: 0..<count) }
+
+    /// The numbers of rounds between which the task yields.
+    package struct Turns: AsyncSequence, AsyncIteratorProtocol {
+        private var rounds: Range<Int>
+
+        fileprivate init(rounds: Range<Int>) { self.rounds = rounds }
+
+        package func makeAsyncIterator() -> Turns { self }
+
+        package mutating func next(isolation actor: isolated (any Actor)?) async -> Int? {
+            await Task.yield()
+            return rounds.popFirst()
+        }
+
+        package mutating func next() async -> Int? { await next(isolation: nil) }
+    }
+
     /// The seed that the environment names, or a new one, which is printed.
     package func seed(for test: String) -> UInt64 {
         let seed = seed

@@ -144,7 +144,7 @@ struct CacheSimulationTests {
     }
 
     private func simulate(_ name: String, _ check: (Load, Comment) throws -> Void) async throws {
-        for _ in 0..<Soak.current.rounds(of: 67, few: 2) {
+        for await _ in Soak.turns(Soak.current.rounds(of: 67, few: 2)) {
             let random = SeededRandom(seed: Soak.current.seed(for: name))
             let server = Server(random, paths: 5)
             server.failureRate = random.pick([0, 5, 20])

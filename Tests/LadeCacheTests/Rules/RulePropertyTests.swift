@@ -10,7 +10,7 @@ import SharedDoubles
 import Testing
 
 /// Random heads, requests and clocks; `LADE_SOAK` runs more of them.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(30)))
 struct RulePropertyTests {
     private static let rounds = Soak.current.rounds(of: 1_000_000, few: 4_000)
 
@@ -103,10 +103,10 @@ struct RulePropertyTests {
     }
 
     @Test("cache CA-260 what is served as fresh has a lifetime above its age, by a second implementation")
-    func agreesWithPlainFreshness() throws {
+    func agreesWithPlainFreshness() async throws {
         let random = SeededRandom(seed: Soak.current.seed)
         let address = try Desk.address("https://example.org/a")
-        for round in 0..<Self.rounds {
+        for await round in Soak.turns(Self.rounds) {
             let head = try head(random)
             var query = try desk.query(mode: random.pick(Self.modes), at: Double(4 + random.below(400)) / 4)
             if random.chance(20) { query.now.date += Double(random.below(200) - 100) }
@@ -127,9 +127,9 @@ struct RulePropertyTests {
     }
 
     @Test("cache CA-261 what is served stale is within a bound that allows it")
-    func staysWithinBounds() throws {
+    func staysWithinBounds() async throws {
         let random = SeededRandom(seed: Soak.current.seed)
-        for round in 0..<Self.rounds {
+        for await round in Soak.turns(Self.rounds) {
             let head = try head(random)
             let request = request(random)
             let mode = random.pick(Self.modes)
@@ -160,10 +160,10 @@ struct RulePropertyTests {
     }
 
     @Test("cache CA-262 what is stale stays stale, and no age decreases, while the date jumps in one direction")
-    func staysStale() throws {
+    func staysStale() async throws {
         let random = SeededRandom(seed: Soak.current.seed)
         let address = try Desk.address("https://example.org/a")
-        for round in 0..<(Self.rounds / 10) {
+        for await round in Soak.turns(Self.rounds / 10) {
             let head = try head(random)
             let direction = random.chance(50) ? 1.0 : -1.0
             var (seconds, jump) = (5.0, 0.0)
@@ -187,9 +187,9 @@ struct RulePropertyTests {
     }
 
     @Test("cache CA-250 CA-263 the same input has the same decision, in any order of what is stored")
-    func isDeterministic() throws {
+    func isDeterministic() async throws {
         let random = SeededRandom(seed: Soak.current.seed)
-        for round in 0..<(Self.rounds / 4) {
+        for await round in Soak.turns(Self.rounds / 4) {
             let stored = try (1...(1 + random.below(6))).map { try head(random, id: UInt64($0)) }
             let query = try desk.query(
                 .get,
@@ -207,9 +207,9 @@ struct RulePropertyTests {
     }
 
     @Test("cache CA-264 a stricter directive never turns asking into serving")
-    func isMonotonic() throws {
+    func isMonotonic() async throws {
         let random = SeededRandom(seed: Soak.current.seed)
-        for round in 0..<Self.rounds {
+        for await round in Soak.turns(Self.rounds) {
             let head = try head(random)
             let request = request(random)
             let mode = random.pick([Request.CacheMode.standard, .revalidate])
@@ -247,9 +247,9 @@ struct RulePropertyTests {
     }
 
     @Test("cache CA-264 no-store of a response never makes it storable")
-    func neverStoresMore() throws {
+    func neverStoresMore() async throws {
         let random = SeededRandom(seed: Soak.current.seed)
-        for round in 0..<Self.rounds {
+        for await round in Soak.turns(Self.rounds) {
             let head = try head(random)
             var headers = head.headers
             headers.add("Cache-Control", "no-store")
@@ -260,13 +260,13 @@ struct RulePropertyTests {
     }
 
     @Test("cache CA-269 merging the same 304 twice is merging it once")
-    func mergesOnce() throws {
+    func mergesOnce() async throws {
         let random = SeededRandom(seed: Soak.current.seed)
         let names = ["A", "b", "Vary", "ETag", "Content-Length", "Content-Type", "Connection", "Set-Cookie", "Age"]
         func fields() -> Headers {
             Headers((0..<random.below(8)).map { _ in (random.pick(names), random.pick(["1", "2", "A, b", ""])) })
         }
-        for _ in 0..<Self.rounds {
+        for await _ in Soak.turns(Self.rounds) {
             let (stored, update) = (fields(), fields())
             let once = StoredFields.mergeHeaders(stored, update)
             #expect(
@@ -279,7 +279,7 @@ struct RulePropertyTests {
     // MARK: - CA-253
 
     @Test("cache CA-253 any bytes in any field give a decision, in linear time")
-    func survivesAnyBytes() throws {
+    func survivesAnyBytes() async throws {
         let random = SeededRandom(seed: Soak.current.seed)
         let names = [
             "Cache-Control", "Vary", "Expires", "Age", "Date", "ETag", "Content-Range", "Last-Modified", "Pragma",
@@ -292,7 +292,7 @@ struct RulePropertyTests {
             "stale-if-error=",
         ]
         func text() -> String { (0..<random.below(8)).map { _ in random.pick(pieces) }.joined() }
-        for _ in 0..<Self.rounds {
+        for await _ in Soak.turns(Self.rounds) {
             let fields = Headers((0..<4).map { _ in (random.pick(names), text()) })
             let request = Headers([("Range", text()), ("Cache-Control", text()), ("Accept", text()), ("Vary", text())])
             let asked = request.keeping { _ in random.chance(30) }
