@@ -77,7 +77,7 @@ struct WireLifetimeTests {
     }
 
     @Test(
-        "a transport whose settings cannot be used leaves no descriptor, thread or byte: wire WR-68",
+        "a transport whose settings cannot be used leaves no descriptor, thread or byte",
         .disabled(
             if: ProcessInfo.processInfo.environment["LADE_SANITIZER"] != nil,
             "a sanitizer has a heap of its own"
