@@ -1,11 +1,11 @@
-import LadeCore
+package import LadeCore
 
 extension Response {
     /// Ends an unneeded streamed body, so that its slot and connection are free for the next exchange.
     ///
     /// A short body of announced length is read to its end, which keeps the connection. One that does not arrive within
     /// ``discardPatience``, and any other, ends its exchange.
-    func discardBody(_ call: Call) async {
+    package func discardBody(_ call: Call) async {
         let limit = 16 << 10
         guard body.bytes == nil else { return }
         guard let announced = headers["Content-Length"].flatMap({ Whole.count($0) }), announced <= limit else {

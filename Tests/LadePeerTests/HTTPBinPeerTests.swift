@@ -1,4 +1,5 @@
 import Foundation
+import Lade
 import LadeCore
 import LadePolicies
 import LadeTesting
@@ -38,7 +39,10 @@ struct HTTPBinPeerTests {
     func redirects(kind: String) async throws {
         let origin = try Peers.origin("httpbin")
 
-        let response = try await send(Request("\(origin)/\(kind)redirect/4"), RedirectInterceptor())
+        let response = try await send(
+            Request("\(origin)/\(kind)redirect/4"),
+            HopInterceptor(redirects: RedirectPolicy())
+        )
 
         #expect(response.status == 200)
         #expect(response.request.url.path() == "/get")
@@ -49,7 +53,7 @@ struct HTTPBinPeerTests {
         let origin = try Peers.origin("httpbin")
 
         let error = await #expect(throws: LoadingError.self) {
-            _ = try await send(Request("\(origin)/relative-redirect/15"), RedirectInterceptor())
+            _ = try await send(Request("\(origin)/relative-redirect/15"), HopInterceptor(redirects: RedirectPolicy()))
         }
         guard case .redirectRefused(.tooMany(10)) = error?.kind else {
             Issue.record("\(String(describing: error))")
@@ -66,7 +70,7 @@ struct HTTPBinPeerTests {
         let address = "\(origin)/redirect-to?url=/anything&status_code=\(status)"
         let request = try Request(.put, address, body: .text("payload"))
 
-        let echo = try echo(try await send(request, RedirectInterceptor()))
+        let echo = try echo(try await send(request, HopInterceptor(redirects: RedirectPolicy())))
 
         #expect(echo.method == method)
         #expect(echo.data == (method == "PUT" ? "payload" : ""))
@@ -83,7 +87,10 @@ struct HTTPBinPeerTests {
         let target = other.address("/there")
         let headers: Headers = ["Authorization": "Bearer t", "Cookie": "a=b", "X-Own": "1", "Accept-Language": "de"]
 
-        _ = try await send(Request("\(origin)/redirect-to?url=\(target)", headers: headers), RedirectInterceptor())
+        _ = try await send(
+            Request("\(origin)/redirect-to?url=\(target)", headers: headers),
+            HopInterceptor(redirects: RedirectPolicy())
+        )
 
         let received = try await other.request(at: 0)
         #expect(received["Authorization"] == nil)
@@ -98,7 +105,9 @@ struct HTTPBinPeerTests {
     func cookies() async throws {
         let origin = try Peers.origin("httpbin")
         let jar = CookieJar()
-        let interceptors: [any Interceptor] = [RedirectInterceptor(), CookieInterceptor(jar: jar)]
+        let interceptors: [any Interceptor] = [
+            HopInterceptor(redirects: RedirectPolicy()), ExchangeInterceptor(jar: jar),
+        ]
         let transport = try Peers.transport()
         let chain = Chain(interceptors, transport: transport)
 
@@ -114,10 +123,10 @@ struct HTTPBinPeerTests {
     func basicAndBearer() async throws {
         let origin = try Peers.origin("httpbin")
         let scope = try Peers.scope(origin)
-        let basic = AuthorisationInterceptor(authorisers: [
+        let basic = AttemptInterceptor(authorisers: [
             try BasicAuthoriser(user: "ann", password: "p w:ü", scope: scope)
         ])
-        let bearer = AuthorisationInterceptor(authorisers: [BearerAuthoriser(token: "t", scope: scope)])
+        let bearer = AttemptInterceptor(authorisers: [BearerAuthoriser(token: "t", scope: scope)])
 
         let path = "/basic-auth/ann/p%20w:%C3%BC"
         #expect(try await send(Request(origin + path), basic).status == 200)
@@ -137,7 +146,7 @@ struct HTTPBinPeerTests {
         func chain(_ password: Secret) -> Chain {
             let authoriser = DigestAuthoriser(user: "ann", password: password, scope: scope)
             return Chain(
-                [CookieInterceptor(jar: jar), AuthorisationInterceptor(authorisers: [authoriser])],
+                [ExchangeInterceptor(jar: jar), AttemptInterceptor(authorisers: [authoriser])],
                 transport: transport
             )
         }

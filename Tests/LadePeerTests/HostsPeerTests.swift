@@ -22,7 +22,7 @@ struct HostsPeerTests {
                 HostAddress("127.0.0.1", port: Int(primary.port)), HostAddress("127.0.0.1", port: backup),
             ]
         ])
-        let chain = Chain([HostsInterceptor(directory: directory)], transport: transport)
+        let chain = Chain([AttemptInterceptor(hosts: directory)], transport: transport)
         let request = try Request("http://svc.test/connection")
         func text() async throws -> String {
             let response = try await chain.send(request, call: Call(time: time))
@@ -54,7 +54,7 @@ struct HostsPeerTests {
         let transport = try Peers.transport { $0.tls.authorities = [.file(authority)] }
         let list = [HostAddress("127.0.0.1", port: tls)]
         let directory = HostDirectory(["localhost": list, "elsewhere.test": list])
-        let chain = Chain([HostsInterceptor(directory: directory)], transport: transport)
+        let chain = Chain([AttemptInterceptor(hosts: directory)], transport: transport)
 
         let response = try await chain.send(Request("https://localhost/small.json"), call: Call())
         #expect(response.status == 200)

@@ -47,7 +47,7 @@ struct OAuthPeerTests {
         let client = "hundred-\(UUID().uuidString)"
         let transport = try Peers.transport { $0.connections.perHost = 110 }
         let authoriser = try authoriser(origin, client: client, .password(user: "ann", password: "wonderland"))
-        let chain = Chain([AuthorisationInterceptor(authorisers: [authoriser])], transport: transport)
+        let chain = Chain([AttemptInterceptor(authorisers: [authoriser])], transport: transport)
         #expect(try await chain.send(Request(origin + "/resource"), call: Call()).status == 200)
         _ = try await transport.send(Request(.post, origin + "/expire?client=" + client), call: Call())
 
@@ -83,7 +83,7 @@ struct OAuthPeerTests {
             case 2: try authoriser(origin, client: client, .password(user: "ann", password: "wonderland"), proof: .none)
             default: try authoriser(origin, client: client, .password(user: "ann", password: "wonderland"))
             }
-        let chain = Chain([AuthorisationInterceptor(authorisers: [authoriser])], transport: transport)
+        let chain = Chain([AttemptInterceptor(authorisers: [authoriser])], transport: transport)
 
         for _ in 0..<2 {
             #expect(try await chain.send(Request(origin + "/resource"), call: Call()).status == 200)
@@ -101,7 +101,7 @@ struct OAuthPeerTests {
         let transport = try Peers.transport()
         let (client, time) = ("short-\(UUID().uuidString).600", VirtualTime())
         let authoriser = try authoriser(origin, client: client, .password(user: "ann", password: "wonderland"))
-        let chain = Chain([AuthorisationInterceptor(authorisers: [authoriser])], transport: transport)
+        let chain = Chain([AttemptInterceptor(authorisers: [authoriser])], transport: transport)
 
         for _ in 0..<4 {
             // The client's clock is ahead of the server's, so that no token expires on a busy machine.
@@ -120,7 +120,7 @@ struct OAuthPeerTests {
         let origin = try Peers.origin("oauth")
         let transport = try Peers.transport()
         let authoriser = try authoriser(origin, client: "unknown", .refreshToken("never given"))
-        let chain = Chain([AuthorisationInterceptor(authorisers: [authoriser])], transport: transport)
+        let chain = Chain([AttemptInterceptor(authorisers: [authoriser])], transport: transport)
 
         let error = await #expect(throws: LoadingError.self) {
             _ = try await chain.send(Request(origin + "/resource"), call: Call())

@@ -3,6 +3,7 @@
 #else
     import Foundation
 #endif
+import Lade
 import LadeCore
 import LadePolicies
 import LadeTesting
@@ -39,9 +40,10 @@ struct PolicyRowTests {
         }
         let chain = Chain(
             [
-                DeadlineInterceptor(), RedirectInterceptor(), RetryInterceptor(),
-                AuthorisationInterceptor(authorisers: [authoriser]), RateLimitInterceptor(limiter),
-                ExchangeDeadlineInterceptor(),
+                HopInterceptor(deadlines: DeadlineSettings()), HopInterceptor(redirects: RedirectPolicy()),
+                AttemptInterceptor(retries: RetryPolicy(), budget: RetryBudget()),
+                AttemptInterceptor(authorisers: [authoriser]), ExchangeInterceptor(limiter: limiter),
+                ExchangeInterceptor(deadlines: DeadlineSettings()),
             ],
             transport: transport
         )
@@ -77,7 +79,11 @@ struct PolicyRowTests {
     func streamsHaveNoLimit() async throws {
         transport.onAnyRequest().respond(.chunks(["a", "b"], every: .seconds(3_600)))
         let chain = Chain(
-            [DeadlineInterceptor(), RetryInterceptor(), ExchangeDeadlineInterceptor()],
+            [
+                HopInterceptor(deadlines: DeadlineSettings()),
+                AttemptInterceptor(retries: RetryPolicy(), budget: RetryBudget()),
+                ExchangeInterceptor(deadlines: DeadlineSettings()),
+            ],
             transport: transport
         )
         var request = try Request("https://svc.test/a")
@@ -111,7 +117,7 @@ struct PolicyRowTests {
             let budget = RetryBudget()
             var policy = RetryPolicy()
             policy.backoff = .none
-            let chain = Chain([RetryInterceptor(policy, budget: budget)], transport: transport)
+            let chain = Chain([AttemptInterceptor(retries: policy, budget: budget)], transport: transport)
             let request = try Request("https://svc.test/a")
             var (tokens, exchanges, refused) = (500, 0, 0)
             for number in 1...600 {
@@ -272,7 +278,10 @@ struct PolicyRowTests {
             }
         )
         let limiter = try limiter(RateLimits(default: .perSecond(1)))
-        let chain = Chain([RetryInterceptor(), RateLimitInterceptor(limiter)], transport: transport)
+        let chain = Chain(
+            [AttemptInterceptor(retries: RetryPolicy(), budget: RetryBudget()), ExchangeInterceptor(limiter: limiter)],
+            transport: transport
+        )
         let (time, request) = (time, try Request("https://svc.test/a"))
         let statuses = await time.runAutomatically {
             await withTaskGroup(of: Int?.self) { group in
@@ -319,8 +328,9 @@ struct PolicyRowTests {
         let directory = HostDirectory(["svc.test": [HostAddress("backup.test", port: 8443)]])
         let chain = Chain(
             [
-                CookieInterceptor(jar: jar), RetryInterceptor(), HostsInterceptor(directory: directory),
-                AuthorisationInterceptor(authorisers: authorisers), RateLimitInterceptor(limiter),
+                ExchangeInterceptor(jar: jar), AttemptInterceptor(retries: RetryPolicy(), budget: RetryBudget()),
+                AttemptInterceptor(hosts: directory),
+                AttemptInterceptor(authorisers: authorisers), ExchangeInterceptor(limiter: limiter),
             ],
             transport: transport
         )
@@ -357,8 +367,9 @@ struct PolicyRowTests {
         policy.backoff = .none
         let chain = Chain(
             [
-                DeadlineInterceptor(), RetryInterceptor(policy), HostsInterceptor(directory: directory),
-                ExchangeDeadlineInterceptor(),
+                HopInterceptor(deadlines: DeadlineSettings()),
+                AttemptInterceptor(retries: policy, budget: RetryBudget()), AttemptInterceptor(hosts: directory),
+                ExchangeInterceptor(deadlines: DeadlineSettings()),
             ],
             transport: transport
         )

@@ -1,4 +1,5 @@
 import Foundation
+import Lade
 import LadeTesting
 import Testing
 
@@ -47,15 +48,15 @@ struct SecretsTests {
             ("API key", APIKeyAuthoriser(.query("k"), key: secret, scope: scope)), ("Digest", digest), ("OAuth", oauth),
             ("settings", settings), ("tokens", settings.tokens as Any), ("grant", settings.grant),
             ("proof", settings.clientProof), ("jar", jar), ("cookies", jar.cookies),
-            ("set-cookie", SetCookie("sid=\(Self.canary)") as Any), ("cookie link", CookieInterceptor(jar: jar)),
-            ("link", AuthorisationInterceptor(authorisers: [oauth, digest, bearer])),
-            ("chain", Chain([AuthorisationInterceptor(authorisers: [oauth])], transport: ScriptedTransport())),
+            ("set-cookie", SetCookie("sid=\(Self.canary)") as Any), ("cookie link", ExchangeInterceptor(jar: jar)),
+            ("link", AttemptInterceptor(authorisers: [oauth, digest, bearer])),
+            ("chain", Chain([AttemptInterceptor(authorisers: [oauth])], transport: ScriptedTransport())),
             ("fresh", RefreshingCredentials<Secret>.Fresh(secret)), ("credentials", bearer.credentials),
             (
                 "versioned",
                 try await bearer.credentials.current(in: .init(call: Call(), transport: ScriptedTransport()))
             ),
-            ("hosts", HostsInterceptor(directory: HostDirectory())),
+            ("hosts", AttemptInterceptor(hosts: HostDirectory())),
         ]
 
         for (name, value) in values { check(value, name) }
@@ -87,8 +88,8 @@ struct SecretsTests {
         let endpoint = try #require(URL(string: "https://id.test/token"))
         let chain = Chain(
             [
-                RedirectInterceptor(), CookieInterceptor(jar: CookieJar()),
-                AuthorisationInterceptor(authorisers: [
+                HopInterceptor(redirects: RedirectPolicy()), ExchangeInterceptor(jar: CookieJar()),
+                AttemptInterceptor(authorisers: [
                     OAuth2Authoriser(
                         OAuth2Authoriser.Settings(tokenEndpoint: endpoint, grant: .refreshToken(secret)),
                         scope: scope

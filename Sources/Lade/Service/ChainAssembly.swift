@@ -25,54 +25,46 @@ struct ChainAssembly: Sendable {
     }
 
     /// The chain of an account, outermost first.
+    ///
+    /// Three interceptors act in it, each with the policies of its depth; the app's stand between them.
     func chain(for account: Account.Settings, jar: CookieJar?, transport: any Transport) -> Chain {
         let (budget, keyRule) = (settings.retryBudget, limiter.keyRule)
-        var layout = Chain.Layout()
-        // 1 Once per call: the app's interceptors, then what every request gets.
-        for interceptor in settings.callInterceptors { layout.append(interceptor, in: .call) }
-        layout.append(
-            PreparationInterceptor(
-                userAgent: settings.userAgent,
-                languages: settings.languages,
-                isTraced: settings.tracing != nil,
-                isCached: cache != nil,
-                decorators: settings.decorators + account.decorators
-            ),
-            in: .preparation
+        // 1 The call and its hops.
+        var hop = HopInterceptor(
+            deadlines: settings.deadlines,
+            redirects: settings.redirects,
+            budget: budget,
+            keyRule: keyRule
         )
-        // 2 Deadline.
-        layout.append(DeadlineInterceptor(settings.deadlines), in: .deadline)
-        // 3 Redirect.
-        layout.append(RedirectInterceptor(policy: settings.redirects, budget: budget, keyRule: keyRule), in: .redirect)
-        // 4 Cache.
-        if let cache { layout.append(CacheInterceptor(cache), in: .cache) }
-        // 5 Retry.
-        layout.append(
-            RetryInterceptor(settings.retries, budget: budget, keyRule: keyRule, random: settings.random),
-            in: .retry
+        hop.preparation = Preparation(
+            userAgent: settings.userAgent,
+            languages: settings.languages,
+            isTraced: settings.tracing != nil,
+            isCached: cache != nil,
+            decorators: settings.decorators + account.decorators
         )
-        // 6 Hosts.
-        layout.append(HostsInterceptor(directory: settings.hosts), in: .hosts)
-        // 7 Authorisation.
-        if !account.authorisers.isEmpty {
-            layout.append(
-                AuthorisationInterceptor(authorisers: account.authorisers, budget: budget, keyRule: keyRule),
-                in: .authorisation
-            )
-        }
-        // 8 Rate limit, the last wait.
-        layout.append(RateLimitInterceptor(limiter), in: .rateLimit)
-        // 9 Cookies, below everything that sends requests again or waits, so that each exchange has the newest. Then
-        // the exchange, which gets the remaining time.
-        if let jar { layout.append(CookieInterceptor(jar: jar), in: .cookies) }
-        layout.append(ExchangeDeadlineInterceptor(settings.deadlines), in: .exchangeDeadline)
-        // 10 Once per exchange: the app's interceptors, then the trace context.
-        for interceptor in settings.attemptInterceptors { layout.append(interceptor, in: .attempt) }
-        if let tracing = settings.tracing { layout.append(TraceInterceptor(tracing), in: .trace) }
-        // 11 Buffering, where the transport does not collect bodies itself.
-        if !transport.collectsBodies { layout.append(BufferingInterceptor(), in: .buffering) }
-        // The times of exchanges, for the age of what is stored.
-        if cache != nil { layout.append(ExchangeTimesInterceptor(), in: .buffering) }
+        hop.cache = cache.map { CacheInterceptor($0) }
+        // 2 The attempts of a hop.
+        let attempt = AttemptInterceptor(
+            retries: settings.retries,
+            budget: budget,
+            hosts: settings.hosts,
+            authorisers: account.authorisers,
+            keyRule: keyRule,
+            random: settings.random
+        )
+        // 3 The exchange of an attempt.
+        let exchange = ExchangeInterceptor(
+            limiter: limiter,
+            jar: jar,
+            deadlines: settings.deadlines,
+            tracing: settings.tracing,
+            collectsBodies: !transport.collectsBodies,
+            notesTimes: cache != nil
+        )
+        var layout = Chain.Layout(hop, attempt, exchange)
+        for interceptor in settings.callInterceptors { layout.insert(interceptor, above: .preparation, as: .call) }
+        for interceptor in settings.attemptInterceptors { layout.insert(interceptor, above: .trace, as: .attempt) }
         settings.adjustChain(&layout)
         return Chain(layout.interceptors, transport: transport)
     }

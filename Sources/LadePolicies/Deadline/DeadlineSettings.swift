@@ -1,3 +1,8 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 public import LadeCore
 
 /// How long calls may take.
@@ -34,25 +39,96 @@ public struct DeadlineSettings: Sendable, Hashable {
         }
     }
 
-    /// The limit of one exchange.
-    func bound(for request: Request, remaining: Duration?) -> ExchangeBound {
-        var own = request.timeouts.whole
-        var setting: String?
-        if own == nil, case .buffered = request.delivery { (own, setting) = (attempt, "deadlines.attempt") }
-        guard let remaining else { return ExchangeBound(limit: own, isDeadline: false, setting: setting) }
-        guard let own, own < remaining else { return ExchangeBound(limit: remaining, isDeadline: true) }
-        return ExchangeBound(limit: own, isDeadline: false, setting: setting)
+    /// Begins the deadline of a call, unless it has an earlier one, and the record of its times.
+    ///
+    /// - Returns: When that was.
+    package func begin(_ call: inout Call, for request: Request) -> Instant {
+        let now = call.time.now
+        let given = call.deadline
+        let limit = limit(for: request)
+        let own = limit.map { now.advanced(by: $0.duration) }
+        guard let deadline = own.map({ own in given.map { min($0, own) } ?? own }) ?? given else { return now }
+        let setting = deadline == own ? limit?.setting : nil
+        call.set(deadline: deadline, ledger: call.ledger ?? Call.Ledger(start: now, setting: setting))
+        return now
+    }
+
+    /// The error of a call with its whole duration, where a time-out ended it.
+    package func timed(_ error: LoadingError, since start: Instant, _ call: Call) -> LoadingError {
+        guard case .timedOut = error.kind else { return error }
+        var error = error
+        error.context.elapsed = start.duration(to: call.time.now)
+        return error
+    }
+
+    /// Limits a request by its own limit and by the time that its call has left.
+    ///
+    /// The limit replaces `timeouts.whole` of the request.
+    ///
+    /// - Parameters:
+    ///   - request: What is to be sent.
+    ///   - now: When the exchange starts.
+    ///   - call: The call.
+    /// - Throws: `LoadingError.Kind.deadlineExceeded` when no time is left.
+    func bound(_ request: inout Request, at now: Instant, _ call: Call) throws(LoadingError) -> ExchangeBound {
+        let remaining = call.deadline.map { now.duration(to: $0) }
+        if let remaining, remaining <= .zero {
+            throw LoadingError(.deadlineExceeded(call.deadlineReport(at: now)), ErrorContext(request))
+        }
+        var bound = ExchangeBound(start: now)
+        bound.limit = request.timeouts.whole
+        if bound.limit == nil, case .buffered = request.delivery {
+            (bound.limit, bound.setting) = (attempt, "deadlines.attempt")
+        }
+        if let remaining, bound.limit.map({ $0 >= remaining }) ?? true {
+            (bound.limit, bound.isDeadline, bound.setting) = (remaining, true, nil)
+        }
+        if bound.limit != request.timeouts.whole { request.timeouts.whole = bound.limit }
+        if let remainingField, let remaining { request.headers[remainingField] = remaining.inThousandths }
+        return bound
     }
 }
 
 /// The limit of one exchange, and whether it is the call's deadline.
 struct ExchangeBound: Sendable, Hashable {
+    /// When the exchange started.
+    let start: Instant
+    /// The date then; nil when the times of the exchange are not noted.
+    var date: Date?
     /// The limit; nil for none.
     var limit: Duration?
     /// Whether the limit is the call's deadline.
-    var isDeadline: Bool
+    var isDeadline = false
     /// The setting that the limit comes from; nil for `timeouts.whole` and for the deadline.
     var setting: String?
+
+    init(start: Instant) {
+        self.start = start
+    }
+
+    /// Converts the transport's time-out to the error of the limit that ended the exchange: the call's deadline, or the limit of
+    /// the exchange.
+    func translated(_ error: LoadingError, _ call: Call) -> LoadingError {
+        guard case .timedOut(.whole) = error.kind else { return error }
+        var error = error
+        guard isDeadline else {
+            error.context.wholeLimitSetting = setting
+            return error
+        }
+        var report = call.deadlineReport(at: call.time.now)
+        report.endedExchange = true
+        error.kind = .deadlineExceeded(report)
+        return error
+    }
+}
+
+extension Duration {
+    /// The seconds with three digits after the point; zero for a negative duration.
+    fileprivate var inThousandths: String {
+        let milliseconds = max(0, wholeNanoseconds / 1_000_000)
+        let fraction = String(milliseconds % 1000)
+        return "\(milliseconds / 1000)." + String(repeating: "0", count: 3 - fraction.count) + fraction
+    }
 }
 
 private enum DeadlineTag: Request.Tag {

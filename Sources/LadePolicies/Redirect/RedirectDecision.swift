@@ -3,10 +3,10 @@
 #else
     import Foundation
 #endif
-import LadeCore
+package import LadeCore
 
 /// What is to be done with a response that may be a redirect (RFC 9110 §15.4).
-enum RedirectDecision: Sendable {
+package enum RedirectDecision: Sendable {
     /// It is the response of the call.
     case deliver
     /// Send this request instead; `isRepeat` says that its address was requested before in this call.
@@ -22,7 +22,7 @@ enum RedirectDecision: Sendable {
 /// | 301, 302 | GET without body | stay |
 /// | 303 | GET without body | GET without body; GET and HEAD stay |
 /// | 307, 308 | POST with its body | stay |
-struct RedirectTrail {
+package struct RedirectTrail {
     private let policy: RedirectPolicy
     private var hops = 0
     /// Method and address, without fragment, of every request since a server last set a cookie.
@@ -30,10 +30,11 @@ struct RedirectTrail {
     /// The same since the start of the call.
     private var everAsked: Set<String> = []
 
-    init(_ policy: RedirectPolicy) { self.policy = policy }
+    /// Begins a trail.
+    package init(_ policy: RedirectPolicy) { self.policy = policy }
 
     /// Decides about one response to one request.
-    mutating func decide(_ status: HTTPStatus, _ headers: Headers, to request: Request) -> RedirectDecision {
+    package mutating func decide(_ status: HTTPStatus, _ headers: Headers, to request: Request) -> RedirectDecision {
         guard Self.isRedirect(status), let location = headers.octets("Location").first else {
             return .deliver
         }

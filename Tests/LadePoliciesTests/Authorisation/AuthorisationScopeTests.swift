@@ -125,7 +125,7 @@ struct AuthorisationScopeTests {
         var call = Call(time: time, random: SeededRandom(seed: 1), events: [events] + [sink].compactMap(\.self))
         call.scope = scope
         call.deadline = deadline.map { time.now.advanced(by: $0) }
-        let chain = Chain([AuthorisationInterceptor(authorisers: [authoriser])] + links, transport: transport)
+        let chain = Chain([AttemptInterceptor(authorisers: [authoriser])] + links, transport: transport)
         let request = try Request("https://api.test/")
         let task = Task { [call] in
             do throws(LoadingError) {

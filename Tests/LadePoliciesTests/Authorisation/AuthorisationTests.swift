@@ -49,7 +49,7 @@ struct AuthorisationInterceptorTests {
     private let events = EventRecorder()
 
     private func send(_ request: Request, _ authorisers: any Authoriser...) async throws(LoadingError) -> Response {
-        try await Chain([AuthorisationInterceptor(authorisers: authorisers)], transport: transport)
+        try await Chain([AttemptInterceptor(authorisers: authorisers)], transport: transport)
             .send(request, call: Call(time: time, random: SeededRandom(seed: 1), events: [events]))
     }
 
@@ -128,7 +128,7 @@ struct AuthorisationInterceptorTests {
         var settings = RetryBudget.Settings()
         settings.capacity = 0
         let budget = RetryBudget(settings)
-        let link = AuthorisationInterceptor(authorisers: [Noting("willing", isWilling: true)], budget: budget)
+        let link = AttemptInterceptor(budget: budget, authorisers: [Noting("willing", isWilling: true)])
 
         let response = try await Chain([link], transport: transport).send(Request("https://a.test/"), call: Call())
 
@@ -178,7 +178,7 @@ struct AuthorisationInterceptorTests {
             return try await next(request)
         }
         transport.onAnyRequest().respond(.status(200))
-        let chain = Chain([AuthorisationInterceptor(authorisers: [Heedless()]), below], transport: transport)
+        let chain = Chain([AttemptInterceptor(authorisers: [Heedless()]), below], transport: transport)
         let request = try Request("https://a.test/")
 
         let result = await Task { try await chain.send(request, call: Call()) }.result
@@ -323,7 +323,7 @@ struct ReadyAuthorisersTests {
 
     private func sent(_ address: String, _ authoriser: any Authoriser) async throws -> Request {
         transport.onAnyRequest().respond(.status(200))
-        _ = try await Chain([AuthorisationInterceptor(authorisers: [authoriser])], transport: transport)
+        _ = try await Chain([AttemptInterceptor(authorisers: [authoriser])], transport: transport)
             .send(Request(address), call: Call())
         return try #require(transport.requests.last)
     }
@@ -414,7 +414,7 @@ struct ReadyAuthorisersTests {
             guard number == 1 else { throw LoadingError(.cancelled) }
             return .init("first")
         }
-        let link = AuthorisationInterceptor(authorisers: [authoriser], budget: budget)
+        let link = AttemptInterceptor(budget: budget, authorisers: [authoriser])
 
         _ = try? await Chain([link], transport: transport).send(Request("https://api.test/"), call: Call())
 

@@ -18,7 +18,7 @@ struct DigestTests {
         _ method: HTTPMethod = .get,
         seed: UInt64 = 1
     ) async throws -> Response {
-        try await Chain([AuthorisationInterceptor(authorisers: [authoriser])], transport: transport)
+        try await Chain([AttemptInterceptor(authorisers: [authoriser])], transport: transport)
             .send(Request(method, "https://a.test/dir/index.html?q=1"), call: Call(random: SeededRandom(seed: seed)))
     }
 
@@ -211,7 +211,7 @@ struct DigestTests {
         let wrong = try make()
         let other = ScriptedTransport()
         other.onAnyRequest().respond(.status(401, headers: ["WWW-Authenticate": challenge]))
-        let response = try await Chain([AuthorisationInterceptor(authorisers: [wrong])], transport: other)
+        let response = try await Chain([AttemptInterceptor(authorisers: [wrong])], transport: other)
             .send(Request("https://a.test/"), call: Call())
         #expect(response.status == 401)
         #expect(other.received.count == 2)

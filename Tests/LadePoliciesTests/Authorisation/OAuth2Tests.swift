@@ -32,7 +32,7 @@ struct OAuth2Tests {
         _ authoriser: OAuth2Authoriser,
         _ address: String = "https://api.test/"
     ) async throws(LoadingError) -> Response {
-        try await Chain([AuthorisationInterceptor(authorisers: [authoriser])], transport: transport)
+        try await Chain([AttemptInterceptor(authorisers: [authoriser])], transport: transport)
             .send(Request(address), call: Call(time: time))
     }
 
@@ -354,7 +354,7 @@ struct OAuth2Tests {
             }
             return .init(Secret("a\(number)"), end: .at(date))
         }
-        let chain = Chain([AuthorisationInterceptor(authorisers: [authoriser])], transport: transport)
+        let chain = Chain([AttemptInterceptor(authorisers: [authoriser])], transport: transport)
 
         for _ in 0..<2 { _ = try await chain.send(Request("https://api.test/"), call: Call(time: time)) }
 

@@ -59,7 +59,7 @@ struct RefreshTests {
     }
 
     private func send(_ authoriser: any Authoriser, _ call: Call) async throws(LoadingError) -> Response {
-        try await Chain([AuthorisationInterceptor(authorisers: [authoriser])], transport: transport)
+        try await Chain([AttemptInterceptor(authorisers: [authoriser])], transport: transport)
             .send(Request("https://api.test/"), call: call)
     }
 
@@ -114,7 +114,7 @@ struct RefreshTests {
             .respond(.status(401).after(gate))
         accept { 2 }
         let authoriser = try source { .init(Secret("token-\($0)")) }
-        let chain = Chain([AuthorisationInterceptor(authorisers: [authoriser])], transport: transport)
+        let chain = Chain([AttemptInterceptor(authorisers: [authoriser])], transport: transport)
 
         async let slow = chain.send(Request("https://api.test/", headers: ["Slow": "1"]), call: makeCall())
         try await gate.arrivals(atLeast: 1)
@@ -328,7 +328,7 @@ struct RefreshTests {
             .status(401).after(gate)
         )
         transport.onAnyRequest().respond(.status(200))
-        let chain = Chain([AuthorisationInterceptor(authorisers: [authoriser])], transport: transport)
+        let chain = Chain([AttemptInterceptor(authorisers: [authoriser])], transport: transport)
 
         async let answer = chain.send(Request("https://api.test/"), call: makeCall())
         try await gate.arrivals(atLeast: 1)

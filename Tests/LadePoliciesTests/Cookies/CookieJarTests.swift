@@ -1,4 +1,5 @@
 import Foundation
+import Lade
 import LadeCore
 import LadeTesting
 import Testing
@@ -19,7 +20,7 @@ struct CookieJarTests {
     ) async throws -> String? {
         let transport = ScriptedTransport()
         transport.onAnyRequest().respond(.status(200, headers: Headers(cookies.map { ("Set-Cookie", $0) })))
-        let chain = Chain([CookieInterceptor(jar: jar)], transport: transport)
+        let chain = Chain([ExchangeInterceptor(jar: jar)], transport: transport)
         _ = try await chain.send(Request(address, headers: headers), call: Call(time: time))
         return transport.requests[0].headers["Cookie"]
     }
@@ -217,7 +218,7 @@ struct CookieJarTests {
             var headers: Headers = ["Cookie": "a=1"]
             headers.add("Cookie", "b=2; c=3")
             let request = try Request("https://\(host)/", headers: headers)
-            _ = try await Chain([CookieInterceptor(jar: jar)], transport: transport).send(
+            _ = try await Chain([ExchangeInterceptor(jar: jar)], transport: transport).send(
                 request,
                 call: Call(time: time)
             )
@@ -267,7 +268,10 @@ struct CookieJarTests {
             .status(302, headers: ["Location": "https://a.test/end", "Set-Cookie": "b=1"])
         )
         transport.on(.get, "https://a.test/end").respond(.status(200))
-        let chain = Chain([RedirectInterceptor(), CookieInterceptor(jar: CookieJar())], transport: transport)
+        let chain = Chain(
+            [HopInterceptor(redirects: RedirectPolicy()), ExchangeInterceptor(jar: CookieJar())],
+            transport: transport
+        )
 
         _ = try await chain.send(Request("https://a.test/"), call: Call(time: time))
 
@@ -341,7 +345,7 @@ struct CookieJarTests {
             response.source = .cache
             return response
         }
-        let chain = Chain([CookieInterceptor(jar: jar), below], transport: ScriptedTransport())
+        let chain = Chain([ExchangeInterceptor(jar: jar), below], transport: ScriptedTransport())
 
         _ = try? await chain.send(Request("https://a.test/"), call: Call(time: time))
 

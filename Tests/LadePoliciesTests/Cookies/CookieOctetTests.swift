@@ -20,7 +20,7 @@ struct CookieOctetTests {
         let block = Self.block(cookies)
         let transport = ScriptedTransport()
         transport.onAnyRequest().respond(.status(200, headers: Headers(checked: block)))
-        let chain = Chain([CookieInterceptor(jar: jar)], transport: transport)
+        let chain = Chain([ExchangeInterceptor(jar: jar)], transport: transport)
         _ = try await chain.send(Request(first), call: Call(time: time))
         _ = try await chain.send(Request(address), call: Call(time: time))
         return transport.requests[1].headers.octets("Cookie").first

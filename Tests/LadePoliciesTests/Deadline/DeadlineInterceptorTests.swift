@@ -3,6 +3,7 @@
 #else
     import Foundation
 #endif
+import Lade
 import LadeCore
 import LadePolicies
 import LadeTesting
@@ -19,7 +20,10 @@ struct DeadlineInterceptorTests {
     private func chain(_ settings: DeadlineSettings = DeadlineSettings(), policy: RetryPolicy = RetryPolicy()) -> Chain
     {
         Chain(
-            [DeadlineInterceptor(settings), RetryInterceptor(policy), ExchangeDeadlineInterceptor(settings)],
+            [
+                HopInterceptor(deadlines: settings), AttemptInterceptor(retries: policy, budget: RetryBudget()),
+                ExchangeInterceptor(deadlines: settings),
+            ],
             transport: transport
         )
     }
@@ -159,8 +163,11 @@ struct DeadlineInterceptorTests {
 
         transport.onAnyRequest()
         let plain = try await time.runAutomatically { [self] () async throws(LoadingError) in
-            try await Chain([ExchangeDeadlineInterceptor()], transport: ScriptedTransport(answering: .text("x")))
-                .send(self.request, call: call)
+            try await Chain(
+                [ExchangeInterceptor(deadlines: DeadlineSettings())],
+                transport: ScriptedTransport(answering: .text("x"))
+            )
+            .send(self.request, call: call)
         }
         #expect(plain.request.timeouts.whole == nil)
     }
@@ -219,7 +226,7 @@ struct DeadlineInterceptorTests {
             return try await next(request)
         }
         return Chain(
-            [DeadlineInterceptor(settings), ExchangeDeadlineInterceptor(settings), sleeper],
+            [HopInterceptor(deadlines: settings), ExchangeInterceptor(deadlines: settings), sleeper],
             transport: transport
         )
     }
@@ -306,7 +313,10 @@ struct DeadlineInterceptorTests {
             try await time.sleep(until: time.now.advanced(by: .seconds(59)))
             throw LoadingError(.cancelled, ErrorContext(request))
         }
-        let error = await failure(request, Chain([DeadlineInterceptor(settings), canceller], transport: transport))
+        let error = await failure(
+            request,
+            Chain([HopInterceptor(deadlines: settings), canceller], transport: transport)
+        )
 
         guard case .cancelled? = error?.kind else { throw error ?? LoadingError(.cancelled) }
         #expect(time.now == seconds(59) && time.sleepers.isEmpty)
@@ -315,7 +325,10 @@ struct DeadlineInterceptorTests {
     @Test("policies PL-01 ends an authoriser of the app that waits without observing the deadline")
     func endsAuthorisers() async throws {
         let chain = Chain(
-            [DeadlineInterceptor(), AuthorisationInterceptor(authorisers: [SlowAuthoriser(time: time)])],
+            [
+                HopInterceptor(deadlines: DeadlineSettings()),
+                AttemptInterceptor(authorisers: [SlowAuthoriser(time: time)]),
+            ],
             transport: transport
         )
         let error = await failure(request, chain)

@@ -4,6 +4,7 @@
     import Foundation
 #endif
 import LadeCallbacks
+import Lade
 import LadeCore
 import LadeTesting
 import Testing
@@ -48,10 +49,10 @@ struct FailOverTests {
         let list: [HostAddress] = ["svc.test"] + Self.backups
         return Chain(
             [
-                DeadlineInterceptor(), RetryInterceptor(policy, budget: budget),
-                HostsInterceptor(directory: HostDirectory(["svc.test": list], marking: marking)),
-                RateLimitInterceptor(try RateLimiter(limits, time: time, random: SeededRandom(seed: 2))),
-                ExchangeDeadlineInterceptor(),
+                HopInterceptor(deadlines: DeadlineSettings()), AttemptInterceptor(retries: policy, budget: budget),
+                AttemptInterceptor(hosts: HostDirectory(["svc.test": list], marking: marking)),
+                ExchangeInterceptor(limiter: try RateLimiter(limits, time: time, random: SeededRandom(seed: 2))),
+                ExchangeInterceptor(deadlines: DeadlineSettings()),
             ],
             transport: transport
         )

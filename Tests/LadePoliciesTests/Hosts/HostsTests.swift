@@ -1,4 +1,5 @@
 import Foundation
+import Lade
 import LadeCallbacks
 import LadeTesting
 import Testing
@@ -109,7 +110,7 @@ struct HostsInterceptorTests {
     @Test("service SV-07 service D-07 dials the address of the list while the request keeps its own")
     func dialsElsewhere() async throws {
         _ = answer("192.168.0.1", .status(200))
-        let hosts = HostsInterceptor(directory: HostDirectory(["svc.example.com": ["192.168.0.1"]]))
+        let hosts = AttemptInterceptor(hosts: HostDirectory(["svc.example.com": ["192.168.0.1"]]))
 
         let response = try await send(Request("https://svc.example.com/thing"), hosts)
 
@@ -123,12 +124,12 @@ struct HostsInterceptorTests {
     func redirects() async throws {
         transport.on(.get, "http://start.test/").respond(.status(302, headers: ["Location": "http://localhost/x"]))
         transport.on(.get, "http://localhost/x").respond(.status(200))
-        let hosts = HostsInterceptor(directory: HostDirectory(["localhost": ["newhost"]]))
+        let hosts = AttemptInterceptor(hosts: HostDirectory(["localhost": ["newhost"]]))
 
         let request = try Request("http://start.test/", headers: ["Test-Header": "1"])
         var policy = RedirectPolicy()
         policy.credentialOrigins = [try Origin("http://localhost")]
-        _ = try await send(request, RedirectInterceptor(policy: policy), hosts)
+        _ = try await send(request, HopInterceptor(redirects: policy), hosts)
 
         #expect(transport.requests.map(\.destination) == [nil, .host("newhost", port: nil)])
         #expect(transport.requests[1].headers["Test-Header"] == "1")
@@ -141,7 +142,7 @@ struct HostsInterceptorTests {
         _ = answer(nil, refused)
         _ = answer("backup.test", .status(200))
         let directory = HostDirectory(["svc.test": ["svc.test", HostAddress("backup.test", port: 8443)]])
-        let hosts = HostsInterceptor(directory: directory)
+        let hosts = AttemptInterceptor(hosts: directory)
 
         let first = try await send(Request("https://svc.test/"), hosts)
         let response = try await send(Request("https://svc.test/"), hosts)
@@ -168,8 +169,8 @@ struct HostsInterceptorTests {
 
         let response = try await send(
             Request("https://svc.test/"),
-            HostsInterceptor(directory: HostDirectory(["svc.test": ["10.0.0.1"]])),
-            AuthorisationInterceptor(authorisers: [authoriser])
+            AttemptInterceptor(hosts: HostDirectory(["svc.test": ["10.0.0.1"]])),
+            AttemptInterceptor(authorisers: [authoriser])
         )
 
         #expect(response.status == 200)
@@ -180,7 +181,7 @@ struct HostsInterceptorTests {
     func comesBack() async throws {
         let primary = answer(nil, refused).then(.status(200))
         _ = answer("backup.test", .status(200))
-        let hosts = HostsInterceptor(directory: HostDirectory(["svc.test": ["svc.test", "backup.test"]]))
+        let hosts = AttemptInterceptor(hosts: HostDirectory(["svc.test": ["svc.test", "backup.test"]]))
         _ = try await send(Request("https://svc.test/"), hosts)
         for _ in 0..<5 { _ = try await send(Request("https://svc.test/"), hosts) }
         #expect(primary.givenCount == 1)
@@ -198,7 +199,7 @@ struct HostsInterceptorTests {
         let gate = Signal()
         let primary = answer(nil, refused).then(.status(200).after(gate))
         _ = answer("backup.test", .status(200))
-        let hosts = HostsInterceptor(directory: HostDirectory(["svc.test": ["svc.test", "backup.test"]]))
+        let hosts = AttemptInterceptor(hosts: HostDirectory(["svc.test": ["svc.test", "backup.test"]]))
         _ = try await send(Request("https://svc.test/"), hosts)
         time.advance(by: .seconds(30))
 
@@ -216,9 +217,9 @@ struct HostsInterceptorTests {
         _ = answer(nil, .status(503, headers: ["Retry-After": "3"])).then(.status(503))
         let directory = HostDirectory(["svc.test": ["svc.test", "backup.test"]])
 
-        _ = try await send(Request("https://svc.test/"), HostsInterceptor(directory: directory))
+        _ = try await send(Request("https://svc.test/"), AttemptInterceptor(hosts: directory))
         #expect(!directory.isMarked("svc.test", at: time.now))
-        _ = try await send(Request("https://svc.test/"), HostsInterceptor(directory: directory))
+        _ = try await send(Request("https://svc.test/"), AttemptInterceptor(hosts: directory))
         #expect(directory.isMarked("svc.test", at: time.now))
     }
 
@@ -227,9 +228,9 @@ struct HostsInterceptorTests {
         transport.onAnyRequest().respond(.status(200))
         let directory = HostDirectory(["svc.test": [HostAddress("svc.test", port: 443)]])
 
-        _ = try await send(Request("https://svc.test/"), HostsInterceptor(directory: directory))
+        _ = try await send(Request("https://svc.test/"), AttemptInterceptor(hosts: directory))
         directory.setAddresses([HostAddress("[::1]", port: 8443)], for: "svc.test")
-        _ = try await send(Request("https://svc.test/"), HostsInterceptor(directory: directory))
+        _ = try await send(Request("https://svc.test/"), AttemptInterceptor(hosts: directory))
 
         #expect(transport.requests.map(\.destination) == [nil, .host("::1", port: 8443)])
     }
@@ -243,8 +244,8 @@ struct HostsInterceptorTests {
         jar.insert(Cookie(name: "sid", value: "1", domain: "svc.test"), at: time.date)
         let mirror = HostAddress("mirror.test", port: 8443, isHostOfItsOwn: true)
         let links: [any Interceptor] = [
-            HostsInterceptor(directory: HostDirectory(["svc.test": [mirror]])), CookieInterceptor(jar: jar),
-            AuthorisationInterceptor(authorisers: [
+            AttemptInterceptor(hosts: HostDirectory(["svc.test": [mirror]])), ExchangeInterceptor(jar: jar),
+            AttemptInterceptor(authorisers: [
                 BearerAuthoriser(token: "svc", scope: try CredentialScope("https://svc.test")),
                 BearerAuthoriser(
                     token: "mirror",
@@ -269,7 +270,7 @@ struct HostsInterceptorTests {
     func ownHost() async throws {
         transport.onAnyRequest().respond(.status(200))
         let address = HostAddress("mirror.test", port: 8443, isHostOfItsOwn: true)
-        let hosts = HostsInterceptor(directory: HostDirectory(["svc.example.com": [address]]))
+        let hosts = AttemptInterceptor(hosts: HostDirectory(["svc.example.com": [address]]))
         let headers =
             ["Authorization": "Bearer t", "Cookie": "a=b", "Host": "svc.example.com", "X-Own": "1", "Accept": "a/b"]
             as Headers
@@ -287,7 +288,7 @@ struct HostsInterceptorTests {
         var request = try Request("https://svc.test/")
         request.destination = .unixSocket(path: "/run/x")
 
-        _ = try await send(request, HostsInterceptor(directory: HostDirectory(["svc.test": ["other"]])))
+        _ = try await send(request, AttemptInterceptor(hosts: HostDirectory(["svc.test": ["other"]])))
 
         #expect(transport.requests[0].destination == .unixSocket(path: "/run/x"))
     }
@@ -296,7 +297,7 @@ struct HostsInterceptorTests {
     func boundsBreakers() async throws {
         transport.onAnyRequest().respond(refused)
         let directory = HostDirectory(["svc.test": ["a"], "other.test": ["kept"]])
-        let hosts = HostsInterceptor(directory: directory)
+        let hosts = AttemptInterceptor(hosts: directory)
         directory.mark("kept", at: time.now)
 
         for number in 0..<1_000 {

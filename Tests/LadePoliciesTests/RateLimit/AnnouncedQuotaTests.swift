@@ -98,7 +98,7 @@ struct AnnouncedQuotaTests {
         transport.onAnyRequest().respond(
             .computed { _, call in server.answer(at: call.time.now).after(.milliseconds(30)) }
         )
-        let chain = Chain([RateLimitInterceptor(try limiter())], transport: transport)
+        let chain = Chain([ExchangeInterceptor(limiter: try limiter())], transport: transport)
         let (time, request) = (time, request)
 
         await time.runAutomatically {

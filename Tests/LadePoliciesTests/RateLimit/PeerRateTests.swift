@@ -20,7 +20,7 @@
             let port = try Self.peers.port("nginxHTTP")
             let transport = try WireTransport()
             let limiter = try RateLimiter(RateLimits(default: rate.map { .perSecond($0) }))
-            let chain = Chain([RateLimitInterceptor(limiter)], transport: transport)
+            let chain = Chain([ExchangeInterceptor(limiter: limiter)], transport: transport)
             let request = try Request("http://127.0.0.1:\(port)\(path)?token=\(UInt64.random(in: 0 ... .max))")
             let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
                 for number in 1...count {

@@ -3,6 +3,7 @@
 #else
     import Foundation
 #endif
+import Lade
 import LadeCore
 import LadeTesting
 import Testing
@@ -87,7 +88,7 @@ struct QuotaUseTests {
         transport.onAnyRequest().respond(.status(503, headers: ["Retry-After": text])).then(.status(200))
         var policy = RetryPolicy()
         policy.backoff = .none
-        let chain = Chain([RetryInterceptor(policy)], transport: transport)
+        let chain = Chain([AttemptInterceptor(retries: policy, budget: RetryBudget())], transport: transport)
         let (request, call, time) = (request, call(), time)
 
         let response = try await time.runAutomatically { try await chain.send(request, call: call) }
@@ -114,7 +115,10 @@ struct QuotaUseTests {
                 return .status(200, headers: headers(isAnnounced ? limit : nil, limit - count, 3_600))
             }
         )
-        let chain = Chain([DeadlineInterceptor(), RateLimitInterceptor(try limiter())], transport: transport)
+        let chain = Chain(
+            [HopInterceptor(deadlines: DeadlineSettings()), ExchangeInterceptor(limiter: try limiter())],
+            transport: transport
+        )
         let (request, time, call) = (request, time, call())
 
         try await time.runAutomatically {
@@ -128,7 +132,7 @@ struct QuotaUseTests {
     @Test("finding LF-7 at once also for thirty calls together")
     func together() async throws {
         transport.onAnyRequest().respond(.status(200, headers: headers(5_000, 4_900, 3_600)))
-        let chain = Chain([RateLimitInterceptor(try limiter())], transport: transport)
+        let chain = Chain([ExchangeInterceptor(limiter: try limiter())], transport: transport)
         let (request, time, call) = (request, time, call())
 
         await time.runAutomatically {
@@ -177,7 +181,10 @@ struct QuotaUseTests {
         let limiter = try limiter()
         limiter.observe(200, headers(60, remaining, 3_600), of: request, call: call())
         transport.onAnyRequest().respond(.status(200))
-        let chain = Chain([DeadlineInterceptor(), RateLimitInterceptor(limiter)], transport: transport)
+        let chain = Chain(
+            [HopInterceptor(deadlines: DeadlineSettings()), ExchangeInterceptor(limiter: limiter)],
+            transport: transport
+        )
         let (request, time, call) = (request, time, call())
 
         let response = try await time.runAutomatically { try await chain.send(request, call: call) }
@@ -191,7 +198,10 @@ struct QuotaUseTests {
         let limiter = try limiter()
         limiter.observe(200, headers(60, 5, 3_600), of: request, call: call())
         transport.onAnyRequest().respond(.status(200))
-        let chain = Chain([DeadlineInterceptor(), RateLimitInterceptor(limiter)], transport: transport)
+        let chain = Chain(
+            [HopInterceptor(deadlines: DeadlineSettings()), ExchangeInterceptor(limiter: limiter)],
+            transport: transport
+        )
         let (request, time, call) = (request, time, call())
 
         let sent = await time.runAutomatically {
@@ -212,7 +222,10 @@ struct QuotaUseTests {
         let other = try Request("https://svc.example.com/other/thing")
         limiter.observe(200, headers(60, 0, 600), of: other, call: call())
         transport.onAnyRequest().respond(.status(200))
-        let chain = Chain([DeadlineInterceptor(), RateLimitInterceptor(limiter)], transport: transport)
+        let chain = Chain(
+            [HopInterceptor(deadlines: DeadlineSettings()), ExchangeInterceptor(limiter: limiter)],
+            transport: transport
+        )
         let (request, time, call) = (request, time, call())
 
         await #expect(throws: LoadingError.self) { try await chain.send(other, call: call) }
@@ -225,7 +238,7 @@ struct QuotaUseTests {
     func renewed() async throws {
         let server = QuotaServer(quota: 100, window: 60, .up)
         transport.onAnyRequest().respond(.computed { _, call in server.answer(at: call.time.now) })
-        let chain = Chain([RateLimitInterceptor(try limiter())], transport: transport)
+        let chain = Chain([ExchangeInterceptor(limiter: try limiter())], transport: transport)
         let (request, time, call) = (request, time, call())
 
         try await time.runAutomatically {

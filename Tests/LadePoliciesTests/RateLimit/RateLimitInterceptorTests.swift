@@ -38,8 +38,8 @@ struct RateLimitInterceptorTests {
         let reference = try limiter(.dataLoader)
         #expect(!RateLimits.dataLoader.respectsQuotas && RateLimits().respectsQuotas)
         let own = try limiter()
-        _ = try await Chain([RateLimitInterceptor(reference)], transport: transport).send(request, call: call())
-        _ = try await Chain([RateLimitInterceptor(own)], transport: transport).send(request, call: call())
+        _ = try await Chain([ExchangeInterceptor(limiter: reference)], transport: transport).send(request, call: call())
+        _ = try await Chain([ExchangeInterceptor(limiter: own)], transport: transport).send(request, call: call())
         #expect(try #require(reference.estimatedWait(for: key)) >= .seconds(60))
         #expect(try #require(reference.estimatedWait(for: key)) < .seconds(61))
         #expect(own.estimatedWait(for: key) == .zero)
@@ -53,7 +53,7 @@ struct RateLimitInterceptorTests {
         transport.onAnyRequest()
             .respond(.status(HTTPStatus(code), headers: ["Retry-After": "30"], "busy").breaking(after: 2))
         let limiter = try limiter()
-        let chain = Chain([RateLimitInterceptor(limiter)], transport: transport)
+        let chain = Chain([ExchangeInterceptor(limiter: limiter)], transport: transport)
         _ = try? await chain.send(request, call: call())
         #expect(limiter.estimatedWait(for: key) == .seconds(30))
         #expect(
@@ -77,9 +77,9 @@ struct RateLimitInterceptorTests {
                 }
             )
         let limiter = try limiter(RateLimits(default: rate))
-        let chain = Chain([RateLimitInterceptor(limiter)], transport: transport)
+        let chain = Chain([ExchangeInterceptor(limiter: limiter)], transport: transport)
         let sent = Locked<[Instant]>([])
-        let counting = Chain([RateLimitInterceptor(limiter), Stamp(sent)], transport: transport)
+        let counting = Chain([ExchangeInterceptor(limiter: limiter), Stamp(sent)], transport: transport)
         _ = try await chain.send(request, call: call(7))
         await time.runAutomatically {
             await withTaskGroup(of: Void.self) { group in
@@ -114,7 +114,7 @@ struct RateLimitInterceptorTests {
         var limits = RateLimits()
         limits.concurrency = 1
         let limiter = try limiter(limits)
-        let chain = Chain([RateLimitInterceptor(limiter)], transport: transport)
+        let chain = Chain([ExchangeInterceptor(limiter: limiter)], transport: transport)
         var request = request
         request.delivery = .streamed
         let ends: [@Sendable (Response) async -> Void] = [
@@ -150,7 +150,7 @@ struct RateLimitInterceptorTests {
     func readsQuotas(fields: [String: String], seconds: Double) async throws {
         transport.onAnyRequest().respond(.status(200, headers: Headers(fields.map { ($0.key, $0.value) })))
         let limiter = try limiter()
-        let chain = Chain([RateLimitInterceptor(limiter)], transport: transport)
+        let chain = Chain([ExchangeInterceptor(limiter: limiter)], transport: transport)
         _ = try await chain.send(request, call: call())
         #expect(limiter.estimatedWait(for: key) == .milliseconds(Int64(seconds * 1000)))
     }
@@ -166,7 +166,7 @@ struct RateLimitInterceptorTests {
             .computed { _, call in server.answer(at: call.time.now).after(.milliseconds(30)) }
         )
         let limiter = try limiter()
-        let chain = Chain([RateLimitInterceptor(limiter)], transport: transport)
+        let chain = Chain([ExchangeInterceptor(limiter: limiter)], transport: transport)
         let (time, request) = (time, request)
         let end = Instant(nanoseconds: 11 * 60 * 1_000_000_000)
         await time.runAutomatically {

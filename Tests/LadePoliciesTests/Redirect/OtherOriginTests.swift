@@ -1,4 +1,5 @@
 import Foundation
+import Lade
 import LadeCore
 import LadeTesting
 import Testing
@@ -29,7 +30,7 @@ struct OtherOriginTests {
         _ policy: RedirectPolicy = RedirectPolicy(),
         below: [any Interceptor] = []
     ) async throws(LoadingError) -> Response {
-        let chain = Chain([RedirectInterceptor(policy: policy)] + below, transport: transport)
+        let chain = Chain([HopInterceptor(redirects: policy)] + below, transport: transport)
         return try await chain.send(request, call: Call())
     }
 
@@ -116,7 +117,7 @@ struct OtherOriginTests {
 
         _ = try await send(
             try Request(.post, "https://a.test/from", headers: Self.fields, body: .text("payload")),
-            below: [HostsInterceptor(directory: list)]
+            below: [AttemptInterceptor(hosts: list)]
         )
 
         let last = try #require(transport.received.last)

@@ -1,4 +1,5 @@
 import Foundation
+import Lade
 import LadePolicies
 import LadeTesting
 import Testing
@@ -21,7 +22,7 @@ struct RedirectTests {
         _ policy: RedirectPolicy = RedirectPolicy(),
         below: [any Interceptor] = []
     ) async throws(LoadingError) -> Response {
-        let chain = Chain([RedirectInterceptor(policy: policy)] + below, transport: transport)
+        let chain = Chain([HopInterceptor(redirects: policy)] + below, transport: transport)
         return try await chain.send(request, call: Call(events: [events]))
     }
 
@@ -93,7 +94,7 @@ struct RedirectTests {
             .respond(redirect(302, to: "/a", ["Set-Cookie": "seen=1"]))
         transport.on("with", where: { $0.headers.contains("Cookie") }).respond(.text("in"))
 
-        let response = try await send(Request("https://a.test/a"), below: [CookieInterceptor(jar: CookieJar())])
+        let response = try await send(Request("https://a.test/a"), below: [ExchangeInterceptor(jar: CookieJar())])
 
         #expect(response.status == 200)
     }
@@ -104,7 +105,7 @@ struct RedirectTests {
         var settings = RetryBudget.Settings()
         settings.capacity = 0
         let drawn = Locked<[String]>([])
-        let link = RedirectInterceptor(budget: RetryBudget(settings)) { request in
+        let link = HopInterceptor(redirects: RedirectPolicy(), budget: RetryBudget(settings)) { request in
             drawn.withLock { $0.append(request.url.absoluteString) }
             return ServiceKey(request)
         }
@@ -297,7 +298,7 @@ struct RedirectTests {
     func asksAuthorisersAgain() async throws {
         transport.on(.get, "https://a.test/").respond(redirect(302, to: "https://b.test/"))
         transport.on(.get, "https://b.test/").respond(.status(200))
-        let links = AuthorisationInterceptor(authorisers: [
+        let links = AttemptInterceptor(authorisers: [
             BearerAuthoriser(token: "for-a", scope: try CredentialScope("https://a.test")),
             BearerAuthoriser(token: "for-b", scope: try CredentialScope("https://b.test"), identifier: "b"),
         ])
@@ -316,7 +317,7 @@ struct RedirectTests {
         request.delivery = .streamed
         // Time does not advance: waiting for the body would not end.
         let time = VirtualTime()
-        let chain = Chain([RedirectInterceptor(policy: RedirectPolicy())], transport: transport)
+        let chain = Chain([HopInterceptor(redirects: RedirectPolicy())], transport: transport)
 
         let response = try await chain.send(request, call: Call(time: time))
 
@@ -332,7 +333,7 @@ struct RedirectTests {
         transport.on(.get, "/slow").respond(.steps([.stall], status: 302, headers: headers))
         transport.on(.get, "/1").respond(.text("there"))
         let time = VirtualTime()
-        let chain = Chain([RedirectInterceptor(policy: RedirectPolicy())], transport: transport)
+        let chain = Chain([HopInterceptor(redirects: RedirectPolicy())], transport: transport)
         var request = try Request("https://a.test/short")
         request.delivery = .streamed
 

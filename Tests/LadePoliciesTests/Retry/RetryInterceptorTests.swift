@@ -28,7 +28,7 @@ struct RetryInterceptorTests {
         policy: RetryPolicy = RetryPolicy(),
         _ links: [any Interceptor] = []
     ) async throws(LoadingError) -> Response {
-        let chain = Chain([RetryInterceptor(policy, budget: budget)] + links, transport: transport)
+        let chain = Chain([AttemptInterceptor(retries: policy, budget: budget)] + links, transport: transport)
         let call = call()
         return try await time.runAutomatically { () async throws(LoadingError) in
             try await chain.send(request, call: call)
@@ -325,7 +325,7 @@ struct RetryInterceptorTests {
         transport.onAnyRequest().respond(.connectionLost()).then(.status(201))
         var post = try Request(.post, "https://svc.example.com/thing", body: .text("x"))
         post.idempotencyKey = .generated
-        let link = RetryInterceptor(budget: budget, random: SeededRandom(seed: 3))
+        let link = AttemptInterceptor(retries: RetryPolicy(), budget: budget, random: SeededRandom(seed: 3))
         let chain = Chain([link], transport: transport)
         let (first, second) = (call(1), call(2))
         try await time.runAutomatically { [post] () async throws(LoadingError) in
@@ -356,7 +356,10 @@ struct RetryInterceptorTests {
             post.retryLimit = 20
             var policy = RetryPolicy()
             policy.backoff = .none
-            let chain = Chain([RetryInterceptor(policy, random: faults)], transport: transport)
+            let chain = Chain(
+                [AttemptInterceptor(retries: policy, budget: RetryBudget(), random: faults)],
+                transport: transport
+            )
             let response = try await chain.send(post, call: Call(id: .init(seed), time: time, random: faults))
             #expect(response.status == 201, "seed \(seed)")
             #expect(effects.count == 1, "seed \(seed)")
@@ -377,7 +380,7 @@ struct RetryInterceptorTests {
                 }
             )
             let budget = RetryBudget()
-            let chain = Chain([RetryInterceptor(budget: budget)], transport: transport)
+            let chain = Chain([AttemptInterceptor(retries: RetryPolicy(), budget: budget)], transport: transport)
             let (request, time) = (request, time)
             let successes = await time.runAutomatically {
                 await withTaskGroup(of: Bool.self) { group in
@@ -400,7 +403,7 @@ struct RetryInterceptorTests {
     @Test("service D-36 waits on the call's own time and ends immediately when it is cancelled")
     func endsWhenCancelled() async throws {
         transport.onAnyRequest().respond(.status(503, headers: ["Retry-After": "30"]))
-        let chain = Chain([RetryInterceptor(budget: budget)], transport: transport)
+        let chain = Chain([AttemptInterceptor(retries: RetryPolicy(), budget: budget)], transport: transport)
         let (request, call) = (request, call())
         let task = Task { () async throws(LoadingError) in try await chain.send(request, call: call) }
         _ = try await time.nextSleeper()
@@ -419,7 +422,7 @@ struct RetryInterceptorTests {
         transport.onAnyRequest().respond(.status(503))
         var policy = RetryPolicy()
         policy.backoff = .exponentialTimer(initial: .seconds(10), jitter: 0)
-        let chain = Chain([RetryInterceptor(policy, budget: budget)], transport: transport)
+        let chain = Chain([AttemptInterceptor(retries: policy, budget: budget)], transport: transport)
         let tasks = (1...120).map { number in Task { try await chain.send(request, call: call(UInt64(number))) } }
         _ = try await time.sleepers(atLeast: 100)
 

@@ -67,7 +67,7 @@ struct CacheServingTests {
         }
 
         #expect(cached.transport.requests[0].headers == plain.transport.requests[0].headers)
-        #expect(plain.service.chain.interceptors.count == cached.service.chain.interceptors.count - 2)
+        #expect(plain.service.chain.description == cached.service.chain.description)
         #expect(plain.service.cache == nil)
     }
 

@@ -141,7 +141,7 @@ enum Sabotage: CaseIterable, Sendable {
                 var policy = RetryPolicy()
                 policy.limit = 20
                 policy.backoff = .fullJitter(base: .milliseconds(1), maximum: .milliseconds(2))
-                layout.replace(.retry, with: RetryInterceptor(policy, budget: nil))
+                layout.replace(.retry, with: AttemptInterceptor(retries: policy))
             }
         case .showsSecrets:
             settings.attemptInterceptors.append(Reporting())

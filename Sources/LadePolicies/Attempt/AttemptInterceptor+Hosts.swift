@@ -3,53 +3,40 @@
 #else
     import Foundation
 #endif
-package import LadeCore
+import LadeCore
 
-/// Sends each attempt to the best address of its host, and learns from the result.
-///
-/// An attempt that certainly was not processed at an address continues at the next one immediately. This is not a retry: it
-/// is not counted, has no delay and takes nothing from the retry budget. An attempt uses each address of the list at most
-/// once, within the deadline of its call; then the retry policy decides. Source: policies PL-34.
-///
-/// The request keeps its address: only `LadeCore.Request.destination` is set. `Host`, TLS name, certificate check,
-/// credentials and keys stay those of the host. A request with a destination keeps it. The interceptor stands below the
-/// retries, so that each attempt picks an address again.
-package struct HostsInterceptor: Interceptor {
-    /// The lists.
-    package let directory: HostDirectory
-
-    /// Makes the interceptor.
-    package init(directory: HostDirectory) {
-        self.directory = directory
-    }
-
-    /// True: cancelling the scope ends a call here as cancelling its task does.
-    package var observesScope: Bool { true }
-
-    /// Picks an address, sends the request there and records the result; goes on to the next address when the request
+// The addresses of a host.
+//
+// An attempt that certainly was not processed at an address continues at the next one immediately. This is not a retry: it
+// is not counted, has no delay and takes nothing from the retry budget. An attempt uses each address of the list at most
+// once, within the deadline of its call; then the retry policy decides. Source: policies PL-34.
+//
+// The request keeps its address: only `LadeCore.Request.destination` is set. `Host`, TLS name, certificate check,
+// credentials and keys stay those of the host. A request with a destination keeps it.
+extension AttemptInterceptor {
+    /// Picks an address, sends the request there and records the result; continues at the next address when the request
     /// certainly was not processed.
     ///
     /// - Throws: The error of the last address that was used.
-    package func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
-        guard !directory.isEmpty, request.destination == nil else { return try await next(request) }
-        return try await sent(request, next)
-    }
-
-    private func sent(_ request: Request, _ next: Next) async throws(LoadingError) -> Response {
+    func addressed(
+        _ request: Request,
+        _ directory: HostDirectory,
+        _ next: Next
+    ) async throws(LoadingError) -> Response {
         guard let host = request.url.host().map(HostAddress.normal),
             var choice = directory.choose(host, at: next.call.time.now)
-        else { return try await next(request) }
+        else { return try await credited(request, next) }
         var request = request
         let body = request.watchBody()
         var used: [HostAddress] = []
         while true {
             request.hasOtherAddresses = directory.addresses(for: host).count > used.count + 1
             do {
-                let response = try await next(aim(request, host, at: choice.address, next.call))
-                note(HostEvidence(response), choice, host, next.call)
+                let response = try await credited(aim(request, host, at: choice.address, next.call), next)
+                note(HostEvidence(response), choice, host, directory, next.call)
                 return response
             } catch {
-                note(HostEvidence(error), choice, host, next.call)
+                note(HostEvidence(error), choice, host, directory, next.call)
                 used.append(choice.address)
                 guard FailureKind.movesOn(error), body?.isTouched != true, next.call.hasTimeLeft,
                     let other = directory.choose(host, at: next.call.time.now, besides: used, Origin(request.url)?.port)
@@ -60,6 +47,13 @@ package struct HostsInterceptor: Interceptor {
                 choice = other
             }
         }
+    }
+
+    /// Sends a request with the credentials of its address.
+    @inline(__always)
+    private func credited(_ request: Request, _ next: Next) async throws(LoadingError) -> Response {
+        guard let first = firstClaiming(request) else { return try await next(request) }
+        return try await authorised(request, from: first, next)
     }
 
     private func aim(_ request: Request, _ host: String, at address: HostAddress, _ call: Call) -> Request {
@@ -86,7 +80,13 @@ package struct HostsInterceptor: Interceptor {
         return parts.url
     }
 
-    private func note(_ evidence: HostEvidence, _ choice: HostDirectory.Choice, _ host: String, _ call: Call) {
+    private func note(
+        _ evidence: HostEvidence,
+        _ choice: HostDirectory.Choice,
+        _ host: String,
+        _ directory: HostDirectory,
+        _ call: Call
+    ) {
         let jitter = evidence.isFailure ? call.random.unit() : 0
         let change = directory.note(evidence, of: choice, at: call.time.now, jitter: jitter)
         switch change {

@@ -1,39 +1,24 @@
-package import LadeCore
+import LadeCore
 
-/// Authorises each exchange, and replays a refused one once with other credentials; one interceptor per account.
-///
-/// Only HTTP 401 is a refusal. The replay is not a retry: it happens without delay and does not count as an attempt. A
-/// request whose body cannot be sent again is not replayed, but the authorisers are notified of the refusal. A second
-/// 401 is returned as the response.
-package struct AuthorisationInterceptor: Interceptor {
-    /// The authorisers, in the order in which they act.
-    package let authorisers: [any Authoriser]
-    private let budget: RetryBudget?
-    private let keyRule: ServiceKey.Rule
-
-    /// Makes the interceptor.
-    ///
-    /// - Parameters:
-    ///   - authorisers: The authorisers, in the order in which they act.
-    ///   - budget: The retry budget that each replay withdraws from. With an empty budget the refusal is returned as
-    ///     the response. Nil for no such limit.
-    ///   - keyRule: Which requests share a budget.
-    package init(
-        authorisers: [any Authoriser],
-        budget: RetryBudget? = nil,
-        keyRule: @escaping ServiceKey.Rule = { ServiceKey($0) }
-    ) {
-        self.authorisers = authorisers
-        self.budget = budget
-        self.keyRule = keyRule
+// Credentials, and the replay after a refusal.
+//
+// Only HTTP 401 is a refusal. The replay is not a retry: it happens without delay and does not count as an attempt. A
+// request whose body cannot be sent again is not replayed, but the authorisers are notified of the refusal. A second
+// 401 is returned as the response.
+extension AttemptInterceptor {
+    /// The first authoriser that handles a request; nil when the request is sent as it is.
+    @inline(never)
+    func firstClaiming(_ request: Request) -> Int? {
+        authorisers.isEmpty ? nil : authorisers.firstIndex { $0.claims(request) }
     }
 
-    /// True: cancelling the scope ends a call here as cancelling its task does.
-    package var observesScope: Bool { true }
-
     /// Authorises the request and sends it; replays it once when an authoriser has other credentials after a refusal.
-    package func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
-        guard let first = authorisers.firstIndex(where: { $0.claims(request) }) else { return try await next(request) }
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - first: The first authoriser that claims the request.
+    ///   - next: The exchange.
+    func authorised(_ request: Request, from first: Int, _ next: Next) async throws(LoadingError) -> Response {
         let context = AuthorisationContext(next)
         let (authorised, acting) = try await authorise(request, from: first, context)
         let response = try await next(authorised)

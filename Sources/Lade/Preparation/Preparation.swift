@@ -1,8 +1,8 @@
 /// Makes of an app's request what its service sends.
 ///
 /// First it adds user agent, languages and the identity of the trace, then what the decorators change. For a service
-/// without a cache it adds the field of the cache mode. It runs once per call.
-package struct PreparationInterceptor: Interceptor {
+/// without a cache it adds the field of the cache mode. It acts once per call.
+struct Preparation: Sendable {
     private static let agentName = "User-Agent"
     private static let languageName = "Accept-Language"
 
@@ -15,7 +15,7 @@ package struct PreparationInterceptor: Interceptor {
     /// Both fields, when they are the same for every request.
     private let both: Headers?
 
-    /// Makes the interceptor.
+    /// Makes the preparation of an account.
     ///
     /// - Parameters:
     ///   - userAgent: The `User-Agent` of requests without their own; nil for none.
@@ -23,7 +23,7 @@ package struct PreparationInterceptor: Interceptor {
     ///   - isTraced: Whether the exchanges of a call belong to one trace.
     ///   - isCached: Whether a cache below acts on the cache mode.
     ///   - decorators: The decorators of service and account, in order; those of the endpoint follow.
-    package init(
+    init(
         userAgent: UserAgent?,
         languages: PreferredLanguages,
         isTraced: Bool = false,
@@ -44,23 +44,24 @@ package struct PreparationInterceptor: Interceptor {
         }
     }
 
-    /// True: cancelling the scope ends a call here as cancelling its task does.
-    package var observesScope: Bool { true }
-
-    /// Passes the prepared request on.
-    ///
-    /// - Throws: The error of a decorator; one that is not a `LoadingError` becomes `LoadingError.Kind.decorationFailed`.
-    ///   `LoadingError.Kind.notStored` for a request that accepts only a stored response, if the service has no cache.
-    package func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+    /// The request with its fields; decorators have not acted yet.
+    func prepared(_ request: Request, _ call: Call) -> Request {
+        guard request.isHTTP else { return request }
         var prepared = request
-        if request.isHTTP {
-            addFields(to: &prepared.headers)
-            if isTraced { prepared[TraceID.self] = TraceID(next.call.random) }
-        }
-        if request.hasTags || !decorators.isEmpty { prepared = try await decorated(prepared, next.call) }
-        prepared.headers.joinCookies()
-        if !isCached, prepared.cacheMode != .standard { try prepared.addCacheDirective() }
-        return try await next(prepared)
+        addFields(to: &prepared.headers)
+        if isTraced { prepared[TraceID.self] = TraceID(call.random) }
+        return prepared
+    }
+
+    /// Whether decorators of service, account or endpoint act on a request.
+    func decorates(_ request: Request) -> Bool { request.hasTags || !decorators.isEmpty }
+
+    /// What is left to do when the decorators have acted.
+    ///
+    /// - Throws: `LoadingError.Kind.notStored` for a request that accepts only a stored response, if the service has no cache.
+    func complete(_ request: inout Request) throws(LoadingError) {
+        request.headers.joinCookies()
+        if !isCached, request.cacheMode != .standard { try request.addCacheDirective() }
     }
 
     private func addFields(to headers: inout Headers) {
@@ -72,7 +73,10 @@ package struct PreparationInterceptor: Interceptor {
         if !hasLanguage, let value = languages.headerValue { headers.add(Self.languageName, value) }
     }
 
-    private func decorated(_ request: Request, _ call: Call) async throws(LoadingError) -> Request {
+    /// The request as the decorators change it.
+    ///
+    /// - Throws: The error of a decorator; one that is not a `LoadingError` becomes `LoadingError.Kind.decorationFailed`.
+    func decorated(_ request: Request, _ call: Call) async throws(LoadingError) -> Request {
         var acting = decorators + request[EndpointDecorators.self]
         // A server chose this address, and it has another origin than the app's.
         if request[LeadsToOtherOrigin.self] { acting.removeAll(where: \.addsCredentials) }

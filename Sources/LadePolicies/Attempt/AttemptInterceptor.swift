@@ -1,0 +1,120 @@
+package import LadeCore
+
+/// Makes the attempts of a request: retries, the addresses of its host, and one replay after a refusal of its credentials.
+///
+/// It stands below the cache and above the exchange, so that each attempt has its own address, credentials and slot. A policy
+/// that is not set does not act. Bodies of `buffered` requests are collected below it, so a body that fails is retried like a
+/// head that failed. A `streamed` response belongs to the caller once its head was delivered.
+///
+/// Three loops are nested, and each sends again for a reason of its own:
+///
+/// - A further attempt, when ``RetryPolicy`` says that it may succeed: with a delay, counted, and paid from the budget.
+/// - Another address of the host, when the request certainly was not processed at this one: immediately, and not counted.
+/// - A replay, when an authoriser has other credentials after a 401: immediately, once, and paid from the budget.
+package struct AttemptInterceptor: Interceptor {
+    /// What is retried; nil for nothing.
+    package var retries: RetryPolicy?
+    /// The retry budget of each service, shared by everything that sends again; nil for no such limit.
+    package var budget: RetryBudget?
+    /// The addresses of hosts; nil for those of their names.
+    package var hosts: HostDirectory?
+    /// The authorisers of the account, in the order in which they act.
+    package var authorisers: [any Authoriser]
+    let keyRule: ServiceKey.Rule
+    private let keys: IdempotencyKeys
+
+    /// Makes the interceptor.
+    ///
+    /// - Parameters:
+    ///   - retries: What is retried.
+    ///   - budget: The budget of each service.
+    ///   - hosts: The addresses of hosts.
+    ///   - authorisers: The authorisers, in the order in which they act.
+    ///   - keyRule: Which requests share a budget.
+    ///   - random: The source of the first idempotency key.
+    package init(
+        retries: RetryPolicy? = nil,
+        budget: RetryBudget? = nil,
+        hosts: HostDirectory? = nil,
+        authorisers: [any Authoriser] = [],
+        keyRule: @escaping ServiceKey.Rule = { ServiceKey($0) },
+        random: any RandomSource = SystemRandom()
+    ) {
+        self.retries = retries
+        self.budget = budget
+        self.hosts = hosts
+        self.authorisers = authorisers
+        self.keyRule = keyRule
+        keys = IdempotencyKeys(random)
+    }
+
+    /// True: cancelling the scope ends a call here as cancelling its task does.
+    package var observesScope: Bool { true }
+
+    /// Sends the request until it succeeds, fails for good, or may not be retried.
+    ///
+    /// - Throws: The last attempt's error, with the number of attempts; `LoadingError.Kind.rateLimited` when the server
+    ///   requests a longer delay than allowed; `LoadingError.Kind.deadlineExceeded` when the delay would end after the
+    ///   deadline; `LoadingError.Kind.cancelled` as soon as the task is cancelled.
+    package func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+        guard let retries else { return try await attempt(request, next) }
+        var round = RetryRound(retries, budget, keyRule, keys, request, next.call)
+        next.call.noteAttempt()
+        next.call.record(.attemptStarted(next.call.attempt))
+        let first: Result<Response, LoadingError>
+        do throws(LoadingError) {
+            let response = try await attempt(round.request, next)
+            if let settled = round.settled(response, next.call) { return settled }
+            first = .success(response)
+        } catch {
+            first = .failure(error)
+        }
+        // A separate function, so that calls that succeed at the first attempt do not carry the state of retries.
+        return try await repeated(&round, after: first, next)
+    }
+
+    /// Decides about an attempt, and makes the others.
+    private func repeated(
+        _ round: inout RetryRound,
+        after first: Result<Response, LoadingError>,
+        _ next: Next
+    ) async throws(LoadingError) -> Response {
+        var next = next
+        var outcome = first
+        while true {
+            let delay: Duration
+            switch round.step(after: outcome, next.call) {
+            case .deliver(let response): return response
+            case .fail(let error): throw error
+            case .again(let after): delay = after
+            }
+            if case .success(let response) = outcome { await response.discardBody(next.call) }
+            let call = next.call
+            next.call.attempt += 1
+            do throws(LoadingError) {
+                try await next.call.wait(
+                    until: call.time.now.advanced(by: delay),
+                    for: .backoff(attempt: next.call.attempt)
+                )
+            } catch {
+                throw round.withdrawn(error, outcome, call)
+            }
+            next.call.noteAttempt()
+            next.call.record(.attemptStarted(next.call.attempt))
+            do throws(LoadingError) {
+                outcome = .success(try await attempt(round.request, next))
+            } catch {
+                outcome = .failure(error)
+            }
+        }
+    }
+
+    // Inlined: a waiting call keeps the frame of every function that waits.
+    /// Makes one attempt.
+    @inline(__always)
+    private func attempt(_ request: Request, _ next: Next) async throws(LoadingError) -> Response {
+        if let hosts, !hosts.isEmpty, request.destination == nil { return try await addressed(request, hosts, next) }
+        if let first = firstClaiming(request) { return try await authorised(request, from: first, next) }
+        return try await next(request)
+    }
+}

@@ -1,0 +1,222 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+package import LadeCore
+
+/// Carries out one exchange: waits for a slot of the rate limit, adds what must be new when the request is sent, and reads what
+/// the response announces.
+///
+/// It stands below everything that sends a request again, directly above the transport. There is no loop in it. A policy
+/// that is not set does not act. The order is that of the properties:
+///
+/// 1. The slot is the last wait before the transport, so the time in the queue does not count as time with the server.
+/// 2. Cookies are added behind the wait, so that each exchange sends those that the one before it set.
+/// 3. The exchange is limited by its own limit and by the time that the call has left. The limit travels as `timeouts.whole`.
+///    The transport enforces it, so no task watches a clock.
+/// 4. The trace context is new for each exchange.
+/// 5. The bodies of buffered responses are collected, where the transport does not do so itself.
+/// 6. The times of the exchange are noted directly at the transport: waits above make no response older (RFC 9111 §4.2.3).
+package struct ExchangeInterceptor: Interceptor {
+    /// The limiter that grants the slots.
+    ///
+    /// The key comes from the address of the request, not from the one that is dialled. The slot of a streamed response is
+    /// returned when its body ends.
+    package var limiter: RateLimiter?
+    /// The cookies of the account.
+    ///
+    /// A `Cookie` field of the caller stays; where both have a cookie of the same name, the caller's is sent.
+    package var jar: CookieJar?
+    /// How long an exchange may take.
+    package var deadlines: DeadlineSettings?
+    /// What identifies exchanges in the traces of servers.
+    package var tracing: Tracing?
+    /// Whether the bodies of buffered responses are collected here; the library's own transports collect them themselves.
+    package var collectsBodies: Bool
+    /// Whether the times of the exchange are added to the response, for its age in a cache.
+    package var notesTimes: Bool
+
+    /// Makes the interceptor.
+    package init(
+        limiter: RateLimiter? = nil,
+        jar: CookieJar? = nil,
+        deadlines: DeadlineSettings? = nil,
+        tracing: Tracing? = nil,
+        collectsBodies: Bool = false,
+        notesTimes: Bool = false
+    ) {
+        self.limiter = limiter
+        self.jar = jar
+        self.deadlines = deadlines
+        self.tracing = tracing
+        self.collectsBodies = collectsBodies
+        self.notesTimes = notesTimes
+    }
+
+    /// True: cancelling the scope ends a call here as cancelling its task does.
+    package var observesScope: Bool { true }
+
+    /// Waits for a slot, completes the request and passes it on; reads the response.
+    ///
+    /// - Throws: The errors of ``RateLimiter/start(_:call:)``; `LoadingError.Kind.deadlineExceeded` when no time is left, or when
+    ///   the exchange used up what was left; the errors of the transport.
+    package func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+        var slot: RateLimiter.Slot?
+        if let limiter {
+            // Most calls need not wait: no function that could is called for them.
+            switch try limiter.startNow(request, call: next.call) {
+            case .slot(let free): slot = free
+            case .waiting(let id, let key, let reason):
+                slot = try await limiter.wait(id, key, reason, next.call)
+            }
+        }
+        let (sent, bound) = try completed(request, slot, next.call)
+        do throws(LoadingError) {
+            let response = noted(try await next(sent), bound, next.call)
+            guard collectsBodies, let limit = Self.limit(of: response, request) else {
+                return finished(response, request, slot, bound, next.call)
+            }
+            return finished(try await Self.collected(response, limit, next.call), request, slot, bound, next.call)
+        } catch {
+            throw failed(error, request, slot, bound, next.call)
+        }
+    }
+
+    // Separate functions: an interceptor waits for everything below it, and every waiting call keeps its frame.
+
+    // MARK: - Before the exchange
+
+    /// The request with everything that must be new when it is sent, and its limit.
+    @inline(never)
+    private func completed(
+        _ request: Request,
+        _ slot: RateLimiter.Slot?,
+        _ call: Call
+    ) throws(LoadingError) -> (Request, ExchangeBound) {
+        var sent = request
+        if let jar, request.takesCookies { jar.add(to: &sent, at: call.time.date) }
+        var bound = ExchangeBound(start: call.time.now)
+        if let deadlines {
+            do throws(LoadingError) {
+                bound = try deadlines.bound(&sent, at: bound.start, call)
+            } catch {
+                // Nothing is sent.
+                slot?.finish(isUnused: true)
+                throw error
+            }
+        }
+        tracing?.add(to: &sent, call)
+        if notesTimes { bound.date = call.time.date }
+        return (sent, bound)
+    }
+
+    // MARK: - After the exchange
+
+    private func noted(_ response: Response, _ bound: ExchangeBound, _ call: Call) -> Response {
+        guard let date = bound.date else { return response }
+        return Self.noted(response, Moment(date: date, instant: bound.start), call)
+    }
+
+    @inline(never)
+    private static func noted(_ response: Response, _ sent: Moment, _ call: Call) -> Response {
+        var response = response
+        var requested = sent
+        // The wait for a connection within the transport does not count either.
+        if let queued = response.metrics.queued { requested = requested.advanced(by: queued) }
+        response.times = ExchangeTimes(requested: requested, received: Moment(now: call.time))
+        return response
+    }
+
+    /// The most bytes of a body that must be collected; nil when none must.
+    private static func limit(of response: Response, _ request: Request) -> Int? {
+        guard case .buffered(let limit) = request.delivery, response.body.bytes == nil else { return nil }
+        return limit
+    }
+
+    private static func collected(_ response: Response, _ limit: Int, _ call: Call) async throws(LoadingError) -> Response {
+        var response = response
+        let body = response.body
+        let bytes = try await call.inTask { (_) async throws(LoadingError) in try await body.collect(limit: limit) }
+        response.body = ResponseBody(bytes, trailers: body.trailers, metrics: body.metrics)
+        return response
+    }
+
+    @inline(never)
+    private func finished(
+        _ response: Response,
+        _ request: Request,
+        _ slot: RateLimiter.Slot?,
+        _ bound: ExchangeBound,
+        _ call: Call
+    ) -> Response {
+        var response = response
+        // The limit was for this exchange; if the request is sent again, it gets a new one.
+        if deadlines != nil, response.request.timeouts != request.timeouts {
+            response.request.timeouts = request.timeouts
+        }
+        // A response from a cache set its cookies when it came from the network.
+        if response.source != .cache { storeCookies(of: response.headers, request, call) }
+        limiter?.observe(response.status, response.headers, of: request, call: call, isRunning: slot != nil)
+        let ledger = deadlines == nil ? nil : call.ledger
+        guard response.body.bytes == nil else {
+            ledger?.add(bound.start.duration(to: call.time.now), to: .exchange)
+            slot?.finish()
+            return response
+        }
+        guard ledger != nil || slot != nil else { return response }
+        response.body = response.body.wrapped { source in
+            ObservedBody(source, translate: { ledger == nil ? $0 : bound.translated($0, call) }) { _ in
+                ledger?.add(bound.start.duration(to: call.time.now), to: .exchange)
+                slot?.finish()
+            }
+        }
+        return response
+    }
+
+    @inline(never)
+    private func failed(
+        _ error: LoadingError,
+        _ request: Request,
+        _ slot: RateLimiter.Slot?,
+        _ bound: ExchangeBound,
+        _ call: Call
+    ) -> LoadingError {
+        var error = error
+        if deadlines != nil {
+            call.ledger?.add(bound.start.duration(to: call.time.now), to: .exchange)
+            error = bound.translated(error, call)
+        }
+        // The head may have arrived before the body failed.
+        storeCookies(of: error.context.headers, request, call)
+        if let status = error.context.status {
+            limiter?.observe(status, error.context.headers, of: request, call: call, isRunning: slot != nil)
+        }
+        // An exchange that sent nothing, and whose request goes to another address, has taken nothing from the service.
+        slot?.finish(isUnused: request.hasOtherAddresses && FailureKind(error).isUnsent)
+        return error
+    }
+
+    /// Stores the cookies that a head sets; the file is written within a second, and the call does not wait for it.
+    private func storeCookies(of headers: Headers, _ request: Request, _ call: Call) {
+        guard let jar, headers.contains("Set-Cookie"), request.takesCookies else { return }
+        if jar.take(headers, from: request.url, at: call.time.date) { jar.saveSoon(in: call.time) }
+    }
+}
+
+private enum CookielessTag: Request.Tag {
+    static let defaultValue = false
+}
+
+extension Request {
+    /// Whether the request carries no cookies of the account, and none are stored from its response.
+    ///
+    /// Set for requests of authorisers: a token endpoint receives the client's credentials and nothing of the user's
+    /// session.
+    var leavesCookiesAlone: Bool {
+        get { self[CookielessTag.self] }
+        set { self[CookielessTag.self] = newValue }
+    }
+
+    fileprivate var takesCookies: Bool { !hasTags || !leavesCookiesAlone }
+}

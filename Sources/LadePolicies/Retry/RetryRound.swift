@@ -1,0 +1,205 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import LadeCore
+
+/// The attempts of one request: what was sent, what was withdrawn from the budget, and what follows the end of each attempt.
+struct RetryRound {
+    /// What follows the end of an attempt.
+    enum Step {
+        case deliver(Response)
+        case fail(LoadingError)
+        case again(after: Duration)
+    }
+
+    /// The request of every attempt, with its idempotency key.
+    let request: Request
+    private let policy: RetryPolicy
+    private let budget: RetryBudget?
+    private let keyRule: ServiceKey.Rule
+    private let hasKey: Bool
+    private let spent: TouchMark?
+    private var delays: Backoff.Delays?
+    private var withdrawn = 0
+    private var lastCost = 0
+
+    /// Begins the attempts.
+    init(
+        _ policy: RetryPolicy,
+        _ budget: RetryBudget?,
+        _ keyRule: @escaping ServiceKey.Rule,
+        _ keys: IdempotencyKeys,
+        _ request: Request,
+        _ call: Call
+    ) {
+        self.policy = policy
+        self.budget = budget
+        self.keyRule = keyRule
+        var prepared = request
+        var hasKey = request.headers.contains(policy.idempotencyField)
+        if !hasKey, request.hasTags, let key = request.idempotencyKey {
+            switch key {
+            case .generated: prepared.headers[policy.idempotencyField] = keys.key(for: call)
+            case .value(let value): prepared.headers[policy.idempotencyField] = value
+            }
+            hasKey = true
+        }
+        spent = prepared.watchBody()
+        self.request = prepared
+        self.hasKey = hasKey
+    }
+
+    /// The response that ends the attempts whatever the policy says; nil for one that the policy decides about.
+    func settled(_ response: Response, _ call: Call) -> Response? {
+        guard RetryPolicy.settles(response.status, nil) else { return nil }
+        budget?.refund(for: keyRule(request), withdrawn)
+        return Self.counted(response, call.attempt)
+    }
+
+    /// Decides what follows the end of an attempt, and withdraws the cost of a further one from the budget.
+    mutating func step(after outcome: Result<Response, LoadingError>, _ call: Call) -> Step {
+        if case .success(let response) = outcome, let settled = settled(response, call) { return .deliver(settled) }
+        var attempt = RetryPolicy.Attempt(request, Self.ending(outcome, call))
+        attempt.acceptableStatuses = call.acceptableStatuses
+        attempt.number = call.attempt
+        attempt.hasIdempotencyKey = hasKey
+        attempt.isBodySpent = spent?.isTouched ?? false
+        if attempt.number > policy.immediateTries {
+            if delays == nil { delays = policy.backoff.makeDelays() }
+            attempt.delay = delays?.next(AnyRandom(call.random)) ?? .zero
+        }
+        attempt.remaining = call.deadline.map { call.time.now.duration(to: $0) }
+        var decision = policy.decision(attempt)
+        if case .failure(let error) = outcome, error.isCancellation { return .fail(error.counted(call.attempt)) }
+        lastCost = 0
+        if case .retry = decision.action, let budget {
+            let cost = RetryPolicy.isTimeout(attempt.outcome) ? budget.settings.timeoutCost : budget.settings.retryCost
+            if budget.withdraw(for: keyRule(request), cost: cost) {
+                lastCost = cost
+                withdrawn += cost
+            } else {
+                decision = RetryPolicy.Decision(action: .giveUp, rule: .budgetEmpty)
+            }
+        }
+        record(decision, attempt, call)
+        if case .retry(let delay) = decision.action { return .again(after: delay) }
+        if Self.isAnswered(decision.rule) { budget?.refund(for: keyRule(request), withdrawn) }
+        return finish(decision, outcome, attempt, call)
+    }
+
+    /// The error of a wait for an attempt that is not made: the attempt has cost the service nothing.
+    func withdrawn(_ error: LoadingError, _ outcome: Result<Response, LoadingError>, _ call: Call) -> LoadingError {
+        if lastCost > 0 { budget?.refund(for: keyRule(request), lastCost) }
+        return Self.described(error, outcome, call.attempt)
+    }
+
+    private static func ending(_ outcome: Result<Response, LoadingError>, _ call: Call) -> RetryPolicy.Attempt.Outcome {
+        switch outcome {
+        case .success(let response):
+            let pause = response.headers.pause(now: call.time.date)
+            if pause == nil, let text = response.headers["Retry-After"] {
+                call.record(.valueIgnored(name: "Retry-After", value: text))
+            }
+            return .answer(response.status, pause: pause)
+        case .failure(let error): return .failure(error)
+        }
+    }
+
+    /// Whether the service answered, even if with an error: then it works.
+    private static func isAnswered(_ rule: RetryPolicy.Rule) -> Bool {
+        switch rule {
+        case .acceptedStatus, .finalStatus: true
+        default: false
+        }
+    }
+
+    private func record(_ decision: RetryPolicy.Decision, _ attempt: RetryPolicy.Attempt, _ call: Call) {
+        guard decision.action != .accept, call.isObserved else { return }
+        var record = CallEvent.Retry(attempt: attempt.number, rule: decision.rule.description)
+        if case .answer(let status, _) = attempt.outcome { record.status = status }
+        if case .failure(let error) = attempt.outcome { record.status = error.context.status }
+        record.budget = budget?.left(for: keyRule(attempt.request))
+        if case .retry(let delay) = decision.action {
+            record.delay = delay
+            call.record(.retryScheduled(record))
+        } else {
+            call.record(.retryRefused(record))
+        }
+    }
+
+    private func finish(
+        _ decision: RetryPolicy.Decision,
+        _ outcome: Result<Response, LoadingError>,
+        _ attempt: RetryPolicy.Attempt,
+        _ call: Call
+    ) -> Step {
+        switch decision.action {
+        case .accept, .giveUp, .retry:
+            switch outcome {
+            case .success(let response): return .deliver(Self.counted(response, attempt.number))
+            case .failure(let error): return .fail(Self.described(error, outcome, attempt.number))
+            }
+        case .refuseDelay(let pause):
+            let key = keyRule(attempt.request).description
+            let error = LoadingError(.rateLimited(key: key, wait: pause))
+            return .fail(Self.described(error, outcome, attempt.number))
+        case .exceedDeadline(let wait):
+            let stage = Call.StageTimes.Stage.wait(.backoff(attempt: attempt.number + 1))
+            let report = call.deadlineReport(at: call.time.now, impossible: .init(stage: stage, duration: wait))
+            let error = LoadingError(.deadlineExceeded(report))
+            return .fail(Self.described(error, outcome, attempt.number))
+        }
+    }
+
+    private static func counted(_ response: Response, _ attempts: Int) -> Response {
+        guard attempts > 1 else { return response }
+        var response = response
+        response.attempts = attempts
+        return response
+    }
+
+    /// The error with the number of attempts, and the last response.
+    private static func described(
+        _ error: LoadingError,
+        _ outcome: Result<Response, LoadingError>,
+        _ attempts: Int
+    ) -> LoadingError {
+        var error = error
+        error.context.attempts = attempts
+        if error.context.status == nil {
+            switch outcome {
+            case .success(let response):
+                error.context.status = response.status
+                error.context.headers = response.headers
+                error.context.body = response.body.bytes?.prefix(errorBodyLimit)
+            case .failure(let last):
+                error.context.status = last.context.status
+                error.context.headers = last.context.headers
+            }
+        }
+        return error
+    }
+
+    /// The most bytes of a refused response's body that an error of the retries keeps: 64 KiB.
+    private static let errorBodyLimit = 64 << 10
+}
+
+/// A random source of unknown type as one of a known type.
+struct AnyRandom: RandomSource {
+    private let base: any RandomSource
+    init(_ base: any RandomSource) { self.base = base }
+    func next() -> UInt64 { base.next() }
+}
+
+extension Headers {
+    /// The delay that `Retry-After` requests, measured against the response's own `Date`; nil without a valid field.
+    func pause(now: Date) -> Duration? {
+        guard let text = self["Retry-After"] else { return nil }
+        // A malformed field requests nothing.
+        guard let field = try? RetryAfter(text, now: now) else { return nil }
+        let serverDate = self["Date"].flatMap { try? HTTPDate($0, now: now) }?.date
+        return field.delay(serverDate: serverDate, now: now)
+    }
+}
