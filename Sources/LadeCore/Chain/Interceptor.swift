@@ -17,7 +17,7 @@ public protocol Interceptor: Sendable {
     ///
     /// Return true when the interceptor waits for nothing but `next` and ``Call/wait(until:for:)``. If any interceptor
     /// returns false, the call runs in a child task, which costs some microseconds, and which is cancelled when the scope
-    /// is, or 100 ms after the deadline that a `DeadlineInterceptor` above has set. An interceptor that ignores the
+    /// is, or 100 ms after the deadline of the call. An interceptor that ignores the
     /// cancellation of its task delays the end of its call until it returns.
     var observesScope: Bool { get }
 }

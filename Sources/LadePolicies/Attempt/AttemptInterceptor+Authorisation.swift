@@ -18,6 +18,8 @@ extension AttemptInterceptor {
     ///   - request: The request.
     ///   - first: The first authoriser that claims the request.
     ///   - next: The exchange.
+    /// - Returns: The response, which may be a second refusal.
+    /// - Throws: The errors of the authorisers and of the exchange.
     func authorised(_ request: Request, from first: Int, _ next: Next) async throws(LoadingError) -> Response {
         let context = AuthorisationContext(next)
         let (authorised, acting) = try await authorise(request, from: first, context)

@@ -7,8 +7,8 @@ public import LadeCore
 
 /// The cookies of one account, in memory or in a file (RFC 6265bis).
 ///
-/// One jar belongs to one account: pass it to the `CookieInterceptor` of that account's chain and to no other. It may
-/// be used from any thread. Expiry is measured in the time of the calls.
+/// One jar belongs to one account, and to no other. It may be used from any thread. Expiry is measured in the time of
+/// the calls.
 public final class CookieJar: Sendable {
     /// How many cookies a jar keeps.
     ///

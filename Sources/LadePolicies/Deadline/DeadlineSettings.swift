@@ -69,6 +69,7 @@ public struct DeadlineSettings: Sendable, Hashable {
     ///   - request: What is to be sent.
     ///   - now: When the exchange starts.
     ///   - call: The call.
+    /// - Returns: The limit.
     /// - Throws: `LoadingError.Kind.deadlineExceeded` when no time is left.
     func bound(_ request: inout Request, at now: Instant, _ call: Call) throws(LoadingError) -> ExchangeBound {
         let remaining = call.deadline.map { now.duration(to: $0) }

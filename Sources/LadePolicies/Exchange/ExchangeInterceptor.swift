@@ -134,7 +134,11 @@ package struct ExchangeInterceptor: Interceptor {
         return limit
     }
 
-    private static func collected(_ response: Response, _ limit: Int, _ call: Call) async throws(LoadingError) -> Response {
+    private static func collected(
+        _ response: Response,
+        _ limit: Int,
+        _ call: Call
+    ) async throws(LoadingError) -> Response {
         var response = response
         let body = response.body
         let bytes = try await call.inTask { (_) async throws(LoadingError) in try await body.collect(limit: limit) }
