@@ -156,7 +156,7 @@ package struct ResumableLoad {
         if let limit = request.deadline ?? settings.deadlines.streamed {
             let now = call.time.now
             call.deadline = now.advanced(by: limit)
-            call.ledger = Call.Ledger(start: now)
+            call.recordTimes(since: now)
         }
         report = BodyReport(call, since: call.isObserved ? call.time.now : nil)
         return try await loader.core.run(asked, call, .response, report: report) { scope.end() }.get()

@@ -73,7 +73,10 @@ public struct Endpoint<Value: Sendable>: Sendable {
     var prepared: Request {
         var prepared = request
         if prepared.delivery == .streamed { prepared.delivery = .buffered(limit: Request.defaultBufferLimit) }
-        if prepared.acceptableStatuses == nil { prepared.acceptableStatuses = acceptableStatuses }
+        // Nil for nil would copy the options of the request.
+        if let acceptableStatuses, prepared.acceptableStatuses == nil {
+            prepared.acceptableStatuses = acceptableStatuses
+        }
         if !decorators.isEmpty { prepared[EndpointDecorators.self] = decorators }
         return prepared
     }

@@ -18,10 +18,10 @@ public final class LoadHandle: Work {
     /// Counts the attempts of the call, which has no scope: its task is what cancels it.
     let counter: Call.Scope
 
-    init(id: Call.ID, request: Request) {
+    init(id: Call.ID, request: Request, accepting statuses: StatusSet) {
         self.id = id
         self.request = request
-        counter = Call.Scope(request)
+        counter = Call.Scope(request, accepting: statuses)
     }
 
     var asked: Request? { request }

@@ -168,8 +168,8 @@ extension LoaderCore {
         refused: @escaping @Sendable (LoadHandle, LoadingError) async -> Void
     ) -> LoadHandle {
         var call = makeCall()
-        let handle = LoadHandle(id: call.id, request: request)
-        call.begin(nil, counting: handle.counter, accepting: acceptableStatuses(for: request))
+        let handle = LoadHandle(id: call.id, request: request, accepting: acceptableStatuses(for: request))
+        call.begin(handle.counter, isScoped: false)
         handle.slot = group.join(handle)
         let isOpen = handle.slot != nil
         // Owned by the handle, and by the group until its end.

@@ -53,13 +53,13 @@ final class LoaderCore: Sendable {
     func begin(_ request: Request) throws(LoadingError) -> (Call, Call.Scope, WorkGroup.Slot) {
         try request.validate()
         var call = makeCall()
-        let scope = Call.Scope(request)
+        let scope = Call.Scope(request, accepting: acceptableStatuses(for: request))
         guard let slot = group.join(scope) else {
             call.recordStart(request)
             call.record(.callFailed(LoadingError(.cancelled, ErrorContext(request))))
             throw LoadingError(.cancelled, ErrorContext(request))
         }
-        call.begin(scope, counting: scope, accepting: acceptableStatuses(for: request))
+        call.begin(scope, isScoped: true)
         return (call, scope, slot)
     }
 
@@ -107,7 +107,7 @@ final class LoaderCore: Sendable {
     /// - Returns: The response.
     /// - Throws: The error of the attempt; `LoadingError.Kind.cancelled` when the loader's work was cancelled meanwhile.
     func askAgain(_ request: Request, _ call: Call, after delay: Duration) async throws(LoadingError) -> Response {
-        let scope = Call.Scope(request)
+        let scope = Call.Scope(request, continuing: call)
         guard let slot = group.join(scope) else { throw LoadingError(.cancelled, ErrorContext(request)) }
         defer { group.leave(slot) }
         var call = call
@@ -183,8 +183,9 @@ final class LoaderCore: Sendable {
                 account.isOffline
                 ? try await stored(request, call) : try await account.chain.send(request, call: call)
             course.status = response.status
-            let acceptable = call.acceptableStatuses ?? acceptableStatuses(for: request)
-            let isSuccess = response.isSuccess(acceptable) || request.deliversEveryStatus
+            let isSuccess =
+                request.deliversEveryStatus
+                || response.isSuccess(call.acceptableStatuses ?? acceptableStatuses(for: request))
             if let bytes = response.body.bytes {
                 course.bytes = bytes.count
                 return try ending.output(of: response, isSuccess: isSuccess)

@@ -3,7 +3,7 @@
 #else
     import Foundation
 #endif
-import LadeCache
+package import LadeCache
 package import LadeCore
 package import LadePolicies
 
@@ -24,7 +24,7 @@ package struct HopInterceptor: Interceptor {
     /// How redirects are followed; nil delivers them.
     package var redirects: RedirectPolicy?
     /// The cache.
-    var cache: CacheInterceptor?
+    package var cache: CacheInterceptor?
     private let budget: RetryBudget?
     private let keyRule: ServiceKey.Rule
 

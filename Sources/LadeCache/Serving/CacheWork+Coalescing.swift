@@ -66,8 +66,8 @@ extension CacheWork {
     private func lead(_ exchange: UInt64, _ number: UInt64, _ question: Question) async throws(LoadingError)
         -> CacheOutcome
     {
-        call.ledger?.observeWaits { [cache] end in cache.delay(exchange, until: end) }
-        defer { call.ledger?.observeWaits(nil) }
+        call.observeWaits { [cache] end in cache.delay(exchange, until: end) }
+        defer { call.observeWaits(nil) }
         do throws(LoadingError) {
             let outcome = try await askAlone(question, for: exchange)
             cache.share(outcome, of: exchange, now: call.time.now)

@@ -1,7 +1,8 @@
 import Synchronization
 
 extension Call {
-    /// Cancels a call from outside of the task that the call runs in.
+    /// The one object of a call: it cancels the call from outside of the task that the call runs in, counts its attempts, and
+    /// records its times.
     ///
     /// A loader can end calls without cancelling the tasks that wait for them: when the loader is deallocated, or when its
     /// account signs out. A call with a scope is cancelled when its task or its scope is cancelled, and both have the same
@@ -28,6 +29,8 @@ extension Call {
             // slot.
             var first: Handler?
             var others: [UInt64: Handler] = [:]
+            var times: Times?
+            var onWait: (@Sendable (Instant?) -> Void)?
 
             /// Removes all handlers, and returns them in the order they were added.
             mutating func takeHandlers() -> [Handler] {
@@ -39,14 +42,32 @@ extension Call {
         // Guarded by its lock; handlers run outside it.
         private let state = Locked(State())
         private let attemptCount = Atomic(0)
+        /// Records the times in place of this object.
+        private let origin: Scope?
         /// The request of the call.
         package let request: Request?
+        /// The statuses that count as success; nil leaves it to the request.
+        package let acceptableStatuses: StatusSet?
 
         /// Makes the scope of a call.
         ///
         /// - Parameter request: The request of the call; nil when it does not matter.
-        public init(_ request: Request? = nil) {
+        public convenience init(_ request: Request? = nil) {
+            self.init(request, accepting: nil)
+        }
+
+        /// Makes the scope of a call whose success is decided.
+        package init(_ request: Request?, accepting statuses: StatusSet?) {
             self.request = request
+            acceptableStatuses = statuses
+            origin = nil
+        }
+
+        /// Makes the scope of a further part of a call, whose times are recorded with those of the parts before.
+        package init(_ request: Request, continuing call: Call) {
+            self.request = request
+            acceptableStatuses = call.acceptableStatuses
+            origin = call.recordsTimes ? call.object : nil
         }
 
         /// How many attempts the call has made.
@@ -54,6 +75,33 @@ extension Call {
 
         /// Notes that an attempt begins.
         func noteAttempt(_ number: Int) { attemptCount.max(number, ordering: .relaxed) }
+
+        // MARK: - Times
+
+        var times: Times? { origin?.times ?? state.withLock { $0.times } }
+
+        func recordTimes(since start: Instant, setting: String?) {
+            state.withLock { $0.times = Times(start: start, setting: setting) }
+        }
+
+        func add(_ duration: Duration, to stage: StageTimes.Stage) {
+            if let origin { return origin.add(duration, to: stage) }
+            state.withLock { $0.times?.stages.add(duration, to: stage) }
+        }
+
+        func observeWaits(_ body: (@Sendable (Instant?) -> Void)?) {
+            // Released outside the lock: deinitialisers of captured values may take other locks.
+            _ = state.withLock { state in
+                defer { state.onWait = body }
+                return state.onWait
+            }
+        }
+
+        func noteWait(until end: Instant?) {
+            state.withLock { $0.onWait }?(end)
+        }
+
+        // MARK: - Cancellation
 
         /// Whether the scope was cancelled.
         public var isCancelled: Bool { state.withLock { $0.isCancelled } }

@@ -11,9 +11,9 @@ extension Call {
         guard instant > now else { return }
         try checkDeadline(wait: now.duration(to: instant), for: reason)
         let start = beginWait(reason)
-        ledger?.noteWait(until: instant)
+        noteWait(until: instant)
         defer {
-            ledger?.noteWait(until: nil)
+            noteWait(until: nil)
             endWait(reason, from: start)
         }
         try await inTask { (call) async throws(LoadingError) in try await call.time.sleep(until: instant) }
@@ -108,14 +108,15 @@ extension Call {
     /// Where the time of the call went, up to an instant.
     public func deadlineReport(at now: Instant, impossible: Call.StageTimes.Entry? = nil) -> LoadingError.DeadlineReport
     {
-        let start = ledger?.start ?? now
+        let times = times
+        let start = times?.start ?? now
         var report = LoadingError.DeadlineReport(
             limit: start.duration(to: deadline ?? now),
             elapsed: start.duration(to: now),
-            stages: ledger?.times ?? Call.StageTimes(),
+            stages: times?.stages ?? Call.StageTimes(),
             impossibleWait: impossible
         )
-        report.setting = ledger?.setting
+        report.setting = times?.setting
         return report
     }
 
@@ -134,40 +135,24 @@ extension Call {
     @inline(never)
     package func endWait(_ reason: Call.WaitReason, from start: Instant) {
         let duration = start.duration(to: time.now)
-        ledger?.add(duration, to: .wait(reason))
+        add(duration, to: .wait(reason))
         record(.waitEnded(reason, after: duration))
     }
 }
 
 extension Call {
-    /// A record of when one call started and how long each of its stages took.
-    public final class Ledger: Sendable {
+    /// When one call started, and how long each of its stages took so far.
+    package struct Times: Sendable, Hashable {
         /// When the call started.
-        public let start: Instant
+        package let start: Instant
         /// The setting that the deadline of the call comes from; nil when the call had it before.
-        public let setting: String?
-        private let locked = Locked(Call.StageTimes())
-        /// Receives the end of each wait whose end is known, when it begins, and nil when it is over.
-        private let observer = Locked<(@Sendable (Instant?) -> Void)?>(nil)
+        package let setting: String?
+        /// The time spent so far, by stage.
+        package var stages = Call.StageTimes()
 
-        /// Opens the book.
-        public init(start: Instant, setting: String? = nil) {
+        init(start: Instant, setting: String?) {
             self.start = start
             self.setting = setting
         }
-
-        /// The time spent so far, by stage.
-        public var times: Call.StageTimes { locked.withLock { $0 } }
-
-        /// Adds time to a stage.
-        public func add(_ duration: Duration, to stage: Call.StageTimes.Stage) {
-            locked.withLock { $0.add(duration, to: stage) }
-        }
-
-        /// Tells an observer, in place of the one before, of the call's waits whose ends are known.
-        package func observeWaits(_ body: (@Sendable (Instant?) -> Void)?) { observer.withLock { $0 = body } }
-
-        /// Tells the observer that the call waits until an instant; nil when it does not wait any more.
-        package func noteWait(until end: Instant?) { observer.withLock { $0 }?(end) }
     }
 }

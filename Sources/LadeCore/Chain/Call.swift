@@ -14,30 +14,29 @@ public struct Call: Sendable {
 
     // Shared by all calls of a loader, so that a call costs no allocation.
     private let context: Context
-    // Behind one reference, because every interceptor copies its call.
-    private var course = Course.none
+    // The one object of the call; nil until something needs it. A child task keeps it, and cannot be cancelled by it.
+    fileprivate(set) var object: Scope?
+    private var isScoped = false
+    /// Whether the call's times are recorded, from here on down.
+    package private(set) var recordsTimes = false
+    // What few calls have.
+    private var extras: Extras?
     /// The call's identity.
     public let id: ID
     /// The number of the current attempt, from 1.
     public var attempt = 1
     /// When the whole call must have ended; nil means no deadline.
-    public var deadline: Instant? {
-        get { course.facts.deadline }
-        set { change { $0.deadline = newValue } }
-    }
-    /// Where the call's time went; nil when it is not recorded.
-    public var ledger: Call.Ledger? {
-        get { course.facts.ledger }
-        set { change { $0.ledger = newValue } }
-    }
+    public var deadline: Instant?
     /// What cancels the call apart from its task; nil when only the task's cancellation does.
+    ///
+    /// It also counts the attempts of the call and records its times, in a child task without a scope too.
     public var scope: Call.Scope? {
-        get { course.facts.scope }
-        set { change { ($0.scope, $0.counter) = (newValue, newValue ?? $0.counter) } }
+        get { isScoped ? object : nil }
+        set { (object, isScoped) = (newValue ?? object, newValue != nil) }
     }
     /// The statuses that count as success, as they were decided when the call began; nil for a call without a loader, whose
     /// request decides.
-    public var acceptableStatuses: StatusSet? { course.facts.acceptableStatuses }
+    public var acceptableStatuses: StatusSet? { object?.acceptableStatuses }
 
     /// Makes a call.
     ///
@@ -65,21 +64,52 @@ public struct Call: Sendable {
         context = other.context
     }
 
-    /// Sets the deadline and the ledger together.
-    package mutating func set(deadline: Instant?, ledger: Call.Ledger?) {
-        change { ($0.deadline, $0.ledger) = (deadline, ledger) }
-    }
-
-    /// Sets what ends the call from outside, what counts its attempts, and which statuses are its success.
-    package mutating func begin(_ scope: Call.Scope?, counting counter: Call.Scope, accepting statuses: StatusSet) {
-        change { ($0.scope, $0.counter, $0.acceptableStatuses) = (scope, counter, statuses) }
+    /// Sets what counts the call's attempts, records its times and knows its success.
+    ///
+    /// - Parameters:
+    ///   - object: The object of the call.
+    ///   - isScoped: Whether the object also cancels the call, apart from its task.
+    package mutating func begin(_ object: Call.Scope, isScoped: Bool) {
+        (self.object, self.isScoped) = (object, isScoped)
     }
 
     /// Notes that the current attempt begins; errors of the call say how many there were.
-    package func noteAttempt() { course.facts.counter?.noteAttempt(attempt) }
+    package func noteAttempt() { object?.noteAttempt(attempt) }
 
     /// How many attempts were made; 0 when none was, or when they are not counted.
-    package var attemptsMade: Int { course.facts.counter?.attempts ?? 0 }
+    package var attemptsMade: Int { object?.attempts ?? 0 }
+
+    // MARK: - Times
+
+    /// Starts the record of the call's times, unless it has started above.
+    ///
+    /// - Parameters:
+    ///   - start: When the call started.
+    ///   - setting: The setting that the deadline of the call comes from; nil when the call had it before.
+    package mutating func recordTimes(since start: Instant, setting: String? = nil) {
+        guard !recordsTimes else { return }
+        recordsTimes = true
+        if object == nil { object = Scope() }
+        object?.recordTimes(since: start, setting: setting)
+    }
+
+    /// The record of the call's times; nil when they are not recorded.
+    package var times: Call.Times? { object?.times }
+
+    /// Adds time to a stage, when the times are recorded.
+    package func add(_ duration: @autoclosure () -> Duration, to stage: Call.StageTimes.Stage) {
+        if recordsTimes { object?.add(duration(), to: stage) }
+    }
+
+    /// Notifies an observer, in place of the one before, of the call's waits whose ends are known.
+    package func observeWaits(_ body: (@Sendable (Instant?) -> Void)?) {
+        if recordsTimes { object?.observeWaits(body) }
+    }
+
+    /// Notifies the observer that the call waits until an instant; nil when it does not wait any more.
+    package func noteWait(until end: Instant?) {
+        if recordsTimes { object?.noteWait(until: end) }
+    }
 
     /// The account that the call is made for.
     public var account: String { context.account }
@@ -93,7 +123,7 @@ public struct Call: Sendable {
     /// The event is not built when there is no sink.
     public func record(_ event: @autoclosure () -> CallEvent) {
         guard !context.events.isEmpty else { return }
-        let event = event().redacted(course.facts.redaction ?? .standard)
+        let event = event().redacted(extras?.redaction ?? .standard)
         for sink in context.events { sink.record(event, of: self) }
     }
 
@@ -104,33 +134,17 @@ public struct Call: Sendable {
     @usableFromInline
     func carrying(_ request: Request) -> Call {
         var call = self
-        call.change { $0.redaction = Redaction(request) }
+        call.extras = Extras(redaction: Redaction(request))
         return call
     }
 
-    private mutating func change(_ body: (inout Facts) -> Void) {
-        var facts = course.facts
-        body(&facts)
-        course = Course(facts)
-    }
+    private final class Extras: Sendable {
+        /// The values that the call's events must not show.
+        let redaction: Redaction?
 
-    /// What interceptors set on the way down, and the values that the call's events must not show.
-    private struct Facts: Sendable {
-        var deadline: Instant?
-        var ledger: Call.Ledger?
-        var scope: Call.Scope?
-        var redaction: Redaction?
-        /// Counts the attempts: the scope, which stays here when a child task has none.
-        var counter: Call.Scope?
-        var acceptableStatuses: StatusSet?
-    }
-
-    private final class Course: Sendable {
-        static let none = Course(Facts())
-
-        let facts: Facts
-
-        init(_ facts: Facts) { self.facts = facts }
+        init(redaction: Redaction?) {
+            self.redaction = redaction
+        }
     }
 
     private final class Context: Sendable {

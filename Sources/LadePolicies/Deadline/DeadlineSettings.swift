@@ -49,7 +49,8 @@ public struct DeadlineSettings: Sendable, Hashable {
         let own = limit.map { now.advanced(by: $0.duration) }
         guard let deadline = own.map({ own in given.map { min($0, own) } ?? own }) ?? given else { return now }
         let setting = deadline == own ? limit?.setting : nil
-        call.set(deadline: deadline, ledger: call.ledger ?? Call.Ledger(start: now, setting: setting))
+        call.deadline = deadline
+        call.recordTimes(since: now, setting: setting)
         return now
     }
 

@@ -162,16 +162,16 @@ package struct ExchangeInterceptor: Interceptor {
         // A response from a cache set its cookies when it came from the network.
         if response.source != .cache { storeCookies(of: response.headers, request, call) }
         limiter?.observe(response.status, response.headers, of: request, call: call, isRunning: slot != nil)
-        let ledger = deadlines == nil ? nil : call.ledger
+        let isTimed = deadlines != nil && call.recordsTimes
         guard response.body.bytes == nil else {
-            ledger?.add(bound.start.duration(to: call.time.now), to: .exchange)
+            if isTimed { call.add(bound.start.duration(to: call.time.now), to: .exchange) }
             slot?.finish()
             return response
         }
-        guard ledger != nil || slot != nil else { return response }
+        guard isTimed || slot != nil else { return response }
         response.body = response.body.wrapped { source in
-            ObservedBody(source, translate: { ledger == nil ? $0 : bound.translated($0, call) }) { _ in
-                ledger?.add(bound.start.duration(to: call.time.now), to: .exchange)
+            ObservedBody(source, translate: { isTimed ? bound.translated($0, call) : $0 }) { _ in
+                if isTimed { call.add(bound.start.duration(to: call.time.now), to: .exchange) }
                 slot?.finish()
             }
         }
@@ -188,7 +188,7 @@ package struct ExchangeInterceptor: Interceptor {
     ) -> LoadingError {
         var error = error
         if deadlines != nil {
-            call.ledger?.add(bound.start.duration(to: call.time.now), to: .exchange)
+            call.add(bound.start.duration(to: call.time.now), to: .exchange)
             error = bound.translated(error, call)
         }
         // The head may have arrived before the body failed.

@@ -233,7 +233,7 @@ public final class RateLimiter: Sendable {
         case .started(let number):
             return .slot(number.map { Slot(key, call.account, start: $0, of: self) })
         case .waiting(let id, let reason, let gate):
-            if let gate { call.ledger?.noteWait(until: call.time.now.advanced(by: now.duration(to: gate))) }
+            if let gate { call.noteWait(until: call.time.now.advanced(by: now.duration(to: gate))) }
             return .waiting(id, key, reason)
         case .refused(let reason, let wait): throw Self.impossible(wait, reason, call)
         case .paused(let wait): throw LoadingError(.rateLimited(key: key.description, wait: wait))
@@ -306,7 +306,7 @@ public final class RateLimiter: Sendable {
 
     @inline(never)
     private func slot(of key: ServiceKey, _ news: RateWake, _ call: Call) throws(LoadingError) -> Slot {
-        call.ledger?.noteWait(until: nil)
+        call.noteWait(until: nil)
         switch news {
         case .granted(let number):
             let slot = Slot(key, call.account, start: number, of: self)

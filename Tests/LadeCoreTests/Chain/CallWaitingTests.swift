@@ -10,8 +10,8 @@ struct CallWaitingTests {
 
     private func makeCall() -> Call {
         var call = Call(time: time, events: [recorder])
-        call.ledger = Call.Ledger(start: time.now)
         call.scope = Call.Scope()
+        call.recordTimes(since: time.now)
         return call
     }
 
@@ -33,7 +33,7 @@ struct CallWaitingTests {
         _ = await task.value
 
         #expect(waitEnds == 1)
-        #expect(call.ledger?.times.entries == [.init(stage: .wait(.connectivity), duration: .seconds(2))])
+        #expect(call.times?.stages.entries == [.init(stage: .wait(.connectivity), duration: .seconds(2))])
     }
 
     @Test("a wait that fails ends in the events, and its time counts")
@@ -48,7 +48,7 @@ struct CallWaitingTests {
         }
 
         #expect(waitEnds == 1)
-        #expect(call.ledger?.times.entries == [.init(stage: .wait(.connectivity), duration: .seconds(2))])
+        #expect(call.times?.stages.entries == [.init(stage: .wait(.connectivity), duration: .seconds(2))])
     }
 
     @Test("a wait may end at the deadline, and no nanosecond later")

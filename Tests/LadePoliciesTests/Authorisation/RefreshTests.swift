@@ -223,7 +223,7 @@ struct RefreshTests {
             return .init(Secret("token-\(number)"))
         }
         var call = makeCall()
-        call.ledger = Call.Ledger(start: time.now)
+        call.recordTimes(since: time.now)
         call.deadline = time.now.advanced(by: .seconds(5))
         let task = Task { [call] in try await send(authoriser, call) }
         let sleepers = try await time.sleepers(atLeast: 2)

@@ -136,7 +136,7 @@ struct RateLimiterRefusalTests: RateLimiterSuite {
         let limiter = try limiter(RateLimits(default: .held))
         let (time, url) = (time, url)
         var call = Call(time: time)
-        call.ledger = Call.Ledger(start: time.now)
+        call.recordTimes(since: time.now)
         call.deadline = time.now.advanced(by: .seconds(15))
         let error = await time.runAutomatically { [call] () -> LoadingError? in
             do throws(LoadingError) {

@@ -49,11 +49,11 @@ struct LoaderPartsTests {
     @Test("a handle that is cancelled runs until the cancellation is reported, and none is cancelled after its end")
     func statesOfHandle() throws {
         let request = try Request("https://svc.example.com/thing")
-        let cancelled = LoadHandle(id: Call.ID(1), request: request)
+        let cancelled = LoadHandle(id: Call.ID(1), request: request, accepting: .successful)
         cancelled.cancel()
         #expect(cancelled.isCancelled && cancelled.isRunning)
 
-        let ended = LoadHandle(id: Call.ID(2), request: request)
+        let ended = LoadHandle(id: Call.ID(2), request: request, accepting: .successful)
         _ = ended.settle(.success(1))
         ended.cancel()
 
@@ -230,7 +230,7 @@ struct LoaderPartsTests {
 
     @Test("a handle that was cancelled before it had a task cancels the task")
     func cancelledBeforeItsTask() throws {
-        let handle = LoadHandle(id: Call.ID(1), request: try Request("https://svc.example.com/thing"))
+        let handle = LoadHandle(id: Call.ID(1), request: try Request("https://svc.example.com/thing"), accepting: .successful)
         let gate = Signal()
         // The outcome of the wait does not matter here.
         let task = Task { _ = try? await gate.wait() }

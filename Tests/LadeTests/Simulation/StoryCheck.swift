@@ -24,7 +24,6 @@ final class StoryCheck: EventSink {
         var hops = 0
         var retries = 0
         var replays = 0
-        var ledger: Call.Ledger?
         var isStreamed = false
         var isPaidBack = false
         var isCancelled = false
@@ -77,7 +76,6 @@ final class StoryCheck: EventSink {
     private func follow(_ event: CallEvent, _ call: Call, _ now: Instant, _ state: inout State) {
         let id = call.id.number
         var story = state.stories[id] ?? Story()
-        if let ledger = call.ledger { story.ledger = ledger }
         switch event {
         case .callStarted(_, let url):
             story.started += 1
@@ -92,23 +90,23 @@ final class StoryCheck: EventSink {
         case .callFinished:
             story.endings += 1
             story.isSuccess = true
-            checkTimes(story, call, now, &state)
+            checkTimes(call, now, &state)
         case .callFailed(let error):
             story.endings += 1
             story.isCancelled = error.isCancellation
-            checkTimes(story, call, now, &state)
+            checkTimes(call, now, &state)
         default: break
         }
         state.stories[id] = story
     }
 
     /// Every nanosecond of a call is a wait with a reason, or an exchange.
-    private func checkTimes(_ story: Story, _ call: Call, _ now: Instant, _ state: inout State) {
-        guard let ledger = story.ledger else { return }
-        let elapsed = ledger.start.duration(to: now)
-        let total = ledger.times.total
+    private func checkTimes(_ call: Call, _ now: Instant, _ state: inout State) {
+        guard let times = call.times else { return }
+        let elapsed = times.start.duration(to: now)
+        let total = times.stages.total
         if total != elapsed {
-            state.violations.append("\(call.id) took \(elapsed), of which \(total) is accounted for: \(ledger.times)")
+            state.violations.append("\(call.id) took \(elapsed), of which \(total) is accounted for: \(times.stages)")
         }
     }
 

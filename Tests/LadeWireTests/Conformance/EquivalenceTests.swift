@@ -317,8 +317,8 @@ private final class RecordedTransport: Transport {
             random: call.random,
             events: [stories.begin(request, call)]
         )
-        recorded.set(deadline: call.deadline, ledger: call.ledger)
         recorded.scope = call.scope
+        recorded.deadline = call.deadline
         return try await inner.send(request, call: recorded)
     }
 }
