@@ -101,6 +101,15 @@ public struct Harvest: Sendable {
     ///
     /// A journal keeps keyed digests of the values, and is refused when one of them differs.
     public var circumstances: [String: String] = [:]
+    /// The secrets that decide what the server returns, by name: a token, the cookies of a session.
+    ///
+    /// They count as ``circumstances``, and as credentials in fields and in the query of the request do. Where one of
+    /// them has another value, the journal is refused unless ``isSameSignIn`` is true.
+    public var secrets: [String: String] = [:]
+    /// Whether secrets with other values than in the journal are renewed ones of the same user; false by default.
+    ///
+    /// The journal remembers it, so that it need not be set again in later runs.
+    public var isSameSignIn = false
     /// How many pages are loaded ahead; none by default, 64 at most.
     ///
     /// See `Loader.pages(of:size:prefetch:pageLimit:from:meter:)` of `Lade`.
@@ -423,7 +432,7 @@ public struct Harvest: Sendable {
         guard !walk.countsPages else { return doubts }
         // The condition that the caller names decides: a cursor may stand on the last page, too.
         guard !step.isEnd else { return doubts }
-        let items = (page.itemsBefore ?? 0) + (facts.itemCount ?? 0)
+        let items = (page.itemsBefore ?? 0).addingSaturated(facts.itemCount ?? 0)
         let signs = PageSigns(
             document: format == .document ? try? JSONValue(parsing: bytes) : nil,
             headers: facts.response.headers,

@@ -11,6 +11,11 @@ struct HarvestArguments {
     private(set) var shown: [String: String]
     /// Values that may be secret, of which the journal has digests with a key of its own.
     private var hidden: [String: String]
+    /// The names of those that are secrets of a sign-in, which may be renewed.
+    private(set) var secretNames: Set<String>
+    private let address: URL
+    /// The names of the secret query items in the address.
+    private let secretItems: [String]
 
     /// Fields that do not change what a server returns, and those that are new with each call.
     static let changing: Set<String> = [
@@ -36,7 +41,11 @@ struct HarvestArguments {
         if let identity = harvest.identity { shown["identity"] = identity.description }
         if let total = harvest.total { shown["total"] = total.description }
         if let more = harvest.more { shown["more"] = more.description }
-        hidden = harvest.circumstances
+        let redaction = Redaction(names: request.secretQueryNames, values: [])
+        self.address = address
+        secretItems = address.queryItems.map(\.name).filter(redaction.isSecret)
+        secretNames = Set(harvest.secrets.keys).union([Self.wholeAddress])
+        hidden = harvest.circumstances.merging(harvest.secrets) { _, secret in secret }
         hidden[Self.wholeAddress] = address.absoluteString
         switch request.body?.content {
         case .bytes(let bytes): hidden["body"] = String(decoding: bytes, as: UTF8.self)
@@ -50,6 +59,7 @@ struct HarvestArguments {
                 shown[name] = field.value
             } else if !Self.changing.contains(name) {
                 hidden["field \(name)", default: ""] += Self.identity(name, field.value) + "\n"
+                if field.carriesCredentials || redaction.isSecret(name) { secretNames.insert("field \(name)") }
             }
         }
     }
@@ -66,12 +76,27 @@ struct HarvestArguments {
 
     /// The digests with a key.
     func digests(key: String) -> [String: String] {
-        Dictionary(
-            uniqueKeysWithValues: hidden.map { name, value in
-                var hash = SHA256()
-                hash.update(Array("\(key)\n\(name)\n\(value)".utf8))
-                return (name, hash.finish().map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined())
-            }
-        )
+        Dictionary(uniqueKeysWithValues: hidden.map { ($0, Self.digest(of: $1, named: $0, key: key)) })
+    }
+
+    private static func digest(of value: String, named name: String, key: String) -> String {
+        var hash = SHA256()
+        hash.update(Array("\(key)\n\(name)\n\(value)".utf8))
+        return hash.finish().map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+    }
+
+    /// The address of a page with the present secrets in place of those of an earlier run.
+    ///
+    /// A query item with the name of a secret may be a cursor, such as `page_token`. So the items are replaced only when
+    /// the digest of the earlier address shows that they are its secrets.
+    func renewing(_ page: URL, digest: String?, key: String) -> URL {
+        var earlier = address
+        var renewed = page
+        for name in secretItems {
+            guard let before = page.queryValue(name), let now = address.queryValue(name) else { continue }
+            earlier = earlier.settingQuery(name, before)
+            renewed = renewed.settingQuery(name, now)
+        }
+        return Self.digest(of: earlier.absoluteString, named: Self.wholeAddress, key: key) == digest ? renewed : page
     }
 }

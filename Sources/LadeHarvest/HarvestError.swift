@@ -18,6 +18,10 @@ public enum HarvestError: Error, Sendable {
         public let before: String?
         /// The current value; nil for none.
         public let now: String?
+        /// Whether both values are secrets, of which the current one may be a renewed one of the same user.
+        ///
+        /// ``Harvest/isSameSignIn`` says that it is.
+        public internal(set) var isRenewal = false
     }
 
     /// A page could not be loaded.

@@ -45,6 +45,8 @@ struct HarvestJournal: Codable, Equatable, Sendable {
     var marks: PageMarks?
     /// The contents that the next page must not repeat; nil where pages are not compared.
     var contents: PageContents?
+    /// Whether the user said that secrets with other values belong to the same sign-in.
+    var renewsSecrets: Bool?
     var isComplete = false
 
     init(_ arguments: HarvestArguments) {
@@ -60,8 +62,10 @@ struct HarvestJournal: Codable, Equatable, Sendable {
     var isPlausible: Bool {
         let counts = [
             nextNumber, skippedItems, pages, items, duplicates, Int(clamping: bytes), Int(clamping: bodyBytes),
+            itemsBefore ?? 0,
         ]
-        return counts.allSatisfy { (0...Int.max / 4).contains($0) } && (itemsBefore ?? 0) >= 0 && (total ?? 0) >= 0
+        let totals = [total ?? 0, firstTotal ?? 0]
+        return counts.allSatisfy { (0...Int.max / 4).contains($0) } && totals.allSatisfy { $0 >= 0 }
     }
 
     /// Whether nothing was received yet, so that nothing is lost when the harvest begins with other arguments.
@@ -70,12 +74,26 @@ struct HarvestJournal: Codable, Equatable, Sendable {
     func differences(from now: HarvestArguments) -> [HarvestError.Difference] {
         let shown = Self.differences(arguments, now.shown) { $0 }
         let hidden = Self.differences(digests, now.digests(key: key)) { $0 == nil ? nil : "one value" }.map {
-            HarvestError.Difference(argument: $0.argument, before: $0.before, now: $0.now.map { _ in "another value" })
+            HarvestError.Difference(
+                argument: $0.argument,
+                before: $0.before,
+                now: $0.now.map { _ in "another value" },
+                isRenewal: $0.before != nil && $0.now != nil && now.secretNames.contains($0.argument)
+            )
         }
         // The address is shown already, if the difference is not in a secret of it.
         let isShown = shown.contains { $0.argument == "url" }
         return (shown + hidden.filter { $0.argument != HarvestArguments.wholeAddress || !isShown })
             .sorted { $0.argument < $1.argument }
+    }
+
+    /// Takes renewed secrets of the same sign-in, here and in the address of the next page.
+    mutating func renew(_ now: HarvestArguments) {
+        if let text = nextURL, let url = URL(string: text) {
+            nextURL = now.renewing(url, digest: digests[HarvestArguments.wholeAddress], key: key).absoluteString
+        }
+        digests = now.digests(key: key)
+        renewsSecrets = true
     }
 
     private static func differences(

@@ -69,10 +69,17 @@ final class HarvestLedger {
             isNew = !existed
             if let stored {
                 let differences = stored.differences(from: arguments)
-                guard differences.isEmpty else {
+                let isSameSignIn = harvest.isSameSignIn || stored.renewsSecrets == true
+                guard differences.allSatisfy({ isSameSignIn && $0.isRenewal }) else {
                     throw .argumentsDiffer(journal: journalFile.path, differences)
                 }
                 journal = stored
+                if !differences.isEmpty || (harvest.isSameSignIn && stored.renewsSecrets != true) {
+                    journal.renew(arguments)
+                    hasUnsaved = true
+                }
+            } else if harvest.isSameSignIn {
+                journal.renewsSecrets = true
             }
             guard let size = disk.size else {
                 let reason = "it is no regular file, so it cannot be cut where the journal ends"

@@ -239,6 +239,114 @@ struct HarvestWholenessTests {
         #expect(summary.resumedPages == 1 && summary.pages == 2)
     }
 
+    /// A run of the list into the file `out`, with a secret in one place.
+    private func runs(
+        _ place: String,
+        _ secret: String,
+        in folder: TemporaryFolder,
+        from source: PagedSource,
+        sameSignIn: Bool = false,
+        pages: Int? = nil
+    ) async throws -> Harvest.Summary {
+        var harvest = Harvest(try Request("https://api.example.com/list?api_key=\(place == "query" ? secret : "k")"))
+        harvest.items = ["items"]
+        switch place {
+        case "token": harvest.secrets["token"] = secret
+        case "query": break
+        case "Cookie": harvest.request.headers.set("Cookie", "sid=\(secret)")
+        case "Authorization": harvest.request.headers.set("Authorization", "Bearer \(secret)")
+        default: harvest.request.headers.set(place, secret)
+        }
+        harvest.isSameSignIn = sameSignIn
+        harvest.pageLimit = pages
+        return try await harvest.run(with: source.loader, to: .file(folder.file("out")))
+    }
+
+    @Test(
+        "finding PG-3 a renewed secret continues the journal when the user says that the sign-in is the same",
+        arguments: ["token", "query", "Cookie", "Authorization", "X-API-Key", "Private-Token"]
+    )
+    func renewedSecret(place: String) async throws {
+        let folder = try TemporaryFolder()
+        let source = PagedSource { asked in
+            let page = asked["page"] ?? 0
+            let key = asked.request.url.queryValue("api_key") ?? "none"
+            let next = page < 4 ? #","next":"/list?page=\#(page + 1)&api_key=\#(key)""# : ""
+            return .json("{\"items\":[\(page)]\(next)}")
+        }
+        _ = try await runs(place, "first-secret", in: folder, from: source, pages: 1)
+
+        let refused = await #expect(throws: HarvestError.self) {
+            try await runs(place, "second-secret", in: folder, from: source)
+        }
+        _ = try await runs(place, "second-secret", in: folder, from: source, sameSignIn: true, pages: 2)
+        // The journal remembers it, for this secret and for later ones.
+        _ = try await runs(place, "second-secret", in: folder, from: source, pages: 3)
+        let summary = try await runs(place, "third-secret", in: folder, from: source)
+
+        guard case .argumentsDiffer(_, let differences) = refused else {
+            Issue.record("\(String(describing: refused))")
+            return
+        }
+        #expect(differences.map(\.isRenewal) == [true])
+        #expect(folder.text("out") == "0\n1\n2\n3\n4\n")
+        #expect(summary.ending == .complete && summary.resumedPages == 3)
+        if place == "query" {
+            let keys = source.transport.requests.compactMap { $0.url.queryValue("api_key") }
+            #expect(
+                keys == ["first-secret", "second-secret", "second-secret", "third-secret", "third-secret"]
+            )
+        }
+        #expect(folder.text("out.journal")?.contains("first-secret") == false)
+    }
+
+    @Test("finding PG-3 the same sign-in allows no other user, no new secret, and no other argument")
+    func otherSignIn() async throws {
+        let folder = try TemporaryFolder()
+        var harvest = try HarvestSample.harvest()
+        harvest.circumstances["user"] = "ann"
+        harvest.secrets["token"] = "first"
+        harvest.pageLimit = 1
+        _ = try await harvest.run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
+        harvest.isSameSignIn = true
+        var user = harvest
+        user.circumstances["user"] = "bob"
+        var added = harvest
+        added.request.headers.set("X-API-Key", "added")
+        var removed = harvest
+        removed.secrets = [:]
+        var size = harvest
+        size.secrets["token"] = "second"
+        size.size = 7
+
+        for changed in [user, added, removed, size] {
+            await #expect(throws: HarvestError.self) {
+                try await changed.run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
+            }
+        }
+    }
+
+    @Test("finding PG-3 a cursor with the name of a secret stays when secrets are renewed")
+    func cursorNamedLikeASecret() async throws {
+        let folder = try TemporaryFolder()
+        let source = PagedSource { asked in
+            let page = asked.request.url.queryValue("page_token").flatMap { Int($0) } ?? 0
+            return .json("{\"items\":[\(page)]\(page < 3 ? ",\"next\":\"/list?page_token=\(page + 1)\"" : "")}")
+        }
+        var harvest = Harvest(try Request("https://api.example.com/list?page_token=0"))
+        harvest.items = ["items"]
+        harvest.secrets["token"] = "first"
+        harvest.pageLimit = 2
+        _ = try await harvest.run(with: source.loader, to: .file(folder.file("out")))
+        harvest.secrets["token"] = "second"
+        harvest.isSameSignIn = true
+        harvest.pageLimit = nil
+
+        _ = try await harvest.run(with: source.loader, to: .file(folder.file("out")))
+
+        #expect(folder.text("out") == "0\n1\n2\n3\n")
+    }
+
     @Test("finding RF-3 a list whose cursor is in the body is continued from there", arguments: [1, 2, 3])
     func resumedCursor(pages: Int) async throws {
         let folder = try TemporaryFolder()

@@ -1,7 +1,7 @@
 #if canImport(FoundationEssentials)
-    import FoundationEssentials
+    package import FoundationEssentials
 #else
-    import Foundation
+    package import Foundation
 #endif
 import LadeCore
 
@@ -112,7 +112,7 @@ extension Endpoint {
 
 extension URL {
     /// The address with a query item set or removed; the rest of the address does not change.
-    func settingQuery(_ name: String, _ value: String?) -> URL {
+    package func settingQuery(_ name: String, _ value: String?) -> URL {
         let whole = absoluteString
         let fragment = whole.unicodeScalars.firstIndex(of: "#").map { String(whole[$0...]) } ?? ""
         let text = whole.dropLast(fragment.count)

@@ -65,10 +65,14 @@ extension PageMarks: Codable {
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         stride = try container.decode(Int.self, forKey: .stride)
+        // Twice the stride is a number, too.
+        guard (1...Int.max / 4).contains(stride) else {
+            throw DecodingError.dataCorruptedError(forKey: .stride, in: container, debugDescription: "no stride")
+        }
         let digits = try container.decode(String.self, forKey: .keys).utf8
         var rest = digits[...]
         while !rest.isEmpty {
-            guard let key = UInt64(Substring(rest.prefix(16)), radix: 16), rest.count >= 16, stride > 0,
+            guard let key = UInt64(Substring(rest.prefix(16)), radix: 16), rest.count >= 16,
                 keys.count < Self.limit
             else {
                 throw DecodingError.dataCorruptedError(forKey: .keys, in: container, debugDescription: "no marks")

@@ -469,7 +469,7 @@ extension Int {
     }
 
     /// The sum; the largest number where it cannot be represented.
-    func addingSaturated(_ other: Int) -> Int {
+    package func addingSaturated(_ other: Int) -> Int {
         adding(other) ?? .max
     }
 }

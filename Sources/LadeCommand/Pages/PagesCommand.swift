@@ -48,8 +48,9 @@ extension Command {
             + "--retry and --max-wait say otherwise. Items of the request are written as for lade get. Success means that "
             + "the list is whole: where something shows that it is not, the exit code is 15, and where something hints at "
             + "more, a warning names it. A journal belongs to its arguments, to all fields and cookies that are given, and "
-            + "to the user: of these, only User-Agent, fields of tracing and of caching, a renewed token of the same sign-in, "
-            + "cookies that the server set, limits, retries and --verbose may change; --restart begins anew.",
+            + "to the user: of these, only User-Agent, fields of tracing and of caching, a renewed password, "
+            + "cookies that the server set, limits, retries and --verbose may change, and other secrets with "
+            + "--same-sign-in; --restart begins anew.",
         chapters: [PagingSettings.chapter],
         options: PagesSettings.rows,
         examples: [

@@ -27,6 +27,8 @@ struct PagesRun: Sendable {
     private func run(_ call: PreparedCall, _ witness: Witness) async throws(CommandError) -> ExitCode {
         var harvest = settings.paging.harvest(call.request)
         harvest.circumstances = circumstances
+        let cookies = settings.session.cookieTexts
+        if !cookies.isEmpty { harvest.secrets["cookies"] = cookies.joined(separator: "; ") }
         try checkPositions(call.request)
         // One option for both ways to another origin: a next page and a redirect.
         var policy = settings.policy
@@ -46,7 +48,7 @@ struct PagesRun: Sendable {
             observers: [meter],
             receiving: { [authorisation = settings.policy.authorisation] secret in
                 // A token that is given is the sign-in itself; passwords and secrets of clients may be renewed.
-                if authorisation == .bearer { harvest.circumstances["token"] = secret }
+                if authorisation == .bearer { harvest.secrets["token"] = secret }
             }
         )
         let stop = Harvest.Stop()
@@ -137,7 +139,6 @@ struct PagesRun: Sendable {
         }
         let session = settings.session
         if let name = session.name { found["session"] = name }
-        if !session.cookieTexts.isEmpty { found["cookies"] = session.cookieTexts.joined(separator: "; ") }
         if !session.cookieFiles.isEmpty { found["cookie file"] = session.cookieFiles.joined(separator: ", ") }
         if let certificate = settings.connection.certificateFile { found["certificate"] = certificate }
         return found
@@ -157,33 +158,6 @@ struct PagesRun: Sendable {
                 "“\(query.asArgument)” in the address is no number to count from",
                 advice: "Write a number there, or the first number: --next page:\(query.asArgument)=1."
             )
-        }
-    }
-
-    /// How long the first interrupt waits for the page.
-    static let patience = Duration.seconds(1)
-
-    /// Runs the harvest, and cancels it when it has not ended one second after the first interrupt.
-    private func untilStopped(
-        _ interrupts: AsyncStream<Void>,
-        _ run: @escaping @Sendable () async throws(HarvestError) -> Harvest.Summary
-    ) async -> Result<Harvest.Summary, HarvestError> {
-        let time = context.time
-        return await withTaskGroup(of: Result<Harvest.Summary, HarvestError>?.self) { group in
-            group.addTask {
-                do throws(HarvestError) { return .success(try await run()) } catch { return .failure(error) }
-            }
-            group.addTask {
-                for await _ in interrupts {}
-                // Cancelled when the harvest has ended.
-                try? await time.sleep(for: Self.patience)
-                return nil
-            }
-            while let result = await group.next() {
-                group.cancelAll()
-                if let result { return result }
-            }
-            preconditionFailure("The harvest ended without a result")
         }
     }
 
@@ -318,8 +292,12 @@ struct PagesRun: Sendable {
         let restart = "--restart begins anew and overwrites it."
         switch error {
         case .page(let failure): return pageFailure(failure, witness, request, hasPages: hasPages)
-        case .argumentsDiffer:
-            return .usage(error.description, advice: "Use the arguments of before; \(restart)")
+        case .argumentsDiffer(_, let differences):
+            let advice =
+                differences.allSatisfy(\.isRenewal)
+                ? "Add --same-sign-in if that is renewed, for the same user; \(restart)"
+                : "Use the arguments of before; \(restart)"
+            return .usage(error.description, advice: advice)
         case .outputClosed: return .brokenPipe
         case .outputExists, .outputChanged, .invalidJournal:
             return CommandError(what: error.description, advice: restart.capitalisedFirst, code: .localFile)
@@ -401,9 +379,17 @@ struct PagesRun: Sendable {
                 return "Page \(failure.page.number + 1) is on \(origin), and not on \(home): credentials, cookies and "
                     + "fields of the request were not sent there. --next-here fetches it from \(home)."
             }
-            guard status == 401, request.headers.contains("Authorization") || settings.policy.authorisation != nil
+            let hasCredentials = request.headers.contains {
+                $0.carriesCredentials || Redaction.standard.isSecret($0.name)
+            }
+            guard status == 401,
+                hasCredentials || settings.policy.authorisation != nil || !settings.session.cookieTexts.isEmpty
             else { return nil }
-            return "The server refused the credentials that were sent; check them, or get new ones."
+            let refused = "The server refused the credentials that were sent; check them, or get new ones."
+            let isNamed = settings.request.user != nil || ![nil, .bearer].contains(settings.policy.authorisation)
+            // A journal names the user; of a token alone it does not know whose it is.
+            return isNamed || settings.paging.path == nil
+                ? refused : "\(refused) With new ones of the same user add --same-sign-in."
         default: return nil
         }
     }

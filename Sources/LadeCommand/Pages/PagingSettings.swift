@@ -21,6 +21,7 @@ struct PagingSettings: Sendable {
     var path: String?
     var journalPath: String?
     var restarts = false
+    var isSameSignIn = false
     var staysOnOrigin = false
     var sendsBodyElsewhere = false
     var staysHere = false
@@ -166,6 +167,14 @@ struct PagingSettings: Sendable {
             completion: .files
         ) { $0.journalPath = $1 },
         .flag("restart", .output, "Begin anew, whatever output and journal there are") { $0.restarts = true },
+        .flag(
+            "same-sign-in",
+            .output,
+            "Continue with a renewed token, key or cookie",
+            details: "A journal is continued with the secrets that it was begun with, because others may be of another "
+                + "user, whose list differs. This says that they are of the same user; the journal remembers it.",
+            isCommon: false
+        ) { $0.isSameSignIn = true },
     ]
 
     func validate() throws(CommandError) {
@@ -173,8 +182,8 @@ struct PagingSettings: Sendable {
             let option = path?.isEmpty == true ? "--out" : "--state"
             throw .usage("\(option) without a name", advice: "Name a file.")
         }
-        if path == nil, journalPath != nil || restarts {
-            let option = restarts ? "--restart" : "--state"
+        if path == nil, journalPath != nil || restarts || isSameSignIn {
+            let option = restarts ? "--restart" : isSameSignIn ? "--same-sign-in" : "--state"
             throw .usage("\(option) without --out", advice: "Only a file can be resumed: name one with --out.")
         }
         if staysOnOrigin, sendsBodyElsewhere {
@@ -205,6 +214,7 @@ struct PagingSettings: Sendable {
         harvest.size = size ?? 0
         harvest.total = total
         harvest.identity = identity
+        harvest.isSameSignIn = isSameSignIn
         harvest.duplicates = dropsDuplicates ? .dropped : .kept
         harvest.pageLimit = pageLimit
         harvest.itemLimit = itemLimit

@@ -33,7 +33,7 @@ struct DueQueue<Element: Due> {
         }
     }
 
-    /// Removes and returns an element that is due; its time must be moved before the next call.
+    /// Removes and returns an element that is due; the caller moves its time afterwards.
     mutating func popFirst(until now: Int64) -> Element? {
         guard next <= now, let first = heap.first?.element else { return nil }
         first.queuedDue = .max

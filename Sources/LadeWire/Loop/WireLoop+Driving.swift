@@ -296,6 +296,10 @@ extension WireLoop {
     func flush(_ connection: Connection) {
         if connection.life == .streaming { return flushStreams(connection) }
         guard connection.life == .busy else { return flushLayer(connection) }
+        if connection.wasReset {
+            guard let exchange = connection.exchange, !connection.http.sending.hasEnded else { return }
+            return sendingFailed(exchange, connection)
+        }
         var budget = TurnBudget(readyConnections: 1)
         while connection.life == .busy, let exchange = connection.exchange {
             guard budget.sendable > 0 else { return watch(connection, reads: connection.reads, writes: true) }
@@ -366,6 +370,7 @@ extension WireLoop {
             budget.sent(count)
             return true
         }
+        connection.awaitsProducer = false
         switch nextPortion(exchange) {
         case .bytes(let count):
             append(UnsafeRawBufferPointer(rebasing: scratch[..<count]), to: connection)
@@ -450,7 +455,7 @@ extension WireLoop {
             return sendAgain(exchange, connection, isFresh: false)
         }
         // What has arrived is read to its end first: a complete response counts.
-        connection.wasReset = true
+        noteReset(connection)
         stopUpload(exchange, connection)
         watch(connection, reads: true, writes: false)
         guard connection.http.receiving != .done else { return complete(connection) }

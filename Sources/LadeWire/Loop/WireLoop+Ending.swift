@@ -102,6 +102,7 @@ extension WireLoop {
         connection.held = []
         connection.life = .idle
         connection.isPaused = false
+        connection.awaitsProducer = false
         connection.idleSince = now
         connection.continueDue = .max
         watch(connection, reads: true, writes: false)

@@ -102,7 +102,10 @@ extension WireLoop {
     func expire() {
         while let exchange = deadlines.popFirst(until: now) { leaveQueue(exchange, exchange.deadlineExceeded) }
         if !resolving.isEmpty, resolver.due <= now { resolver.startWaiting() }
-        while let connection = dues.popFirst(until: now) {
+        // Each once: what becomes due meanwhile is due in the next turn.
+        var due: [Connection] = []
+        while let connection = dues.popFirst(until: now) { due.append(connection) }
+        for connection in due {
             expire(connection)
             // Also when nothing was due any more: the entry is gone.
             updateDue(connection)
@@ -110,6 +113,8 @@ extension WireLoop {
     }
 
     private func expire(_ connection: Connection) {
+        // Another one that was due may have closed it.
+        guard connection.life != .closed else { return }
         if connection.life == .idle {
             if connection.idleSince + connection.idleLife <= now { close(connection) }
             return

@@ -57,12 +57,23 @@ extension WireLoop {
     func settleLayer(_ connection: Connection) {
         guard let tls = connection.tls else { return }
         tls.keepInput()
-        // The reply to a key update; sent with the next bytes of the exchange, if it has any.
-        if tls.outputCount > 0, connection.life == .busy, !connection.writes { markDirty(connection) }
+        if connection.wasReset {
+            tls.dropOutput()
+        } else if tls.outputCount > 0, connection.life == .busy, !connection.writes {
+            // The reply to a key update; sent with the next bytes of the exchange, if it has any.
+            markDirty(connection)
+        }
         guard let peer = connection.layerPeer else { return }
         for session in tls.takeSessions() {
             sessions.store(session, for: peer.sessionKey, isSingleUse: session.isSingleUse)
         }
+    }
+
+    /// Records that the socket takes nothing more: what was prepared for it can never be sent, and is dropped.
+    func noteReset(_ connection: Connection) {
+        connection.wasReset = true
+        connection.output.removeAll()
+        connection.tls?.dropOutput()
     }
 
     /// Sends bytes of an exchange, like a socket.
@@ -150,8 +161,14 @@ extension WireLoop {
     /// Sends the ciphertext of a connection that has no exchange in progress.
     func flushLayer(_ connection: Connection) {
         guard connection.life == .securing || connection.life == .idle else { return }
-        // When sending has failed, reading finds the end, and what the peer said before it.
-        let isBlocked = pushCiphertext(connection) == .wouldBlock
+        var isBlocked = false
+        switch pushCiphertext(connection) {
+        case nil: break
+        case .wouldBlock: isBlocked = true
+        case _ where connection.life == .idle: return close(connection)
+        // Reading finds the end, and what the peer said before it.
+        default: noteReset(connection)
+        }
         watch(connection, reads: true, writes: isBlocked)
     }
 

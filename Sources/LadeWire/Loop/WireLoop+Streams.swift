@@ -310,7 +310,7 @@ extension WireLoop {
 
     /// Reads what has arrived to its end: complete responses count.
     private func sendingStreamsFailed(_ connection: Connection) {
-        connection.wasReset = true
+        noteReset(connection)
         pool.drains(connection, key: connection.key)
         watch(connection, reads: true, writes: false)
         receiveStreams(connection, TurnBudget(readyConnections: 1))

@@ -50,6 +50,8 @@ final class WireLoop: @unchecked Sendable {
     @exclusivity(unchecked) var negotiated = ProtocolMemory()
     /// Connections with output to send when the turn settles.
     @exclusivity(unchecked) var dirty: [Connection] = []
+    /// Those whose output is sent now.
+    @exclusivity(unchecked) private var flushed: [Connection] = []
     /// Connections that are served again in the next turn although nothing new is ready.
     @exclusivity(unchecked) var backlog: [Connection] = []
     /// The hosts for which connections are opened that no exchange waits for any more.
@@ -147,13 +149,17 @@ final class WireLoop: @unchecked Sendable {
     // MARK: - A turn
 
     /// Runs one turn; false when the loop must stop.
+    ///
+    /// A turn handles what there is at its beginning and after its wait, and nothing twice: what a step makes necessary
+    /// for a connection that was served waits for the next step. Therefore a turn ends whatever peers do, and messages,
+    /// due times and the end of the loop are looked at between any two turns.
     func turn() -> Bool {
         now = system.now()
         guard handleMessages() else { return false }
         expire()
         settle()
         let wakeTime = wakeTime
-        let mayWait = backlog.isEmpty && late.isEmpty && wakeTime > now && inbox.fallAsleep()
+        let mayWait = !hasWork && wakeTime > now && inbox.fallAsleep()
         system.wait(until: mayWait ? wakeTime : nil, into: &ready)
         inbox.wakeUp()
         now = system.now()
@@ -164,6 +170,12 @@ final class WireLoop: @unchecked Sendable {
         expire()
         settle()
         return true
+    }
+
+    /// Whether something is left for the next turn, which does not wait then.
+    private var hasWork: Bool {
+        !backlog.isEmpty || !late.isEmpty || !dirty.isEmpty || !admitted.isEmpty || !moving.isEmpty
+            || !orphanedKeys.isEmpty
     }
 
     /// The time at which the loop must run again: the least of all due times.
@@ -256,32 +268,27 @@ final class WireLoop: @unchecked Sendable {
     }
 
     /// Starts exchanges, sends output, and resumes all waiting tasks.
+    ///
+    /// Each list is taken once. What a connection makes of its output, such as the start of the next exchange, or more
+    /// output, is settled after the next messages.
     private func settle() {
-        repeat {
-            while !admitted.isEmpty {
-                let exchanges = admitted
-                admitted = []
-                for exchange in exchanges { start(exchange) }
-            }
-            let moved = moving
-            moving = []
-            reopen(moved)
-            closeOrphans()
-            flushDirty()
-        } while !admitted.isEmpty || !dirty.isEmpty || !moving.isEmpty
+        let exchanges = admitted
+        admitted = []
+        for exchange in exchanges { start(exchange) }
+        let moved = moving
+        moving = []
+        reopen(moved)
+        closeOrphans()
+        swap(&dirty, &flushed)
+        for connection in flushed {
+            connection.isDirty = false
+            flush(connection)
+        }
+        flushed.removeAll(keepingCapacity: true)
         publications.publish(now: now) { resumptions.append($0) }
         for waiter in resumptions { waiter.resume() }
         resumptions.removeAll(keepingCapacity: true)
         for lane in lanes.indices where !deliveries[lane].isEmpty { lanes[lane].take(&deliveries[lane]) }
-    }
-
-    private func flushDirty() {
-        let connections = dirty
-        dirty.removeAll(keepingCapacity: true)
-        for connection in connections {
-            connection.isDirty = false
-            flush(connection)
-        }
     }
 
     /// Resumes a task at the end of this turn.
@@ -316,7 +323,8 @@ final class WireLoop: @unchecked Sendable {
             finish(exchange, LoadingError(.cancelled, exchange.context), Response.Metrics())
         }
         admitted = []
-        while let exchange = running.last { end(exchange, LoadingError(.cancelled, exchange.context)) }
+        moving = []
+        for exchange in running { end(exchange, LoadingError(.cancelled, exchange.context)) }
         for message in late {
             switch message {
             case .submit(let exchange):

@@ -210,6 +210,9 @@ final class TLSLayer {
         if let lower { lower.consumeOutput(count) } else { lade_tls_consume(io, count) }
     }
 
+    /// Removes all ciphertext, which can never be sent.
+    func dropOutput() { consumeOutput(outputCount) }
+
     /// Calls a closure that lets OpenSSL read, with what was held before.
     private func reading<Result>(_ body: () -> Result) -> Result {
         defer { passDown() }

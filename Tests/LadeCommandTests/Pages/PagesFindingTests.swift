@@ -224,6 +224,50 @@ struct PagesFindingTests {
         }
     }
 
+    @Test(
+        "finding PG-3 a token that ended is replaced with one flag, which messages name and the journal remembers",
+        arguments: [
+            (["--auth", "bearer", "--secret-env", "T"], true), (["X-API-Key:@key"], true),
+            (["-b", "sid=SECRET"], true),
+            (["Authorization:Bearer SECRET"], true), (["-u", "ann:SECRET"], false),
+        ] as [([String], Bool)]
+    )
+    func renewedToken(options: [String], needsFlag: Bool) async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let valid = Locked("first-secret")
+        let server = try LoopbackServer { request in
+            let page = request.queryItem("page").flatMap { Int($0) } ?? 0
+            let secret = valid.withLock(\.self)
+            let fields = ["Authorization", "X-API-Key", "Cookie"].compactMap { request[$0] }.joined()
+            let basic = Data("ann:\(secret)".utf8).base64EncodedString()
+            guard fields.contains(secret) || fields.contains(basic) else { return .json("{}", status: 401) }
+            if page == 1 { valid.withLock { $0 = "second-secret" } }
+            return .json("[\(page)]", page < 3 ? [ServerField("Link", "</?page=\(page + 1)>; rel=next")] : [])
+        }
+        func run(_ secret: String, _ more: [String]) async throws -> LadeProcess.Outcome {
+            try "\(secret)\n".write(toFile: folder.file("key"), atomically: false, encoding: .utf8)
+            return try await LadeProcess(
+                ["pages", server.address(), "-o", "all"] + options.map { $0.replacing("SECRET", with: secret) } + more,
+                in: folder.path,
+                environment: ["T": secret]
+            ).outcome()
+        }
+
+        let ended = try await run("first-secret", [])
+        let refused = try await run("second-secret", ["--max-pages", "3"])
+        let continued = try await run("second-secret", ["--same-sign-in", "--max-pages", "3"])
+        let later = try await run("second-secret", [])
+
+        #expect(ended.status == 12)
+        #expect(ended.talk.contains("--same-sign-in") == needsFlag, "\(ended.talk)")
+        #expect(refused.status == (needsFlag ? 1 : 0))
+        #expect(refused.talk.contains("--same-sign-in") == needsFlag, "\(refused.talk)")
+        #expect(continued.status == 0, "\(continued.talk)")
+        #expect(later.status == 0, "\(later.talk)")
+        #expect(folder.text("all") == "0\n1\n2\n3\n")
+    }
+
     @Test("finding CF-13 a renewed password of the same user and a cookie that the server set may change")
     func mayChange() async throws {
         let folder = try TemporaryFolder()

@@ -3,6 +3,7 @@ import Foundation
 import LadeCore
 import LadeTesting
 import Testing
+import TransportDoubles
 
 @testable import LadeExchange
 @testable import LadeWire
@@ -323,6 +324,54 @@ struct ExchangeRuleTests {
         try await hasEnded.wait()
         #expect(failure.withLock { $0 } == (continues ? nil : .cancelled))
     }
+
+    @Test(
+        "finding WF-12 an upload that breaks off while the reader is behind ends no turn of the loop for others",
+        arguments: [false, true],
+        [Call.Reader.slow, .none]
+    )
+    func brokenUpload(isSecure: Bool, reader: Simulation.Call.Reader) {
+        let text = String(repeating: "0123456789abcdef", count: 4_000)
+        let coded = Array(Coded.deflated(Data(text.utf8)))
+        for (content, fields, body) in [
+            (Self.sixty, "", Array(Self.sixty.utf8)), (text, "Content-Encoding: gzip\r\n", coded),
+        ] {
+            var answer = Answer(onHead: "HTTP/1.1 200 OK\r\n\(fields)Content-Length: \(body.count)\r\n\r\n")
+            answer.pieces[0].bytes += body
+            let upload = Call(
+                target: "/",
+                method: .put,
+                body: .bytes(Data(repeating: 0x78, count: 350_000)),
+                reader: reader,
+                content: content
+            )
+            let other = Call(target: "/2", host: "10.0.0.2", content: "ok")
+            let scenario = Scenario("", ["/": answer, "/2": Answer(Self.ok)], [[upload], [other, other, other]])
+            let run = isSecure ? scenario.secured : scenario
+            let calm = Simulation(run.lanes, run.settings, on: run.system(wakeUpDescriptor: -1))
+            calm.run()
+            #expect(calm.haveAllSucceeded)
+            // While the second share of a turn is sent, and at the bytes of the response, after which more is sent.
+            let end = calm.system.delivered[0]
+            var places = [SimulatedSystem.Place(connection: 0, direction: .outward, offset: 300_000, fault: .reset)]
+            places += stride(from: end - 90, through: end, by: 3).map { offset in
+                SimulatedSystem.Place(connection: 0, direction: .inward, offset: offset, fault: .reset)
+            }
+            for place in places {
+                let system = run.system(place: place, wakeUpDescriptor: -1)
+                let simulation = Simulation(run.lanes, run.settings, on: system)
+                simulation.run()
+                expectNothing(simulation.findings)
+                #expect(simulation.outcomes.allSatisfy { $0.isOver })
+                #expect(simulation.outcomes.suffix(3).allSatisfy { $0.isSuccess })
+                let isWhole = place.direction == .outward || place.offset == end
+                #expect(simulation.outcomes[0].isSuccess || !isWhole, "a complete response counts")
+                #expect(system.longestTurn < 100)
+            }
+        }
+    }
+
+    private static let sixty = String(repeating: "0123456789", count: 6)
 
     @Test("wire WR-41 a complete response counts when the rest of the upload is idle or fails")
     func earlyAnswerAndStall() {

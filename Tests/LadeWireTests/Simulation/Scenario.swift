@@ -260,6 +260,17 @@ struct Scenario: CustomStringConvertible, Sendable {
         ) {
             post(&$0, pipe)
         },
+        one(
+            "an early response with a slow reader, before the upload ends",
+            Answer(onHead: "HTTP/1.1 200 OK\r\nContent-Length: 60\r\n\r\n" + sixty)
+        ) {
+            post(&$0, pipe)
+            ($0.content, $0.reader, $0.upload) = (sixty, .slow, nil)
+        },
+        one("an early coded response with a slow reader, before the upload ends", earlyCoded) {
+            post(&$0, pipe)
+            ($0.content, $0.reader, $0.upload) = (text, .slow, nil)
+        },
         one("a stream with a fast reader", Answer(length)) { $0.reader = .eager },
         one(
             "a stream with a slow reader",
@@ -405,6 +416,14 @@ struct Scenario: CustomStringConvertible, Sendable {
     private static let plain = Streamed(body: bytes(ten))
     private static let sixty = String(repeating: ten, count: 6)
     private static let text = String(repeating: "0123456789abcdef", count: 40)
+
+    private static var earlyCoded: Answer {
+        let body = Array(Coded.deflated(Data(text.utf8)))
+        let head = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: \(body.count)\r\n\r\n"
+        var answer = Answer(onHead: head)
+        answer.pieces[0].bytes += body
+        return answer
+    }
 
     private static func coded(_ text: String) -> Streamed {
         Streamed(fields: [("content-encoding", "gzip")], body: Array(Coded.deflated(Data(text.utf8))))

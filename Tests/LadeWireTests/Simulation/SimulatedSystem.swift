@@ -123,6 +123,16 @@ final class SimulatedSystem: WireSystem, @unchecked Sendable {
     }
 
     private(set) var time: Int64 = 1
+    /// What a look at the clock takes, in nanoseconds: two readings are never equal, as in reality.
+    private static let tick: Int64 = 40
+    /// How many calls a turn may make, far above what any does.
+    private static let mostSteps = 5_000
+    /// The number of calls of this turn.
+    private var steps = 0
+    /// The largest number of calls of a turn.
+    private(set) var longestTurn = 0
+    /// The number of calls that have moved bytes or opened something.
+    private(set) var moves = 0
     var asleep: Int64 = 0
     private var sockets: [Int32: Socket] = [:]
     private let welcome: (Endpoint) -> Welcome
@@ -191,6 +201,17 @@ final class SimulatedSystem: WireSystem, @unchecked Sendable {
     /// Everything that a server has seen of requests, in order of the connections.
     var requests: [SimulatedServer.Seen] { servers.flatMap(\.requests) }
 
+    /// Notes the beginning of a turn.
+    func beginTurn() { steps = 0 }
+
+    /// Counts a call of the loop; true in a turn without an end, which the outcome of the call must end.
+    private func isEndless() -> Bool {
+        steps += 1
+        longestTurn = max(longestTurn, steps)
+        if steps == Self.mostSteps { onFinding("wire WR-6: a turn has no end") }
+        return steps >= Self.mostSteps
+    }
+
     func advance(_ nanoseconds: Int64) { time += nanoseconds }
 
     /// Ends what a connection receives, as by an idle time-out of the server.
@@ -224,11 +245,16 @@ final class SimulatedSystem: WireSystem, @unchecked Sendable {
 
     // MARK: - The calls of the loop
 
-    func now() -> Int64 { time }
+    func now() -> Int64 {
+        time += Self.tick
+        return time
+    }
 
     func timeAsleep() -> Int64 { asleep }
 
     func connect(to endpoint: Endpoint) -> Result<Int32, SystemError> {
+        guard !isEndless() else { return .failure(SystemError(errno: ECONNREFUSED)) }
+        moves += 1
         if let errno = replaced(.connect) { return .failure(SystemError(errno: errno)) }
         guard sockets.count < descriptors else { return .failure(SystemError(errno: EMFILE)) }
         endpoints.append(endpoint)
@@ -265,6 +291,7 @@ final class SimulatedSystem: WireSystem, @unchecked Sendable {
 
     func receive(_ socket: Int32, into buffer: UnsafeMutableRawBufferPointer) -> IOResult {
         time += cost
+        guard !isEndless() else { return .failed(ECONNRESET) }
         guard var state = sockets[socket] else {
             onFinding("a closed socket was read")
             return .failed(EBADF)
@@ -285,6 +312,7 @@ final class SimulatedSystem: WireSystem, @unchecked Sendable {
             receipts.append(count)
             time += costOfByte * Int64(count)
             receivers.append(state.connection)
+            moves += 1
             return .bytes(count)
         }
         if state.isReset { return .failed(ECONNRESET) }
@@ -292,6 +320,7 @@ final class SimulatedSystem: WireSystem, @unchecked Sendable {
     }
 
     func send(_ socket: Int32, _ bytes: UnsafeRawBufferPointer) -> IOResult {
+        guard !isEndless() else { return .bytes(bytes.count) }
         guard var state = sockets[socket] else {
             onFinding("a closed socket was written")
             return .failed(EBADF)
@@ -323,6 +352,7 @@ final class SimulatedSystem: WireSystem, @unchecked Sendable {
             onFinding("bytes for the origin were sent before the consent of the proxy")
         }
         state.accepted += bytes.count
+        moves += 1
         accepted[state.connection] = state.accepted
         if !state.ends { state.pending += state.server.receive(Array(bytes)) }
         if state.server.hasEnded { state.ends = true }

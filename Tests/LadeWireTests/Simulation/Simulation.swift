@@ -90,6 +90,8 @@ final class Simulation: @unchecked Sendable {
     private var gates: [CheckedContinuation<Void, Never>] = []
     private var lastGates: [CheckedContinuation<Void, Never>] = []
     private(set) var turns = 0
+    /// How many turns in a row have neither waited nor moved anything.
+    private var emptyTurns = 0
     private(set) var isStopped = false
     private let hasProducers: Bool
 
@@ -231,7 +233,11 @@ final class Simulation: @unchecked Sendable {
             gates += lastGates
             lastGates = []
         }
+        system.beginTurn()
+        let moves = system.moves
         isStopped = !loop.turn()
+        emptyTurns = isWaiting || system.moves > moves ? 0 : emptyTurns + 1
+        if emptyTurns > 100 { find("wire WR-3: the loop turns without waiting, and nothing moves") }
         checkTurn()
         return !isStopped
     }
