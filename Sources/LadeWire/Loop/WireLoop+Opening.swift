@@ -32,8 +32,12 @@ extension WireLoop {
     }
 
     /// Places a running exchange on a connection, for its first sending or another one.
+    ///
+    /// Every request that is sent again comes through here, whatever ended its sending.
     func place(_ exchange: Exchange) {
-        exchange.prepareForSending()
+        guard exchange.prepareForSending() else {
+            return end(exchange, exchange.error(.lost(exchange.progress, wasSent: true)))
+        }
         if share(exchange) { return }
         while true {
             switch pool.place(poolKey(exchange), needsFresh: exchange.needsFreshConnection) {
