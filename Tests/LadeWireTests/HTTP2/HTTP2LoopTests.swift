@@ -218,7 +218,8 @@ struct HTTP2LoopTests {
             let progress: LoadingError.ResponseProgress =
                 beginning == .interim ? .head : .body(received: beginning == .body ? 4 : 0)
             switch run.endings[0] {
-            case .incompleteBody(let received, nil)? where change == .ends: #expect(.body(received: received) == progress)
+            case .incompleteBody(let received, nil)? where change == .ends:
+                #expect(.body(received: received) == progress)
             case .connectionLost(progress, isSafeToRepeat: false)?: break
             case let error: Issue.record("\(String(describing: error)) after \(progress)")
             }

@@ -85,7 +85,7 @@ final class HTTP2Peer: SimulatedPeer, @unchecked Sendable {
         guard answer.resetAfter != nil || answer.excludes else { return }
         unsent += server.send()
         if let code = answer.resetAfter { server.reset(number, code) }
-        if answer.excludes { server.goAway(last: number - 2) }
+        if answer.excludes { server.goAway(last: max(0, number - 2)) }
     }
 
     private var unsent: [UInt8] = []
