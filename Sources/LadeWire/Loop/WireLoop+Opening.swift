@@ -115,7 +115,9 @@ extension WireLoop {
         case .nothing:
             connection.lookUp = host
             resolving[connection.number] = connection
-            guard let addresses = resolver.ask(host, for: connection.number, at: now) else { return updateDue(connection) }
+            guard let addresses = resolver.ask(host, for: connection.number, at: now) else {
+                return updateDue(connection)
+            }
             resolving[connection.number] = nil
             found(addresses, for: connection)
         }
