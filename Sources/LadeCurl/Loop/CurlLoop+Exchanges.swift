@@ -28,7 +28,10 @@ extension CurlLoop {
     }
 
     private func send(_ exchange: Exchange, _ handle: EasyHandle) {
-        exchange.prepareForSending()
+        guard exchange.prepareForSending() else {
+            let error = LoadingError(.connectionLost(exchange.progress, isSafeToRepeat: false), exchange.context)
+            return end(exchange, handle, error)
+        }
         handle.sending = EasyHandle.Sending()
         handle.carry(exchange, on: self)
         handle.prepare(plan(exchange), handleSettings)

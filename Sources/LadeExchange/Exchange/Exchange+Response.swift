@@ -224,6 +224,23 @@ extension Exchange {
             && finalHead?.contentLength == state.bodyBytes
     }
 
+    /// Makes the response from a head and a body.
+    func response(_ head: HeadVetting.Head, _ body: ResponseBody) -> Response {
+        var headers = head.headers
+        if isDecoded {
+            // These fields describe the coded bytes, which are not passed on; the metrics keep their values.
+            headers.remove("Content-Encoding")
+            headers.remove("Content-Length")
+        }
+        return Response(
+            status: head.status,
+            headers: headers,
+            body: body,
+            request: request,
+            version: head.version
+        )
+    }
+
     // MARK: - Content codings
 
     /// Decodes a piece of the body directly into the memory of the response.

@@ -216,7 +216,13 @@ package final class Exchange: @unchecked Sendable {
     package var isRepeatable: Bool { request.method.isIdempotent && canSendBodyAgain }
 
     /// Resets the state of one sending before the next.
-    package func prepareForSending() {
+    ///
+    /// No transport sends a request again once a part of the response has arrived, interim heads included: the server
+    /// has begun to process the request, and the caller may have read what came of it (RFC 9110 §9.2.2, RFC 9113 §8.7).
+    ///
+    /// - Returns: Whether the request may be sent; if not, the exchange must end.
+    package func prepareForSending() -> Bool {
+        guard progress == .nothing else { return false }
         heads?.discardUnfinished()
         state.sentBytes = 0
         stop = nil
@@ -224,6 +230,7 @@ package final class Exchange: @unchecked Sendable {
         decoder = nil
         state.isHTTP2 = false
         state.bodyBytes = 0
+        return true
     }
 
     /// Notifies the sinks that the exchange has started, once.
@@ -369,23 +376,6 @@ package final class Exchange: @unchecked Sendable {
         }
         self.outcome = nil
         return try outcome.get()
-    }
-
-    /// Makes the response from a head and a body.
-    func response(_ head: HeadVetting.Head, _ body: ResponseBody) -> Response {
-        var headers = head.headers
-        if isDecoded {
-            // These fields describe the coded bytes, which are not passed on; the metrics keep their values.
-            headers.remove("Content-Encoding")
-            headers.remove("Content-Length")
-        }
-        return Response(
-            status: head.status,
-            headers: headers,
-            body: body,
-            request: request,
-            version: head.version
-        )
     }
 }
 

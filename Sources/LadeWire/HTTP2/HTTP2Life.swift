@@ -63,8 +63,9 @@ struct HTTP2Life: Equatable {
 
     /// When ``expired(at:)`` has something to say.
     var due: Int64 {
+        guard state != .closed else { return .max }
         if let pingSent { return pingSent + Self.patience }
-        return state != .opening && state != .closed && streams > 0 && mayPing ? heardStream + Self.patience : .max
+        return state != .opening && streams > 0 && mayPing ? heardStream + Self.patience : .max
     }
 
     /// Records that a stream was opened.

@@ -132,6 +132,9 @@ struct HTTP2Stream {
 
     // MARK: - The ending
 
+    /// Whether a head has arrived, interim ones included.
+    var hasBegun: Bool { vetting.bytes > 0 }
+
     /// How the stream ended when it was closed.
     ///
     /// Only the end that the peer has set completes a response: a code proves nothing, NO_ERROR included.
@@ -140,7 +143,8 @@ struct HTTP2Stream {
     /// - Returns: The ending.
     func ending(isUnprocessed: Bool) -> Ending {
         if receiving == .ended { return .complete }
-        if isUnprocessed { return .unprocessed }
+        // A peer that has answered has processed the request, whatever it says of it afterwards.
+        if isUnprocessed { return receiving == .head ? .unprocessed : .reset(code: NGHTTP2_REFUSED_STREAM.rawValue) }
         switch resetCode {
         // nghttp2 has closed it for a violation.
         case nil: return .malformed(.malformed(LoadingError.MalformedResponse(.http2Framing)))

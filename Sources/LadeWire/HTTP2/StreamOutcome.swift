@@ -4,7 +4,8 @@ import LadeExchange
 /// What becomes of an exchange whose stream has ended.
 ///
 /// The one place that decides which requests over HTTP/2 are sent again without the caller: those that the peer has
-/// certainly not processed, and once those that a reused connection has lost (RFC 9113 §8.7, RFC 9110 §9.2.2).
+/// certainly not processed, and once those that a reused connection has lost (RFC 9113 §8.7, RFC 9110 §9.2.2). After a
+/// head, interim ones included, none is.
 enum StreamOutcome: Equatable {
     case complete
     case fail(WireFault)
@@ -21,10 +22,9 @@ enum StreamOutcome: Equatable {
 
     /// What is known of the exchange.
     struct Facts: Equatable {
-        /// Whether the head of the response has arrived.
-        var hasHead = false
-        /// The number of content bytes that arrived, and how many were announced.
-        var received: Int64 = 0
+        /// How much of the response has arrived; a body with the number of its bytes before decoding.
+        var progress = LoadingError.ResponseProgress.nothing
+        /// How many bytes of content were announced.
         var expected: Int64?
         /// Whether a byte of the request may have reached the peer.
         var wasSent = true
@@ -46,18 +46,24 @@ enum StreamOutcome: Equatable {
     private static let mostMoves = 3
 
     init(_ ending: HTTP2Stream.Ending, _ facts: Facts) {
-        let progress: LoadingError.ResponseProgress = facts.hasHead ? .body(received: facts.received) : .nothing
+        let progress = facts.progress
         switch ending {
         case .complete: self = .complete
         case .malformed(let fault): self = .refuse(fault)
         case .uploadFailed: self = .failUpload
+        case .lost where progress != .nothing:
+            if case .body(let received) = progress {
+                self = .fail(.incomplete(received: received, expected: facts.expected))
+            } else {
+                self = .fail(.lost(progress, wasSent: true))
+            }
+        case _ where progress != .nothing: self = .fail(.lost(progress, wasSent: true))
         // The peer may be overloaded: when the request is sent again is for the retry policy to say.
         case .refused: self = .fail(.lost(.nothing, wasSent: false))
         case .unprocessed: self = Self.moved(facts)
         case .needsHTTP1:
             self = facts.canSendBodyAgain && !facts.isDowngraded ? .downgrade : .fail(.lost(.nothing, wasSent: true))
-        case .reset: self = .fail(.lost(progress, wasSent: true))
-        case .lost where facts.hasHead: self = .fail(.incomplete(received: facts.received, expected: facts.expected))
+        case .reset: self = .fail(.lost(.nothing, wasSent: true))
         case .lost where !facts.wasSent: self = Self.moved(facts)
         case .lost where facts.wasReused && facts.isRepeatable && !facts.wasRepeated: self = .sendAgain
         case .lost: self = .fail(.lost(.nothing, wasSent: true))

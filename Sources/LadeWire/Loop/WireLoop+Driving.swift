@@ -451,7 +451,7 @@ extension WireLoop {
     }
 
     private func sendingFailed(_ exchange: Exchange, _ connection: Connection) {
-        guard connection.hasSent || !exchange.wasReused else {
+        guard connection.hasSent || !exchange.wasReused || connection.firstByte > 0 else {
             return sendAgain(exchange, connection, isFresh: false)
         }
         // What has arrived is read to its end first: a complete response counts.

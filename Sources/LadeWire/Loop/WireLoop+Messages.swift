@@ -101,7 +101,7 @@ extension WireLoop {
     /// Ends what has taken too long.
     func expire() {
         while let exchange = deadlines.popFirst(until: now) { leaveQueue(exchange, exchange.deadlineExceeded) }
-        if !resolving.isEmpty, resolver.due <= now { resolver.startWaiting() }
+        if !resolving.isEmpty, resolver.due <= now { resolver.startWaiting(at: now) }
         // Each once: what becomes due meanwhile is due in the next turn.
         var due: [Connection] = []
         while let connection = dues.popFirst(until: now) { due.append(connection) }

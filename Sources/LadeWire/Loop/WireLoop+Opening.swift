@@ -32,8 +32,12 @@ extension WireLoop {
     }
 
     /// Places a running exchange on a connection, for its first sending or another one.
+    ///
+    /// Every request that is sent again comes through here, whatever ended its sending.
     func place(_ exchange: Exchange) {
-        exchange.prepareForSending()
+        guard exchange.prepareForSending() else {
+            return end(exchange, exchange.error(.lost(exchange.progress, wasSent: true)))
+        }
         if share(exchange) { return }
         while true {
             switch pool.place(poolKey(exchange), needsFresh: exchange.needsFreshConnection) {
@@ -111,7 +115,9 @@ extension WireLoop {
         case .nothing:
             connection.lookUp = host
             resolving[connection.number] = connection
-            guard let addresses = resolver.ask(host, for: connection.number) else { return updateDue(connection) }
+            guard let addresses = resolver.ask(host, for: connection.number, at: now) else {
+                return updateDue(connection)
+            }
             resolving[connection.number] = nil
             found(addresses, for: connection)
         }

@@ -177,7 +177,7 @@ extension WireLoop {
 
     private func interim(_ number: Int32, _ status: HTTPStatus, _ headers: Headers, _ connection: Connection) {
         guard let carried = connection.carried[number] else { return }
-        note(carried)
+        copyVetting(number, connection)
         if connection.http2?.stream(number)?.sending != .awaitingContinue { carried.continueDue = .max }
         carried.exchange.heads?.append(status, headers, .http2)
         carried.exchange.call.record(.interimResponse(status: status, headers: headers))
@@ -360,10 +360,12 @@ extension WireLoop {
             carried.isComplete = true
             return
         }
-        let start = connection.http2?.stream(number)?.start
+        let stream = connection.http2?.stream(number)
+        let start = stream?.start
         var facts = StreamOutcome.Facts()
-        facts.hasHead = exchange.hasHead
-        facts.received = carried.received
+        facts.progress = exchange.hasHead ? .body(received: carried.received) : exchange.progress
+        // A head that the connection closed with.
+        if facts.progress == .nothing, stream?.hasBegun == true { facts.progress = .head }
         facts.expected = exchange.head?.contentLength
         facts.wasSent = start.map { $0 < connection.accepted } ?? false
         facts.wasReused = exchange.wasReused

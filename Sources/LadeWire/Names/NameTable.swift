@@ -78,10 +78,16 @@ struct NameTable {
         return names
     }
 
-    /// When a look-up becomes slow while names wait; the greatest value when none wait.
-    func due(at now: Int64) -> Int64 {
+    /// Whether names wait for a look-up.
+    var hasWaiting: Bool { !waiting.isEmpty }
+
+    /// When so many look-ups are slow that the next may start; the greatest value when none waits.
+    ///
+    /// A function of what is stored alone: as soon as it is reached, ``startable(at:)`` has a name.
+    var due: Int64 {
         guard !waiting.isEmpty, running.count < Self.mostSlow else { return .max }
-        return running.values.map { $0.began + Self.patience }.filter { $0 > now }.min() ?? now
+        guard running.count >= Self.most else { return .min }
+        return running.values.map { $0.began + Self.patience }.sorted()[running.count - Self.most]
     }
 
     private func quick(at now: Int64) -> Int { running.values.count { $0.began + Self.patience > now } }

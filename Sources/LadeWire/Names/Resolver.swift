@@ -30,7 +30,7 @@ final class Resolver: Sendable {
     ///
     /// - Parameters:
     ///   - inbox: Receives the asker's number in a message when its outcome can be taken.
-    ///   - now: The clock of the loop.
+    ///   - now: The clock of the loop, which the threads of look-ups ask; the loop gives the time of its turn.
     ///   - lookUp: The look-up.
     init(inbox: Inbox, now: @escaping @Sendable () -> Int64, lookUp: @escaping LookUp) {
         self.inbox = inbox
@@ -39,10 +39,10 @@ final class Resolver: Sendable {
     }
 
     /// Asks for the addresses of a name; nil when the asker is notified by a message.
-    func ask(_ name: String, for asker: Int) -> [SocketAddress]? {
-        let answer = state.withLock { $0.table.ask(name, for: asker, at: now()) }
+    func ask(_ name: String, for asker: Int, at now: Int64) -> [SocketAddress]? {
+        let answer = state.withLock { $0.table.ask(name, for: asker, at: now) }
         if case .known(let addresses) = answer { return addresses }
-        startWaiting()
+        startWaiting(at: now)
         return nil
     }
 
@@ -62,25 +62,31 @@ final class Resolver: Sendable {
     /// Forgets the addresses of a name, of which none could be connected to.
     func forget(_ name: String) { state.withLock { $0.table.forget(name) } }
 
-    /// When ``startWaiting()`` must be called; the greatest value for never.
-    var due: Int64 { state.withLock { $0.table.due(at: now()) } }
+    /// When ``startWaiting(at:)`` must be called; the greatest value for never.
+    var due: Int64 { state.withLock { $0.table.due } }
 
     /// Starts the look-ups that may run now.
-    func startWaiting() {
-        for name in state.withLock({ $0.table.startable(at: now()) }) {
+    func startWaiting(at now: Int64) {
+        for name in state.withLock({ $0.table.startable(at: now) }) {
             lookUp(name) { [self] addresses in done(name, addresses) }
         }
     }
 
     private func done(_ name: String, _ addresses: [SocketAddress]) {
-        let askers = state.withLock { state -> [Int] in
-            let askers = state.table.done(name, addresses, at: now())
+        let now = now()
+        var askers = state.withLock { state -> [Int] in
+            let askers = state.table.done(name, addresses, at: now)
             for asker in askers { state.outcomes[asker] = addresses }
             return askers
         }
+        startWaiting(at: now)
+        // The loop sleeps until a time that this has changed.
+        if askers.isEmpty, state.withLock({ $0.table.hasWaiting }) { askers = [Self.nothing] }
         for asker in askers { inbox.post(.resolved(asker)) }
-        startWaiting()
     }
+
+    /// An asker that does not exist.
+    private static let nothing = -1
 
     /// Looks a name up in a thread of its own, which ends with the look-up.
     static let systemLookUp: LookUp = { name, done in

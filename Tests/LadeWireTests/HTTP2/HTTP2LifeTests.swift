@@ -124,6 +124,20 @@ struct HTTP2LifeTests {
         #expect(life.due == .max)
     }
 
+    @Test("finding WF-1 nothing is due of a connection that has ended, also with a PING in flight")
+    func endsWithoutDueTimes() {
+        for isLost in [true, false] {
+            var life = Self.makeReady()
+            _ = life.opened(1, at: 0)
+            #expect(life.expired(at: life.due) == .ping)
+            let silence = life.due
+            if isLost { #expect(life.expired(at: silence) == .lost) } else { life.closed() }
+
+            #expect(life.due == .max)
+            #expect(life.expired(at: silence) == .none)
+        }
+    }
+
     @Test("wire WR-57 the window of a stream is half of the high-water mark, and at least a frame")
     func sizesWindows() {
         let marks: [Int] = [0, 64 << 10, 2 << 20, Int.max]

@@ -161,6 +161,73 @@ struct HTTP2LoopTests {
         finish(loop, system)
     }
 
+    /// What the server does after it has begun to answer.
+    enum Change: CaseIterable {
+        case excludes, excludesWithError, refuses, requiresHTTP1, resets, ends
+
+        fileprivate func happen(_ peer: HTTP2System.Peer, _ stream: Int32) {
+            switch self {
+            case .excludes: peer.server.goAway(last: stream - 2)
+            case .excludesWithError: peer.server.goAway(last: stream - 2, NGHTTP2_INTERNAL_ERROR)
+            case .refuses: peer.server.reset(stream, NGHTTP2_REFUSED_STREAM)
+            case .requiresHTTP1: peer.server.reset(stream, NGHTTP2_HTTP_1_1_REQUIRED)
+            case .resets: peer.server.reset(stream, NGHTTP2_NO_ERROR)
+            case .ends: peer.end()
+            }
+        }
+    }
+
+    /// How far the response has come.
+    enum Beginning: CaseIterable {
+        case interim, head, body
+    }
+
+    @Test(
+        "finding WF-14 once a head has arrived nothing below the caller sends the request again, whatever ends it",
+        arguments: Change.allCases,
+        Beginning.allCases
+    )
+    func neverAppends(change: Change, beginning: Beginning) throws {
+        for method in [HTTPMethod.get, .post] {
+            let settings = TransportSettings()
+            var sendings = 0
+            let system = HTTP2System { system, peer, stream in
+                let fields = peer.server.streams[stream]?.fields ?? []
+                guard fields.contains(":path: /2") else { return Self.answer(system, peer, stream) }
+                sendings += 1
+                guard sendings == 1 else { return peer.server.respond(stream, 404, body: Array("answer".utf8)) }
+                switch beginning {
+                case .interim: peer.server.inform(stream, 103)
+                case .head: peer.server.respond(stream, body: [], ends: false)
+                case .body: peer.server.respond(stream, body: Array("part".utf8), ends: false)
+                }
+                peer.flush()
+                change.happen(peer, stream)
+            }
+            let loop = try makeLoop(system, settings)
+            // On a connection that has carried another exchange.
+            let first = try Run(1, settings)
+            loop.inbox.post(.submit(first.exchange))
+            turn(loop, until: [first])
+            let run = try Run(2, settings) { $0.method = method }
+            loop.inbox.post(.submit(run.exchange))
+            turn(loop, until: [run])
+
+            #expect(sendings == 1, "\(method)")
+            try #require(run.endings.count == 1)
+            let progress: LoadingError.ResponseProgress =
+                beginning == .interim ? .head : .body(received: beginning == .body ? 4 : 0)
+            switch run.endings[0] {
+            case .incompleteBody(let received, nil)? where change == .ends:
+                #expect(.body(received: received) == progress)
+            case .connectionLost(progress, isSafeToRepeat: false)?: break
+            case let error: Issue.record("\(String(describing: error)) after \(progress)")
+            }
+            #expect(!run.wasRepeated)
+            finish(loop, system)
+        }
+    }
+
     @Test("wire WR-48 a refused stream fails its call alone, and says that sending again is safe")
     func refusals() throws {
         let settings = TransportSettings()

@@ -20,6 +20,9 @@ final class HTTP2System: WireSystem {
 
         fileprivate init(_ server: HTTP2Server) { self.server = server }
 
+        /// Sends what the server has made so far before anything that it makes later.
+        func flush() { outbound += server.send() }
+
         /// Ends the connection after what has been sent.
         func end() { isOver = true }
     }

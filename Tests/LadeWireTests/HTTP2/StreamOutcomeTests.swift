@@ -67,8 +67,7 @@ struct StreamOutcomeTests {
     @Test("wire WR-51 WR-52 what fails after a part of the response is never sent again, and says how much arrived")
     func partsOfResponses() {
         let facts = Self.facts {
-            $0.hasHead = true
-            $0.received = 7
+            $0.progress = .body(received: 7)
             $0.expected = 9
             $0.wasReused = true
         }
@@ -80,5 +79,30 @@ struct StreamOutcomeTests {
         #expect(StreamOutcome(.reset(code: 2), Self.facts { $0.wasReused = true }) == Self.lost)
         #expect(StreamOutcome(.malformed(fault), facts) == .refuse(fault))
         #expect(StreamOutcome(.uploadFailed, facts) == .failUpload)
+    }
+
+    @Test(
+        "finding WF-14 once a head has arrived no ending of a stream sends the request again",
+        arguments: [
+            .refused, .unprocessed, .needsHTTP1, .reset(code: 0), .reset(code: 7), .lost,
+        ] as [HTTP2Stream.Ending],
+        [.head, .body(received: 0), .body(received: 7)] as [LoadingError.ResponseProgress]
+    )
+    func afterAHead(ending: HTTP2Stream.Ending, progress: LoadingError.ResponseProgress) {
+        for (wasSent, wasReused) in [(true, true), (true, false), (false, true), (false, false)] {
+            let facts = Self.facts {
+                $0.progress = progress
+                $0.wasSent = wasSent
+                $0.wasReused = wasReused
+            }
+            let expected: WireFault =
+                if case (.lost, .body(let received)) = (ending, progress) {
+                    .incomplete(received: received, expected: nil)
+                } else {
+                    .lost(progress, wasSent: true)
+                }
+
+            #expect(StreamOutcome(ending, facts) == .fail(expected))
+        }
     }
 }

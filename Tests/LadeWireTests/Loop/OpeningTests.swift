@@ -108,6 +108,28 @@ struct OpeningTests {
         }
     }
 
+    @Test(
+        "finding WF-1 behind eight look-ups that hang a ninth name is answered after a second, and the loop sleeps meanwhile"
+    )
+    func hangingLookUps() {
+        var settings = Simulation.settings
+        settings.connections.total = 9
+        let lanes = (0..<8).map { [call("h\($0).test")] } + [[call("quiet.test")]]
+        let system = SimulatedSystem { _ in .server(["/": Self.answer]) }
+        for number in 0..<8 { system.names["h\(number).test"] = SimulatedSystem.Name(addresses: [], delay: nil) }
+        system.names["quiet.test"] = SimulatedSystem.Name(addresses: ["10.0.0.1"], delay: 0)
+        let simulation = Simulation(lanes, settings, on: system)
+        simulation.start()
+        simulation.turn { simulation.outcomes[8].isOver }
+        #expect(simulation.outcomes[8].isSuccess)
+        #expect((1_000_000_000..<1_100_000_000).contains(simulation.outcomes[8].endedAt))
+        #expect(simulation.turns < 40)
+        simulation.run()
+        #expect(simulation.outcomes[..<8].allSatisfy { $0.error == .timedOut(.nameLookup) })
+        #expect(simulation.turns < 80)
+        #expect(simulation.findings.isEmpty)
+    }
+
     @Test("wire WR-17 the zone of an address is its scope, part of the pool's key, and in no Host field")
     func zone() throws {
         let simulation = simulation([[call("[fe80::1%25lo]"), call("[fe80::1]")]]) { _ in .server(["/": Self.answer]) }

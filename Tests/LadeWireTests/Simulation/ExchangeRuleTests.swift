@@ -130,11 +130,11 @@ struct ExchangeRuleTests {
     func unclean() {
         for isEnd in [false, true] {
             let simulation = simulation(["/": Answer(Self.ok)], [[get()]])
+            simulation.system.leaps = false
             simulation.start()
             simulation.turn { simulation.outcomes[0].isOver }
             // The loop has not noticed it when the next call takes the connection.
             simulation.system.isDeaf = true
-            simulation.system.leaps = false
             if isEnd { simulation.system.endIdle(0) } else { simulation.system.deliver([0x58], on: 0) }
             simulation.again(get())
             simulation.turn()
@@ -524,6 +524,60 @@ struct ExchangeRuleTests {
         #expect(!outcome.isSuccess, "\(name)")
         #expect(outcome.repeats == 0, "\(name)")
         #expect(simulation.system.requests.count { $0.target == "/2" } == 1, "\(name)")
+        #expect(simulation.findings.isEmpty)
+    }
+
+    @Test(
+        "finding WF-14 over HTTP/1.1 too nothing is sent again once a head has arrived, interim ones included",
+        arguments: ["HTTP/1.1 103 X\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n", "01234"].indices,
+        [SimulatedSystem.Fault.end, .reset]
+    )
+    func afterAHead(pieces: Int, fault: SimulatedSystem.Fault) {
+        let parts = ["HTTP/1.1 103 X\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n", "01234"]
+        let arrived = parts[...pieces].joined().utf8.count
+        let place = SimulatedSystem.Place(
+            connection: 0,
+            direction: .inward,
+            offset: Self.ok.utf8.count + arrived,
+            fault: fault
+        )
+        let answers = ["/": Answer(Self.ok), "/2": Answer(parts.joined() + "56789")]
+        for reader in [Call.Reader.none, .eager] {
+            var second = get("/2", "0123456789")
+            second.reader = reader
+            let simulation = simulation(answers, [[get(), second]], place: place)
+            simulation.run()
+            #expect(!simulation.outcomes[1].isSuccess)
+            #expect(simulation.outcomes[1].repeats == 0)
+            #expect(simulation.system.requests.count { $0.target == "/2" } == 1)
+            simulation.checkOutcomes()
+            #expect(simulation.findings.isEmpty)
+        }
+    }
+
+    @Test("finding WF-14 a head that comes before the socket accepts a byte is not followed by another sending")
+    func headBeforeSending() {
+        let simulation = simulation(
+            ["/": Answer(Self.ok)],
+            [[get()]],
+            replacement: SimulatedSystem.Replacement(call: .send, number: 1, errno: EAGAIN)
+        )
+        // The first connection stays.
+        simulation.system.leaps = false
+        simulation.start()
+        simulation.turn { simulation.outcomes[0].isOver }
+        simulation.beforeWait = { [unowned simulation] in
+            guard simulation.system.calls[.send] == 2, simulation.system.sendError == nil else { return }
+            // The head is taken, and then the next sending fails.
+            simulation.system.deliver(Array("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no".utf8), on: 0)
+            simulation.system.sendError = EPIPE
+            simulation.system.keepsInboundOfBroken = true
+        }
+        simulation.again(get())
+        simulation.run()
+        // No byte of the request was sent, and its caller may send it again.
+        #expect(simulation.outcomes[1].error == .connectionLost(.body(received: 1), isSafeToRepeat: true))
+        #expect(simulation.system.servers.count == 1)
         #expect(simulation.findings.isEmpty)
     }
 

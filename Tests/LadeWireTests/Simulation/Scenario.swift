@@ -461,6 +461,14 @@ struct Scenario: CustomStringConvertible, Sendable {
             "a body that is reset before its end",
             Streamed(body: bytes(ten), isEndless: true, resetAfter: NGHTTP2_NO_ERROR)
         ) { $0.error = .connectionLost(.body(received: 10), isSafeToRepeat: false) },
+        stream(
+            "a body whose stream is excluded before its end",
+            Streamed(body: bytes(ten), isEndless: true, excludes: true)
+        ) {
+            post(&$0, .text("uploaded"))
+            ($0.reader, $0.upload) = (.eager, nil)
+            $0.error = .connectionLost(.body(received: 10), isSafeToRepeat: false)
+        },
         stream("a refused stream", Streamed(reset: NGHTTP2_REFUSED_STREAM)) {
             $0.error = .connectionLost(.nothing, isSafeToRepeat: true)
         },

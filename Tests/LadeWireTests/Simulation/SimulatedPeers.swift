@@ -27,6 +27,8 @@ final class HTTP2Peer: SimulatedPeer, @unchecked Sendable {
         var resetAfter: nghttp2_error_code?
         /// Whether GOAWAY comes with the response.
         var leaves = false
+        /// Whether GOAWAY excludes the stream after its response has begun.
+        var excludes = false
     }
 
     private let server: HTTP2Server
@@ -80,10 +82,10 @@ final class HTTP2Peer: SimulatedPeer, @unchecked Sendable {
             trailers: answer.trailers,
             ends: !answer.isEndless
         )
-        if let code = answer.resetAfter {
-            unsent += server.send()
-            server.reset(number, code)
-        }
+        guard answer.resetAfter != nil || answer.excludes else { return }
+        unsent += server.send()
+        if let code = answer.resetAfter { server.reset(number, code) }
+        if answer.excludes { server.goAway(last: max(0, number - 2)) }
     }
 
     private var unsent: [UInt8] = []

@@ -329,6 +329,7 @@ final class Simulation: @unchecked Sendable {
     }
 
     private func checkTurn() {
+        if !isStopped, loop.wakeTime <= loop.now { find("finding WF-1: a due time was not acted on in its turn") }
         for (index, outcome) in outcomes.enumerated() {
             if outcome.endings > 1 { find("call \(index) ended \(outcome.endings) times") }
             if outcome.hasEventAfterEnd { find("call \(index) has an event after its end") }
