@@ -225,7 +225,9 @@ struct ConnectionSettings: Sendable {
 
     /// The entries of `no_proxy`, which count for `--proxy` too, as with curl; those that are not understood count for nothing.
     private static var environmentExceptions: [String] {
-        let text = ["no_proxy", "NO_PROXY"].lazy.compactMap { Console.environment($0) }.first { !$0.isEmpty } ?? ""
+        let text =
+            [Environment.Variable.noProxy, .noProxyInCapitals].lazy.compactMap(Environment.value)
+            .first { !$0.isEmpty } ?? ""
         return ProxyExceptions.list(text).filter { entry in
             ProxyExceptions.reading(entry).ignored.isEmpty
         }
@@ -307,7 +309,11 @@ extension ProxySettings.Proxy {
         var rest = address.halves { $0 == "/" }.text
         var credentials: Credentials?
         if let (user, host) = rest.cut(atLast: "@") {
-            let parts = user.parts(at: ":", most: 2).map { String(decoding: $0.percentDecodedBytes, as: UTF8.self) }
+            let parts = user.parts(at: ":", most: 2)
+                .compactMap { String(validating: $0.percentDecodedBytes, as: UTF8.self) }
+            guard parts.count == user.parts(at: ":", most: 2).count else {
+                throw .usage("--proxy: the user is no text in UTF-8", advice: "Write the escapes of its UTF-8.")
+            }
             credentials = Credentials(user: parts[0], password: Secret(parts.count > 1 ? parts[1] : ""))
             rest = host
         }

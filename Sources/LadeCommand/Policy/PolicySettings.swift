@@ -325,7 +325,7 @@ struct OAuth2Options: Sendable {
         }
         settings.parameters = parameters.map { (name: $0.name, value: Secret($0.value)) }
         guard let refreshTokenVariable else { return }
-        guard let token = Console.environment(refreshTokenVariable), !token.isEmpty else {
+        guard let token = try Environment.value(named: refreshTokenVariable), !token.isEmpty else {
             throw .usage(
                 "--refresh-token-env: the variable \(refreshTokenVariable.asArgument) is not set",
                 advice: "Set and export it."
