@@ -28,6 +28,9 @@ struct GetSettings: CallSettings {
     /// The operations before this one, which `--next` separates.
     var earlier: [GetSettings] = []
 
+    /// Whether the command prints something in place of a call.
+    var writesNothing: Bool { printsCurl || isOffline }
+
     static let rows: [OptionRow<GetSettings>] =
         RequestSettings.rows.lifted(\.request)
         + curlRows
@@ -161,6 +164,10 @@ struct GetSettings: CallSettings {
                 "--fail (-f) with items that make JSON",
                 advice: "--form sends the items as a form; --fail-with-body writes no body away."
             )
+        }
+        if output.keepsExisting, output.continuesFile || output.mayOverwrite && !followsCurl {
+            let other = output.continuesFile ? "--continue" : "--force"
+            throw .usage("--no-clobber with \(other)", advice: "Choose one of them.")
         }
         guard output.continuesFile else { return }
         guard output.path != nil || output.usesRemoteName else {
