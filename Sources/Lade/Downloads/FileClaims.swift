@@ -63,11 +63,12 @@ package struct FilePlace: Hashable, Sendable {
         self.name = folder == nil ? self.path : name
     }
 
-    /// The path, with a number behind it when a file has it; nil when files have the numbers up to 100, too.
+    /// A path that no file has: the given one, or the same with a number behind it.
     ///
     /// - Parameters:
     ///   - path: The path.
     ///   - isTaken: Whether a place without a file is left out, too.
+    /// - Returns: The path; nil when files have the numbers up to 100, too.
     package static func unused(_ path: String, isTaken: (FilePlace) -> Bool = { _ in false }) -> String? {
         let paths = [path] + (1...100).map { "\(path).\($0)" }
         return paths.first { path in

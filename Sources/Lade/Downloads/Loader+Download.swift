@@ -463,6 +463,7 @@ private struct DownloadTarget {
     ///   - options: Whether an existing file is replaced or continued.
     ///   - request: The request, before it is sent; nil for the name of a response. A request with a condition may leave the
     ///     file as it is, so the response decides.
+    /// - Throws: `LoadingError.Kind.file` when it may not.
     func checkName(
         _ name: String,
         _ options: Download.Options,

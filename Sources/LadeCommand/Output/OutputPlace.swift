@@ -28,9 +28,10 @@ struct OutputPlace {
         isForCurl = settings.followsCurl
     }
 
-    /// The path; nil for the standard output, and when the server names the file.
+    /// The path of the body.
     ///
     /// - Parameter names: The names that other calls have chosen, which gets that of this one when files are kept.
+    /// - Returns: The path; nil for the standard output, and when the server names the file.
     /// - Throws: A usage error for an address that names no file, a local error for a folder that cannot be made, and when
     ///   no name is left.
     func path(reserving names: Locked<Set<FilePlace>>) throws(CommandError) -> String? {
