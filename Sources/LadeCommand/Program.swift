@@ -13,7 +13,7 @@ enum Program {
         Descriptor.reserveStandard()
         let interruption = Interruption()
         interruption.block()
-        let arguments = Array(CommandLine.arguments.dropFirst())
+        let arguments = ProgramArguments.octets
         // The task ends the program, and the first signal cancels it. It does not run on the main actor: the main
         // thread waits for signals.
         let work = Task { @concurrent in
@@ -25,7 +25,7 @@ enum Program {
         interruption.wait()
     }
 
-    private static func perform(_ arguments: [String], _ interruption: Interruption) async -> Int32 {
+    private static func perform(_ arguments: [[UInt8]], _ interruption: Interruption) async -> Int32 {
         let console = Console()
         defer { console.talk.flush() }
         let context = CommandContext(
@@ -34,7 +34,8 @@ enum Program {
             interruption: interruption
         )
         do throws(CommandError) {
-            return try await context.table.run(arguments, in: context).rawValue
+            try Environment.check()
+            return try await context.table.run(try ProgramArguments.texts(arguments), in: context).rawValue
         } catch {
             if !error.isQuiet { console.talk.write(error.lines) }
             return error.code.rawValue

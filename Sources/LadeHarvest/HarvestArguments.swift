@@ -48,7 +48,9 @@ struct HarvestArguments {
         hidden = harvest.circumstances.merging(harvest.secrets) { _, secret in secret }
         hidden[Self.wholeAddress] = address.absoluteString
         switch request.body?.content {
-        case .bytes(let bytes): hidden["body"] = String(decoding: bytes, as: UTF8.self)
+        // A repaired text would be that of other bodies, too.
+        case .bytes(let bytes):
+            hidden["body"] = String(validating: bytes, as: UTF8.self) ?? "base64 \(bytes.base64EncodedString())"
         case .file(let path, let offset): shown["body"] = "\(path) from \(offset)"
         default: break
         }

@@ -30,6 +30,8 @@ final class HarvestLedger {
     private var hasUnsaved = false
     /// Whether this run created the output and its journal.
     private var isNew = false
+    /// Whether the output ends where the journal does, so that it can be written to.
+    private var isBegun = true
     /// The checksums of all identities so far.
     private var seen: Set<UInt64> = []
 
@@ -96,17 +98,33 @@ final class HarvestLedger {
         try verify(disk)
         // Bytes after the end of a complete run do not belong to it.
         guard !journal.isComplete else { return }
+        // What the output has besides is removed when there is a page in its place, not before.
+        if let size = disk.size, size > journal.bytes {
+            isBegun = false
+            return
+        }
+        try begin(disk, journalFile)
+    }
+
+    private func begin() throws(HarvestError) {
+        guard !isBegun, case .file(let disk, let file) = sink else { return }
+        try begin(disk, file)
+    }
+
+    /// Makes the output what the journal says, before the first page is written.
+    private func begin(_ disk: Disk, _ file: JournalFile) throws(HarvestError) {
         // The journal is written first, even before the first byte. It must never refer to bytes that the output no
         // longer has, and an output must always have a journal.
         if journal.bytes == 0 {
             do throws(HarvestError) {
-                try journalFile.write(journal)
+                try file.write(journal)
             } catch {
                 if isNew { Self.discard(disk) }
                 throw error
             }
         }
         try disk.truncate(to: journal.bytes)
+        isBegun = true
     }
 
     /// Removes an output that this run has created and that has no journal; one that another program uses stays.
@@ -185,6 +203,7 @@ final class HarvestLedger {
 
     /// Writes a page, and saves if it is time to.
     func add(_ delivery: PageFeed<SplitPage>.Delivery) throws(HarvestError) {
+        try begin()
         var after = journal
         let count = delivery.piece.facts?.itemCount ?? 0
         let room = harvest.itemLimit.map { max(0, max(0, $0) - journal.items) } ?? .max
@@ -333,6 +352,7 @@ final class HarvestLedger {
 
     func end(_ ending: Harvest.Summary.Ending) throws(HarvestError) -> Harvest.Summary {
         if ending == .complete, !journal.isComplete {
+            try begin()
             journal.isComplete = true
             hasUnsaved = true
         }

@@ -27,16 +27,26 @@ public struct Download: Sendable {
         /// The statuses whose bodies become files; 200 and 206 by default, whatever the service accepts.
         ///
         /// They are the acceptable statuses of the call, so they are not retried.
-        /// A part that was not requested never becomes a file, nor the response to a range that does not exist (416).
+        /// A part that was not requested never becomes a file, nor the response to a range that does not exist (416). With
+        /// 304 among them, a response that confirms a condition of the request (`If-None-Match`, `If-Modified-Since`) is a
+        /// success that leaves the file as it is; see ``Download/isUnchanged``.
         public var acceptableStatuses: StatusSet = [200, 206]
-        /// Whether the body of any status becomes the file; the status is retried all the same.
-        package var storesEveryStatus = false
+        /// Further statuses whose bodies become new files, and are retried all the same.
+        package var otherStatuses = StatusSet.none
+        /// Whether these replace an existing file too.
+        package var otherStatusesReplace = false
+        /// Whether the body of a response is left out, because of a condition that the caller compares itself.
+        package var withholds: (@Sendable (Response) -> Bool)?
+        /// Whether a name of the server gets a number behind it when a file has it.
+        package var numbersNames = false
+        /// The files that other downloads of the same caller have written, none of which is written again.
+        package var claims: FileClaims?
         /// What stands in the file before the body; nil for nothing.
         package var prologue: (@Sendable (Response) -> Data)?
         /// Whether an existing file counts as the beginning of the body, and is completed.
         ///
         /// It is replaced when the body is complete. If the server does not send the rest, the download fails, unless the
-        /// file may be overwritten.
+        /// file may be overwritten by a whole body.
         package var continuesFile = false
         /// Whether the request is sent without fields of the download's own, and a coded body is stored as it arrives.
         package var asksAsGiven = false
@@ -44,6 +54,8 @@ public struct Download: Sendable {
         package var refused: (@Sendable (Response, Data) -> Void)?
         /// Called before the file is hashed; for tests.
         var hashed: (@Sendable () -> Void)?
+        /// Whether the bytes of a download that ends early are kept when they can be resumed.
+        package var keepsPart = true
         /// Receives the number of kept bytes when a download ends early and can be resumed.
         package var kept: (@Sendable (Int64) -> Void)?
 
@@ -53,6 +65,9 @@ public struct Download: Sendable {
 
     /// How the reason begins for which an existing file was not completed.
     package static let noRest = "the server does not send the rest of the file"
+
+    /// The reason for which a file of another download of the same caller is not written.
+    package static let isWritten = "another response was written to it"
 
     /// The path of the file.
     public var path: String
@@ -66,4 +81,6 @@ public struct Download: Sendable {
     public var checkedDigest: String?
     /// The head of the last response.
     public var response: Response
+    /// Whether the file was left as it was, or not made, because a condition of the request holds.
+    public var isUnchanged = false
 }

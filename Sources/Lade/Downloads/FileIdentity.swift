@@ -7,7 +7,7 @@
 #endif
 
 /// Identifies a file independently of its name.
-package struct FileIdentity: Equatable {
+package struct FileIdentity: Hashable, Sendable {
     private let device: UInt64
     private let number: UInt64
 

@@ -101,11 +101,11 @@ extension Loader {
         _ options: Download.Options,
         _ progress: (@Sendable (TransferProgress) -> Void)?
     ) async throws(LoadingError) -> Download {
-        if target.isNameFixed { try target.checkName(target.name, options) }
+        if target.isNameFixed { try target.checkName(target.name, options, before: request) }
         var request = request
         // A part was requested where an earlier download is resumed.
         request.acceptableStatuses = options.acceptableStatuses.union(206)
-        if options.refused != nil || options.storesEveryStatus { request.deliversEveryStatus = true }
+        if options.refused != nil || options.otherStatuses != .none { request.deliversEveryStatus = true }
         if options.mayOverwrite, target.isNameFixed, target.isSpecial(target.name) {
             // Its folder, as that of the devices, is no place for a part.
             var run = DownloadRun(request: request, address: "", target: target, options: options, part: nil)
@@ -118,7 +118,7 @@ extension Loader {
         defer { part.release() }
         do throws(LoadingError) {
             // Checked again: a download that held the lock until now may have created the file.
-            if target.isNameFixed { try target.checkName(target.name, options) }
+            if target.isNameFixed { try target.checkName(target.name, options, before: request) }
             let address = request.url.redacted(secretQueryNames: request.secretQueryNames)
             if !options.resumes || !request.isResumable || part.origin?.url != address { try part.restart() }
             let existing = target.folder + target.name
@@ -133,7 +133,7 @@ extension Loader {
                 case .decoding, .bodyTooLarge: true
                 default: false
                 }
-            if isWrong || part.origin == nil || part.bodyLength == 0 {
+            if isWrong || !options.keepsPart || part.origin == nil || part.bodyLength == 0 {
                 part.remove()
             } else {
                 options.kept?(part.bodyLength)
@@ -172,8 +172,9 @@ private struct DownloadRun {
     private var name = ""
     /// Whether the part continues an existing file of the final name.
     private var continuesFile = false
-    private var mayReplace = false
     private var resumedLength: Int64 = 0
+    /// Whether the file stays as it is, because a condition of the request holds.
+    private var isUnchanged = false
 
     init(request: Request, address: String, target: DownloadTarget, options: Download.Options, part: PartFile?) {
         self.request = request
@@ -196,11 +197,7 @@ private struct DownloadRun {
         _ load: inout ResumableLoad,
         by loader: Loader
     ) async throws(LoadingError) -> Download {
-        var status = stat()
-        let exists = lstat(target.folder + target.name, &status) == 0
-        continuesFile = options.continuesFile && exists
-        // An empty file can be continued by any version.
-        mayReplace = options.mayOverwrite || options.continuesFile && exists && status.st_size == 0
+        continuesFile = options.continuesFile && target.existing(target.name) != .none
         var point = part?.resumePoint
         // A note without an address, as earlier versions wrote it, is about that of the request. A file of unknown version
         // has none.
@@ -218,10 +215,15 @@ private struct DownloadRun {
         case .rest(let response), .complete(let response): try resume(response, load.length, loader)
         }
         do throws(LoadingError) {
-            try await copy(&load, loader)
+            if !isUnchanged { try await copy(&load, loader) }
         } catch {
             if let length = load.soundLength { try part?.shorten(to: length) }
             throw error
+        }
+        guard !isUnchanged else {
+            load.response.body.cancel()
+            part?.remove()
+            return unchanged(load.response)
         }
         let completed = bodyLength
         throttle?.finish(at: TransferProgress(completed: completed, total: load.length))
@@ -232,8 +234,19 @@ private struct DownloadRun {
         }
         let mayOverwrite = options.mayOverwrite || continuesFile && name == target.name
         let path = target.folder + name
-        try part?.finish(as: path, mayOverwrite: mayOverwrite)
+        let claims = options.claims
+        guard claims?.take(FilePlace(path)) ?? true else { throw DownloadTarget.written(path) }
+        try part?.finish(as: path, mayOverwrite: mayOverwrite, claims)
         return download(load.response, digest)
+    }
+
+    /// The result where nothing is written.
+    private func unchanged(_ response: Response) -> Download {
+        var result = download(response, nil)
+        var status = stat()
+        // Without a file there are no bytes.
+        (result.length, result.isUnchanged) = (stat(result.path, &status) == 0 ? Int64(status.st_size) : 0, true)
+        return result
     }
 
     private func download(_ response: Response, _ digest: String?) -> Download {
@@ -252,7 +265,9 @@ private struct DownloadRun {
     private mutating func copy(_ load: inout ResumableLoad, _ loader: Loader) async throws(LoadingError) {
         while let piece = try await load.next(mayBeginAnew: special == nil || specialLength == 0) {
             switch piece {
-            case .anew(let response): try await begin(response, &load, loader)
+            case .anew(let response):
+                try await begin(response, &load, loader)
+                if isUnchanged { return }
             case .bytes(let chunk):
                 try check(bodyLength + Int64(chunk.count), announced: nil)
                 if let special {
@@ -287,22 +302,23 @@ private struct DownloadRun {
     ) async throws(LoadingError) {
         let isOwn = request.headers.contains("Range")
         let meaning = BodyMeaning(of: response, to: isOwn ? .ownRange : .whole)
-        // A page, or a refused range, is not a file, whatever status counts as success.
-        let isFile =
-            switch meaning {
-            case .whole, .requested: true
-            default: false
-            }
-        guard isFile, options.storesEveryStatus || options.acceptableStatuses.contains(response.status) else {
-            if let refused = options.refused, meaning != .otherUnit { refused(response, await load.message()) }
-            throw LoadingError(.unacceptableStatus(response.status), ErrorContext(response))
-        }
-        try takeName(response)
-        if continuesFile, !mayReplace {
+        name = target.finalName(for: response, options)
+        switch FileEffect(of: response, meaning, on: target.existing(name), plan(for: response)) {
+        case .written: try target.checkIsFile(name)
+        case .unchanged:
+            isUnchanged = true
+            return
+        case .taken:
+            try target.checkIsFile(name)
+            throw PartFile.exists(target.folder + name)
+        case .notContinued:
             let answer = load.misfit.map { ": \($0)" } ?? ""
             let reason = Download.noRest + answer
             let fault = LoadingError.FileCause(path: target.folder + name, operation: .write, reason: reason)
             throw LoadingError(.file(fault), ErrorContext(response))
+        case .refused:
+            if let refused = options.refused, meaning != .otherUnit { refused(response, await load.message()) }
+            throw LoadingError(.unacceptableStatus(response.status), ErrorContext(response))
         }
         try check(load.length ?? 0, announced: load.length)
         resumedLength = 0
@@ -314,6 +330,16 @@ private struct DownloadRun {
         if let special { return try await special.write(prologue, by: loader) }
         let origin = response.status == 200 ? origin(response, prologue, load.length, loader) : nil
         try part?.begin(origin, prologue)
+    }
+
+    private func plan(for response: Response) -> FileEffect.Plan {
+        var plan = FileEffect.Plan()
+        plan.acceptable = options.acceptableStatuses
+        (plan.others, plan.othersReplace) = (options.otherStatuses, options.otherStatusesReplace)
+        plan.replaces = options.mayOverwrite
+        plan.continues = continuesFile && name == target.name
+        plan.withholds = options.withholds?(response) ?? false
+        return plan
     }
 
     /// The version that the part belongs to; nil when it could not be resumed.
@@ -340,7 +366,7 @@ private struct DownloadRun {
     }
 
     private mutating func takeName(_ response: Response) throws(LoadingError) {
-        name = target.finalName(for: response)
+        name = target.finalName(for: response, options)
         try target.checkName(name, options)
     }
 
@@ -371,15 +397,26 @@ private struct DownloadTarget {
 
     /// The last part of an address, made harmless.
     static func name(in url: URL) -> String {
-        let path = String(decoding: url.path(percentEncoded: true).percentDecodedBytes, as: UTF8.self)
+        let written = url.path(percentEncoded: true)
+        // Escapes that are no UTF-8 stay, so that names that differ stay different.
+        let path = String(validating: written.percentDecodedBytes, as: UTF8.self) ?? written
         return ContentDisposition.safeFilename(from: path) ?? "download"
     }
 
-    func finalName(for response: Response) -> String {
+    func finalName(for response: Response, _ options: Download.Options) -> String {
         guard !isNameFixed else { return name }
         // A malformed field contains no name.
         let disposition = response.headers["Content-Disposition"].flatMap { try? ContentDisposition($0) }
-        return disposition?.safeFilename ?? Self.name(in: response.request.url)
+        let name = disposition?.safeFilename ?? Self.name(in: response.request.url)
+        guard options.numbersNames, let path = FilePlace.unused(folder + name) else { return name }
+        return OpenFolder.split(path).name
+    }
+
+    /// The file that has a name.
+    func existing(_ name: String) -> FileEffect.Existing {
+        var status = stat()
+        guard lstat(folder + name, &status) == 0 else { return .none }
+        return status.st_mode & S_IFMT == S_IFREG && status.st_size == 0 ? .empty : .filled
     }
 
     /// Whether the name belongs to a pipe, a socket or a device, which is written to and never replaced.
@@ -399,7 +436,8 @@ private struct DownloadTarget {
         }
     }
 
-    func checkName(_ name: String, _ options: Download.Options) throws(LoadingError) {
+    /// Checks that the name is one that a file can have.
+    func checkIsFile(_ name: String) throws(LoadingError) {
         var status = stat()
         let isFolder = name.isEmpty || stat(folder + name, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
         guard !isFolder else {
@@ -416,9 +454,43 @@ private struct DownloadTarget {
             )
             throw LoadingError(.file(fault))
         }
-        guard !options.mayOverwrite, !(options.continuesFile && name == self.name), lstat(folder + name, &status) == 0
-        else { return }
+    }
+
+    /// Checks that the file may have the name.
+    ///
+    /// - Parameters:
+    ///   - name: The name.
+    ///   - options: Whether an existing file is replaced or continued.
+    ///   - request: The request, before it is sent; nil for the name of a response. A request with a condition may leave the
+    ///     file as it is, so the response decides.
+    /// - Throws: `LoadingError.Kind.file` when it may not.
+    func checkName(
+        _ name: String,
+        _ options: Download.Options,
+        before request: Request? = nil
+    ) throws(LoadingError) {
+        try checkIsFile(name)
+        guard existing(name) != .none else { return }
+        if let claims = options.claims, claims.hasWritten(folder + name) { throw Self.written(folder + name) }
+        let isConditional = request.map(options.leavesTheFile) ?? false
+        guard !options.mayOverwrite, !isConditional, !(options.continuesFile && name == self.name) else { return }
         throw PartFile.exists(folder + name)
+    }
+
+    /// The error for a file that another download of the same caller has written.
+    static func written(_ path: String) -> LoadingError {
+        LoadingError(
+            .file(LoadingError.FileCause(path: path, operation: .write, reason: Download.isWritten))
+        )
+    }
+}
+
+extension Download.Options {
+    /// Whether the response to a request may leave the file as it is.
+    fileprivate func leavesTheFile(_ request: Request) -> Bool {
+        withholds != nil
+            || acceptableStatuses.contains(304)
+                && (request.headers.contains("If-None-Match") || request.headers.contains("If-Modified-Since"))
     }
 }
 

@@ -223,11 +223,17 @@ struct PartFile {
     /// - Parameters:
     ///   - final: The path. If it is a link that is replaced, the file that it leads to is.
     ///   - mayOverwrite: Whether an existing file is replaced. What is not a regular file never is.
+    ///   - claims: Where the file is recorded.
     /// - Throws: `LoadingError.Kind.file` when it cannot have the name, or when another program has changed or replaced the
     ///   part, whose bytes are then removed.
-    mutating func finish(as final: String, mayOverwrite: Bool) throws(LoadingError) {
+    mutating func finish(
+        as final: String,
+        mayOverwrite: Bool,
+        _ claims: FileClaims? = nil
+    ) throws(LoadingError) {
         guard TrustedFile.synchronise(descriptor) == 0 else { throw fault(.write) }
         try checkUnchanged(andNamed: true)
+        claims?.record(descriptor)
         do throws(FileDistrust) {
             let path = mayOverwrite ? try OpenFolder.followingLinks(final) : final
             let (place, finalName) = OpenFolder.split(path)

@@ -114,6 +114,11 @@ package struct ResumableLoad {
         case .complete:
             endBody(response)
             return .complete(response)
+        // A server without ranges sends the whole; of the known length, it is what is there.
+        case .whole where place.version.isNamed(in: response) || place.version.validator.isEmpty:
+            guard isKnown(place, in: response) else { break }
+            endBody(response)
+            return .complete(response)
         case .whole, .refused: break
         case .misfit, .requested, .otherUnit:
             misfit = "it answered \(response.status.code)"

@@ -19,8 +19,8 @@ enum CommandCache {
     static func folder(_ given: String?) throws(CommandError) -> String {
         if let given { return given }
         // The XDG Base Directory Specification requires that relative paths are ignored.
-        if let base = Console.environment("XDG_CACHE_HOME"), base.begins(with: "/") { return base + "/lade" }
-        if let home = Console.environment("HOME"), !home.isEmpty { return home + "/.cache/lade" }
+        if let base = Environment.value(.cache), base.begins(with: "/") { return base + "/lade" }
+        if let home = Environment.value(.home), !home.isEmpty { return home + "/.cache/lade" }
         throw .usage("--cache without a folder: there is no home directory", advice: "Name one: --cache=DIR.")
     }
 

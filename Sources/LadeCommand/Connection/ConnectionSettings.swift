@@ -216,6 +216,34 @@ struct ConnectionSettings: Sendable {
         }
     }
 
+    /// What is known of the proxy for an address; nil for none.
+    func proxyFact(for url: URL) -> ProxyFact? {
+        if let proxy {
+            return ProxyFact(
+                hasCredentials: proxyUser != nil || proxy.credentials != nil,
+                isSOCKS: proxy.kind == .socks5
+            )
+        }
+        guard let origin = Origin(url) else { return nil }
+        // What is malformed was refused before.
+        let exceptions = proxyExceptions.flatMap { try? ProxyExceptions($0) }
+        let variables = EnvironmentProxies(ProcessInfo.processInfo.environment, exceptions: exceptions)
+        guard
+            let found = variables.proxy(
+                isSecure: origin.isSecure,
+                host: origin.host,
+                port: Int(origin.port)
+            )
+        else { return nil }
+        let address = found.address.reveal()
+        let authority = (address.cut(at: "://")?.after ?? address[...]).halves { $0 == "/" }.text
+        return ProxyFact(
+            hasCredentials: authority.has("@"),
+            isSOCKS: address.asciiLowercased.begins(with: "socks"),
+            variable: found.variable
+        )
+    }
+
     /// Applies the settings that belong to a request.
     func apply(to request: inout Request) {
         request.timeouts = timeouts
@@ -225,7 +253,9 @@ struct ConnectionSettings: Sendable {
 
     /// The entries of `no_proxy`, which count for `--proxy` too, as with curl; those that are not understood count for nothing.
     private static var environmentExceptions: [String] {
-        let text = ["no_proxy", "NO_PROXY"].lazy.compactMap { Console.environment($0) }.first { !$0.isEmpty } ?? ""
+        let text =
+            [Environment.Variable.noProxy, .noProxyInCapitals].lazy.compactMap(Environment.value)
+            .first { !$0.isEmpty } ?? ""
         return ProxyExceptions.list(text).filter { entry in
             ProxyExceptions.reading(entry).ignored.isEmpty
         }
@@ -307,7 +337,11 @@ extension ProxySettings.Proxy {
         var rest = address.halves { $0 == "/" }.text
         var credentials: Credentials?
         if let (user, host) = rest.cut(atLast: "@") {
-            let parts = user.parts(at: ":", most: 2).map { String(decoding: $0.percentDecodedBytes, as: UTF8.self) }
+            let parts = user.parts(at: ":", most: 2)
+                .compactMap { String(validating: $0.percentDecodedBytes, as: UTF8.self) }
+            guard parts.count == user.parts(at: ":", most: 2).count else {
+                throw .usage("--proxy: the user is no text in UTF-8", advice: "Write the escapes of its UTF-8.")
+            }
             credentials = Credentials(user: parts[0], password: Secret(parts.count > 1 ? parts[1] : ""))
             rest = host
         }

@@ -27,11 +27,12 @@ struct CurlLine {
     var text: String {
         // Brackets and braces of an address have a meaning for curl.
         let isPattern = address.utf8.contains { "[]{}".utf8.contains($0) }
-        let words =
-            ["curl"] + (isPattern ? ["-g"] : []) + method + [address] + headers + cookies + body + policy + connection
-            + output
-        return words.map(ShellWords.quoted).joined(separator: " ")
+        let words = ["curl"] + (isPattern ? ["-g"] : []) + method + [address] + headers + cookies
+        let rest = policy + connection + output
+        return (words.map(Self.octets) + body + rest.map(Self.octets)).map(ShellWords.quoted).joined(separator: " ")
     }
+
+    private static func octets(_ word: String) -> [UInt8] { Array(word.utf8) }
 
     private var request: Request { call.request }
 
@@ -106,16 +107,19 @@ struct CurlLine {
 
     private var isMultipart: Bool { settings.request.hasFile }
 
-    private var body: [String] {
+    /// The words of the body as octets, which need not be text.
+    private var body: [[UInt8]] {
         let given = settings.request
-        if isMultipart { return form }
+        if isMultipart { return form.map(Self.octets) }
         if usesData, case .bytes(let bytes) = request.body?.content {
-            return ["--data-raw", String(decoding: bytes, as: UTF8.self)]
+            return [Self.octets("--data-raw"), Array(bytes)]
         }
         if !given.data.isEmpty, !given.sendsDataInQuery { return given.data.flatMap(Self.words) }
-        if !given.json.isEmpty { return given.json.flatMap { ["--json", Self.value($0)] } }
-        if let path = given.uploadPath { return ["-T", path] }
-        if given.readsStandardInput || given.items.contains(.standardInput) { return ["--data-binary", "@-"] }
+        if !given.json.isEmpty { return given.json.flatMap { [Self.octets("--json"), Self.value($0)] } }
+        if let path = given.uploadPath { return ["-T", path].map(Self.octets) }
+        if given.readsStandardInput || given.items.contains(.standardInput) {
+            return ["--data-binary", "@-"].map(Self.octets)
+        }
         return []
     }
 
@@ -159,21 +163,21 @@ struct CurlLine {
         text.utf8.contains { $0.isBlank || ";,\"".utf8.contains($0) } ? formQuoted(text) : text
     }
 
-    private static func words(_ piece: RequestSettings.Piece) -> [String] {
+    private static func words(_ piece: RequestSettings.Piece) -> [[UInt8]] {
         switch piece {
-        case .text, .bytes: ["--data-raw", value(piece)]
-        case .file(_, strippingLineEnds: true): ["-d", value(piece)]
-        case .file: ["--data-binary", value(piece)]
-        case .encoded(let name, .file(let path, _)): ["--data-urlencode", "\(name)@\(path)"]
-        case .encoded(let name, let text): ["--data-urlencode", "\(name)=\(value(text))"]
+        case .text, .bytes: [octets("--data-raw"), value(piece)]
+        case .file(_, strippingLineEnds: true): [octets("-d"), value(piece)]
+        case .file: [octets("--data-binary"), value(piece)]
+        case .encoded(let name, .file(let path, _)): ["--data-urlencode", "\(name)@\(path)"].map(octets)
+        case .encoded(let name, let text): [octets("--data-urlencode"), octets("\(name)=") + value(text)]
         }
     }
 
-    private static func value(_ piece: RequestSettings.Piece) -> String {
+    private static func value(_ piece: RequestSettings.Piece) -> [UInt8] {
         switch piece {
-        case .text(let text): text
-        case .bytes(let bytes): String(decoding: bytes, as: UTF8.self)
-        case .file(let path, _): "@\(path)"
+        case .text(let text): octets(text)
+        case .bytes(let bytes): bytes
+        case .file(let path, _): octets("@\(path)")
         case .encoded(_, let piece): value(piece)
         }
     }

@@ -201,12 +201,13 @@ private struct ShellReader {
     private static func matchesFiles(_ pattern: [UInt8]) -> Bool {
         var found = glob_t()
         defer { globfree(&found) }
-        return String(decoding: pattern, as: UTF8.self).withCString { glob($0, 0, nil, &found) } == 0
+        let octets = pattern.map { CChar(bitPattern: $0) } + [0]
+        return glob(octets, 0, nil, &found) == 0
     }
 
     private mutating func readTilde() throws(ShellWords.Fault) {
         guard let next = rest.first, !" \t\n/;".utf8.contains(next) else {
-            guard let home = Console.environment("HOME") else { throw .unsupported("“~” without a home") }
+            guard let home = Environment.value(.home) else { throw .unsupported("“~” without a home") }
             return addQuoted(home.utf8)
         }
         throw .unsupported("“~” with a user name")

@@ -28,7 +28,7 @@ final class DemoScreen: Sendable {
         self.time = time
         self.total = max(total, 1)
         isLive = console.isTalkTerminal
-        let isPlain = Console.environment("NO_COLOR")?.isEmpty == false || Console.environment("TERM") == "dumb"
+        let isPlain = Environment.value(.noColour)?.isEmpty == false || Environment.value(.terminal) == "dumb"
         usesColour = isLive && !isPlain
         start = time.now
         state = Locked(State(lastShown: start))

@@ -17,7 +17,7 @@ struct Explanation: Sendable {
         var call = try await PreparedCall(settings, context)
         call.request.delivery = .streamed
         call.request.deliversEveryStatus = true
-        return try await Witness.observing(settings.output, settings.policy, context) {
+        return try await Witness.observing(settings.output, settings.policy, settings.connection, context) {
             (witness) async throws(CommandError) in
             try await run(call, witness)
         }
@@ -44,9 +44,9 @@ struct Explanation: Sendable {
             try context.console.write("\(Count.text(hidden, "row", "rows")) under 1 % left out; --all shows them.\n")
         }
         switch result {
-        case .success(let status):
-            guard settings.output.ignoresStatus || status.exitCode == .success else {
-                throw witness.failure(LoadingError(.unacceptableStatus(status), ErrorContext(request)))
+        case .success(let response):
+            guard settings.output.ignoresStatus || response.exitCode == .success else {
+                throw witness.failure(LoadingError(.unacceptableStatus(response.status), ErrorContext(request)))
             }
             return .success
         case .failure(let error):
@@ -54,23 +54,23 @@ struct Explanation: Sendable {
         }
     }
 
-    private func outcome(of request: Request, _ loader: Loader) async -> Result<HTTPStatus, LoadingError> {
+    private func outcome(of request: Request, _ loader: Loader) async -> Result<Response, LoadingError> {
         defer { withExtendedLifetime(loader) {} }
         do throws(LoadingError) {
             var load = ResumableLoad(request, by: loader)
-            var status = try await load.head().status
+            var response = try await load.head()
             var received = 0
             // None of the response is kept, so the body may start again.
             while let piece = try await load.next(mayBeginAnew: true) {
                 switch piece {
                 case .bytes(let chunk): received += chunk.count
-                case .anew(let response): (status, received) = (response.status, 0)
+                case .anew(let other): (response, received) = (other, 0)
                 }
                 if let limit = settings.output.maximumSize, received > limit {
                     throw LoadingError(.bodyTooLarge(limit: limit, announced: nil), ErrorContext(request))
                 }
             }
-            return .success(status)
+            return .success(response)
         } catch {
             return .failure(error)
         }

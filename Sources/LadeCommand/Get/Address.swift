@@ -13,6 +13,8 @@ struct Address: Equatable {
     var fragment: String?
     /// The user name and, after a colon, the password, percent-decoded.
     var user: String?
+    /// Whether the user name and the password are UTF-8.
+    private(set) var hasReadableUser = true
 
     /// Parses an address.
     init(_ text: String) {
@@ -38,13 +40,13 @@ struct Address: Equatable {
 
     /// Adds an item to the query, percent-encoding everything but unreserved characters (RFC 3986 §2.3).
     mutating func addQueryItem(_ name: String, _ value: String) {
-        addQuery(Self.encoded(name) + "=" + Self.encoded(value))
+        addQuery((Self.encoded(name) + "=" + Self.encoded(value)).utf8)
     }
 
     /// Adds a text to the query, encoding only the characters that no address may have.
-    mutating func addQuery(_ text: String) {
-        guard !text.isEmpty else { return }
-        let text = text.utf8.map { byte in
+    mutating func addQuery(_ octets: some Collection<UInt8>) {
+        guard !octets.isEmpty else { return }
+        let text = octets.map { byte in
             byte <= 0x20 || byte >= 0x7F || "\"#<>\\^`{|}".utf8.contains(byte)
                 ? Self.encoded([byte]) : String(Unicode.Scalar(byte))
         }.joined()
@@ -116,8 +118,9 @@ struct Address: Equatable {
         guard let (scheme, rest) = base.cut(at: "://") else { return }
         let (authority, path) = rest.halves { $0 == "/" }
         guard let (user, host) = authority.cut(atLast: "@") else { return }
-        self.user = user.parts(at: ":", most: 2).map { String(decoding: $0.percentDecodedBytes, as: UTF8.self) }
-            .joined(separator: ":")
+        let parts = user.parts(at: ":", most: 2).map { String(validating: $0.percentDecodedBytes, as: UTF8.self) }
+        hasReadableUser = !parts.contains(nil)
+        self.user = parts.map { $0 ?? "" }.joined(separator: ":")
         base = scheme + "://" + host + path
     }
 

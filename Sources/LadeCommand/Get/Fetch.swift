@@ -5,99 +5,14 @@
 #endif
 import Lade
 
-/// Makes several calls, in sequence or at the same time.
-struct FetchList: Sendable {
-    let calls: [GetSettings]
-    /// The settings of the last operation, which decide how the calls follow one another.
-    let settings: GetSettings
-    let context: CommandContext
-
-    /// Makes the calls; after a failed call the next one is still made, unless an option says otherwise.
-    ///
-    /// - Returns: Success; throws the error of the first failed call otherwise.
-    func run() async throws(CommandError) -> ExitCode {
-        warn()
-        guard calls.count != 1 else { return try await Fetch(settings: calls[0], context: context).run() }
-        var jar: CookieJar?
-        if settings.session.name == nil {
-            jar = try await settings.session.makeJar(nil, now: context.time.date) { line in
-                if !settings.output.isSilent { context.console.say(line) }
-            }
-        }
-        let opened = Locked<Set<String>>([])
-        let fetches = calls.map { [jar] in Fetch(settings: $0, context: context, jar: jar, opened: opened) }
-        var first: CommandError?
-        if settings.isParallel {
-            let limit = settings.parallelLimit
-            let failures = await withTaskGroup(of: (Int, CommandError?).self) { group in
-                var (started, failures) = (0, [Int: CommandError]())
-                func start() {
-                    let (fetch, number) = (fetches[started], started)
-                    started += 1
-                    group.addTask { (number, await fetch.failure()) }
-                }
-                while started < min(limit, fetches.count) { start() }
-                for await (number, failure) in group {
-                    failures[number] = failure
-                    if let failure, endsAll(failure) { group.cancelAll() } else if started < fetches.count { start() }
-                }
-                return failures
-            }
-            if let end = failures.values.first(where: Self.isEnd) { throw end }
-            for index in failures.keys.sorted() {
-                let failure = report(failures[index])
-                first = first ?? failure
-            }
-        } else {
-            for fetch in fetches {
-                guard let failure = await fetch.failure() else { continue }
-                if Self.isEnd(failure) { throw failure }
-                let reported = report(failure)
-                first = first ?? reported
-                if endsAll(failure) { break }
-            }
-        }
-        guard var first else { return .success }
-        first.isQuiet = true
-        throw first
-    }
-
-    /// Whether a failure ends the remaining calls too.
-    private func endsAll(_ failure: CommandError) -> Bool { settings.endsEarly || Self.isEnd(failure) }
-
-    /// An interrupt and a closed output end everything.
-    private static func isEnd(_ failure: CommandError) -> Bool {
-        failure.code == .interrupted || failure.code == .success
-    }
-
-    private func report(_ failure: CommandError?) -> CommandError? {
-        if let failure, !failure.isQuiet { context.console.talk.write(failure.lines) }
-        return failure
-    }
-
-    private func warn() {
-        let output = settings.output
-        guard !output.isSilent else { return }
-        if settings.followsCurl, output.otherTargets.count > settings.request.otherAddresses.count {
-            context.console.say("lade: There are more outputs than addresses; the last ones are not used.")
-        }
-        let isUnread = calls.allSatisfy { !$0.request.readsInput && $0.request.method == nil }
-        if isUnread, !settings.printsCurl, context.console.input.hasPipedBytes {
-            context.console.say(
-                "lade: The pipe on the standard input is not read; write - after the address to send it."
-            )
-        }
-    }
-}
-
 /// One call, from the request to the last byte of the response.
 struct Fetch: Sendable {
     let settings: GetSettings
     let context: CommandContext
     /// The cookie jar that several calls share; nil to use one for this call only.
     var jar: CookieJar?
-    /// The files of heads that this command has begun.
-    var opened = Locked<Set<String>>([])
+    /// The files that the calls of the command write.
+    var files = FetchFiles()
 
     private var output: OutputSettings { settings.output }
     private var console: Console { context.console.coloured(output.colour) }
@@ -106,12 +21,14 @@ struct Fetch: Sendable {
     ///
     /// - Returns: Success; throws for a failure and for an unsuccessful status.
     func run() async throws(CommandError) -> ExitCode {
-        let path = try OutputPlace(output, settings.request, isForCurl: settings.followsCurl).path()
+        let place = OutputPlace(settings)
+        let path = settings.writesNothing ? nil : try place.path(reserving: files.names)
+        defer { if let path { place.release(path, in: files.names) } }
         let file: OutputFile? =
-            if let path, !settings.printsCurl, !settings.isOffline {
-                try await OutputFile(path, mayOverwrite: mayOverwrite || output.continuesFile)
-                    .opened(in: context.time)
+            if let path {
+                try await OutputFile(path, mayOverwrite: mayOverwrite || mayStay).opened(in: context.time)
             } else { nil }
+        if !settings.writesNothing { try place.checkOthers() }
         var call = try await PreparedCall(settings, context)
         call.request.delivery = .streamed
         // The command decides whether a status is a success after it has shown the body.
@@ -133,7 +50,7 @@ struct Fetch: Sendable {
             return .success
         }
         do throws(CommandError) {
-            return try await Witness.observing(output, settings.policy, context) {
+            return try await Witness.observing(output, settings.policy, settings.connection, context) {
                 [call] (witness) async throws(CommandError) in
                 try await fetch(call, to: file, at: path, witness)
             }
@@ -155,7 +72,13 @@ struct Fetch: Sendable {
         }
     }
 
-    private var mayOverwrite: Bool { output.mayOverwrite && !output.takesServerName }
+    /// Whether a file that exists is replaced; what protects it counts more than a default.
+    private var mayOverwrite: Bool {
+        output.mayOverwrite && !output.takesServerName && !output.keepsExisting && !output.continuesFile
+    }
+
+    /// Whether the response may leave a file as it is, so that one that exists is no error before it is there.
+    private var mayStay: Bool { output.continuesFile || settings.request.hasCondition }
 
     private func fetch(
         _ call: PreparedCall,
@@ -232,24 +155,36 @@ struct Fetch: Sendable {
                 if settings.followsCurl { throw witness.failure(error) }
             }
             line?.withLock { $0.end() }
-            if !output.isSilent, let notice = Self.keptNotice(kept.withLock(\.self), after: error) {
+            if !output.isSilent, let notice = Self.keptNotice(kept.withLock(\.self), after: error, resumption) {
                 console.say(notice)
             }
-            throw OutputFile.exists(error, mayOverwrite: mayOverwrite || output.continuesFile)
+            throw OutputFile.written(error)
+                ?? OutputFile.exists(error, mayOverwrite: mayOverwrite || output.continuesFile)
                 ?? OutputFile.unfinished(error) ?? witness.failure(error)
         }
         (facts.response, facts.path) = (download.response, download.path)
-        if output.takesFileTime {
+        if output.takesFileTime, !download.isUnchanged {
             OutputPlace.setDate(of: download.path, to: download.response, now: context.time.date)
         }
         try writeHead(of: download.response)
-        if output.usesRemoteName, !output.isSilent, !settings.followsCurl {
+        try writeTag(of: download.response)
+        if download.isUnchanged {
+            line?.withLock { $0.end() }
+            sayUnchanged(download.path)
+        } else if output.usesRemoteName, !output.isSilent, !settings.followsCurl {
             console.say("lade: Saved as \(download.path.escapedForDisplay()).")
         }
         if settings.followsCurl { try checkStatus(of: download.response, witness) }
     }
 
-    /// Writes the heads and the entity tag to the files that options name for them.
+    /// Says on a terminal that a condition of the call holds.
+    private func sayUnchanged(_ path: String?) {
+        guard console.isTalkTerminal, !output.isSilent else { return }
+        let kept = path.map { "\($0.escapedForDisplay()) is left as it is" } ?? "nothing is written"
+        console.say("lade: It has not changed; \(kept).")
+    }
+
+    /// Writes the heads to the file that an option names for them.
     private func writeHead(of response: Response) throws(CommandError) {
         if settings.caching.showsStatus, let member = response.headers.all("Cache-Status").last {
             console.say("Cache-Status: \(member)")
@@ -258,14 +193,23 @@ struct Fetch: Sendable {
         if let count = response.request.headRecord?.dropped, count > 0, !output.isSilent {
             console.say("lade: The oldest heads of the call are left out: \(count).")
         }
-        if let path = output.tagPath, let tag = response.headers["ETag"] {
-            try OutputPlace.write(Data((tag + "\n").utf8), to: path, appending: false, console)
-        }
+    }
+
+    /// Writes the entity tag to its file, after the body, so that the tag is never that of a body which is not there.
+    private func writeTag(of response: Response) throws(CommandError) {
+        guard let path = output.tagPath, let tag = response.headers["ETag"], !tag.isEmpty else { return }
+        var plan = FileEffect.Plan()
+        (plan.acceptable, plan.replaces) = ([.successful, 304], true)
+        let file = InputReader.exists(path) ? FileEffect.Existing.filled : .none
+        let meaning = BodyMeaning(of: response, to: response.request.headers.contains("Range") ? .ownRange : .whole)
+        let effect = FileEffect(of: response, meaning, on: file, plan)
+        guard effect == .written || effect == .unchanged && file == .none else { return }
+        try OutputPlace.write(Data((tag + "\n").utf8), to: path, appending: false, console)
     }
 
     private func dump(_ heads: Data) throws(CommandError) {
         guard let path = output.headPath else { return }
-        let isNew = opened.withLock { $0.insert(path).inserted }
+        let isNew = files.heads.withLock { $0.insert(path).inserted }
         try OutputPlace.write(heads, to: path, appending: !isNew, console)
     }
 
@@ -277,16 +221,33 @@ struct Fetch: Sendable {
         try OutputPlace.write(Data(heads), to: "-", appending: true, console)
     }
 
-    /// What remains of a download that ended early; nil where that is clear from the error.
-    static func keptNotice(_ count: Int64?, after error: LoadingError) -> String? {
-        if let count { return "lade: \(ProgressLine.bytes(count)) are kept; the same command resumes." }
+    /// What resumes a download of this call; curl continues a file only when that is asked for.
+    private var resumption: String {
+        settings.followsCurl && !output.continuesFile ? "the line with -C - resumes" : "the same command resumes"
+    }
+
+    /// What remains of a download that ended early.
+    ///
+    /// - Parameters:
+    ///   - count: The number of kept bytes; nil for none.
+    ///   - error: Why it ended.
+    ///   - resumption: What resumes it, as a clause.
+    /// - Returns: The line; nil where that is clear from the error.
+    static func keptNotice(_ count: Int64?, after error: LoadingError, _ resumption: String) -> String? {
+        if let count { return "lade: \(ProgressLine.bytes(count)) are kept; \(resumption)." }
         return error.isCancellation ? "lade: Nothing of the download is kept; the same command begins anew." : nil
     }
 
     private func options(for request: Request, _ line: Locked<ProgressLine>?) -> Download.Options {
         var options = Download.Options()
         options.mayOverwrite = mayOverwrite
+        options.numbersNames = output.keepsExisting
+        options.claims = files.bodies
+        options.keepsPart = !output.removesOnError
         options.continuesFile = output.continuesFile
+        if let condition = settings.request.timeCondition {
+            options.withholds = { [time = context.time] in condition.withholds($0, now: time.date) }
+        }
         // curl continues a file only when that is asked for.
         options.resumes = !settings.followsCurl || output.continuesFile
         options.asksAsGiven = settings.followsCurl
@@ -294,10 +255,13 @@ struct Fetch: Sendable {
             options.refused = { [console] in ServerMessage.show($0, $1, on: console) }
         }
         options.lengthLimit = output.maximumSize.map(Int64.init)
-        // The body of an error response is not written to the file, unless every status counts as success.
-        let takesEveryBody = output.ignoresStatus || settings.followsCurl
-        options.acceptableStatuses = .codes(100..<(takesEveryBody && output.failsWithoutBody ? 400 : 300))
-        options.storesEveryStatus = takesEveryBody && !output.failsWithoutBody
+        options.acceptableStatuses = [.codes(100..<300), 304]
+        // The body of an error response is not written to a file, unless every status counts as success. curl writes it,
+        // too; here it takes the place of no other body.
+        if output.ignoresStatus || settings.followsCurl {
+            options.otherStatuses = .codes(300..<(output.failsWithoutBody ? 400 : 1_000))
+            options.otherStatusesReplace = output.ignoresStatus
+        }
         if output.includesHead || request.method == .head { options.prologue = \.receivedHeads }
         if let line { options.onPiece = { received, total in line.withLock { $0.show(received, of: total) } } }
         return options
@@ -323,28 +287,33 @@ struct Fetch: Sendable {
         }
         facts.response = response
         try writeHead(of: response)
-        if device != nil, !isAccepted(response), !output.isSilent, !output.failsWithoutBody {
+        let isWanted = device == nil || isAccepted(response) || settings.followsCurl
+        if !isWanted, !output.isSilent, !output.failsWithoutBody {
             ServerMessage.show(response, await load.message(), on: console)
-        } else if device == nil || isAccepted(response) {
+        } else if isWanted {
             var sink = sink(for: response, device)
             try await begin(response, in: &sink)
-            if let selection = output.selection, isAccepted(response), response.request.method != .head {
+            if isUnchanged(response) {
+                sayUnchanged(nil)
+            } else if let selection = output.selection, isAccepted(response), response.request.method != .head {
                 try await copy(selection, of: response, &load, witness)
-            } else if writesBody(of: response) {
+            } else if !output.failsWithoutBody || response.status.code < 400 {
                 try await copy(response, of: &load, to: &sink, witness, isDevice: device != nil)
             }
             try await sink.finish()
         }
+        try writeTag(of: response)
         try checkStatus(of: response, witness)
     }
 
     private func isAccepted(_ response: Response) -> Bool {
-        output.ignoresStatus || response.status.exitCode == .success
+        output.ignoresStatus || response.exitCode == .success
     }
 
-    private func writesBody(of response: Response) -> Bool {
-        if settings.request.timeCondition?.withholds(response, now: context.time.date) == true { return false }
-        return !output.failsWithoutBody || response.status.code < 400
+    /// Whether a condition of the call holds, for the server or for the command itself.
+    private func isUnchanged(_ response: Response) -> Bool {
+        response.confirmsCondition
+            || settings.request.timeCondition?.withholds(response, now: context.time.date) == true
     }
 
     private func checkStatus(of response: Response, _ witness: Witness) throws(CommandError) {
@@ -487,6 +456,9 @@ struct Fetch: Sendable {
 }
 
 extension Response {
+    /// The exit code for a call with this final response: that of its status, and success where a condition holds.
+    var exitCode: ExitCode { confirmsCondition ? .success : status.exitCode }
+
     /// Every head of the call as it was received; one made of status and fields where the transport recorded none.
     ///
     /// A response from the cache has a head of its own in place of the 304 or of the failure that it answers; the heads of

@@ -156,8 +156,8 @@ private struct Reader {
             file.fields.append(try HeaderEdit(line: value))
             return
         }
-        for line in try ArgumentFile.lines(value, of: "--form-part") where line.first != UInt8(ascii: "#") {
-            file.fields.append(try HeaderEdit(line: String(decoding: line, as: UTF8.self)))
+        for line in try ArgumentFile.lines(value, of: "--form-part") where !line.begins(with: "#") {
+            file.fields.append(try HeaderEdit(line: line))
         }
     }
 

@@ -28,6 +28,9 @@ struct GetSettings: CallSettings {
     /// The operations before this one, which `--next` separates.
     var earlier: [GetSettings] = []
 
+    /// Whether the command prints something in place of a call.
+    var writesNothing: Bool { printsCurl || isOffline }
+
     static let rows: [OptionRow<GetSettings>] =
         RequestSettings.rows.lifted(\.request)
         + curlRows
@@ -111,17 +114,19 @@ struct GetSettings: CallSettings {
             call.earlier = []
             call.addressNumber = index
             (call.request.otherAddresses, call.request.otherUploads, call.output.otherTargets) = ([], [], [])
-            call.request.uploadPath = index < uploads.count ? uploads[index] : nil
             call.output.target = index < targets.count ? targets[index] : nil
             let matches = try matches(of: address)
-            guard matches.count == 1 || !call.request.readsInput else {
+            let files = index < uploads.count ? try uploadPaths(uploads[index]) : [nil]
+            call.request.uploadPath = files[0]
+            guard matches.count == 1 && files.count == 1 || !call.request.readsInput else {
                 throw .usage(
                     "the standard input for several addresses",
                     advice: "Name a file, which can be read again."
                 )
             }
-            for match in matches {
+            for (file, match) in files.flatMap({ file in matches.map { (file, $0) } }) {
                 call.request.address = match.text
+                call.request.uploadPath = file
                 if case .file(let name) = call.output.target, !match.parts.isEmpty {
                     var one = call
                     one.output.target = .file(match.fileName(name))
@@ -132,6 +137,12 @@ struct GetSettings: CallSettings {
             }
         }
         return calls
+    }
+
+    /// The files that a name stands for, which may be a pattern in lines of curl.
+    private func uploadPaths(_ name: String) throws(CommandError) -> [String?] {
+        guard followsCurl, name != "-", name != "." else { return [name] }
+        return try matches(of: name).map(\.text)
     }
 
     private func matches(of address: String) throws(CommandError) -> [AddressPattern.Match] {
@@ -161,6 +172,10 @@ struct GetSettings: CallSettings {
                 "--fail (-f) with items that make JSON",
                 advice: "--form sends the items as a form; --fail-with-body writes no body away."
             )
+        }
+        if output.keepsExisting, output.continuesFile || output.mayOverwrite && !followsCurl {
+            let other = output.continuesFile ? "--continue" : "--force"
+            throw .usage("--no-clobber with \(other)", advice: "Choose one of them.")
         }
         guard output.continuesFile else { return }
         guard output.path != nil || output.usesRemoteName else {

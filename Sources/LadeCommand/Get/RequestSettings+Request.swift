@@ -93,15 +93,18 @@ extension RequestSettings {
 
     private func target() async throws(CommandError) -> (URL, user: String?) {
         var address = Address(self.address ?? "")
+        guard address.hasReadableUser else {
+            throw .usage("the user in the address is no text in UTF-8", advice: "Write the escapes of its UTF-8.")
+        }
         if !keepsDotSegments { address.removeDotSegments() }
         if let uploadPath, uploadPath != "-", let name = uploadPath.parts(at: "/", omitsEmpty: true).last {
             address.completePath(with: String(name))
         }
         if !queryPieces.isEmpty {
-            address.addQuery(String(decoding: try await Self.bytes(of: queryPieces, joinedBy: "&"), as: UTF8.self))
+            address.addQuery(try await Self.bytes(of: queryPieces, joinedBy: "&"))
         }
         if sendsDataInQuery {
-            address.addQuery(String(decoding: try await Self.bytes(of: data, joinedBy: "&"), as: UTF8.self))
+            address.addQuery(try await Self.bytes(of: data, joinedBy: "&"))
         }
         for case .query(let name, let value) in items { address.addQueryItem(name, value) }
         guard let url = URL(string: address.text.withASCIIHost) else {
@@ -131,8 +134,8 @@ extension RequestSettings {
         edits += [timeCondition?.field].compactMap(\.self) + headers
         if let tagPath {
             let isThere = InputReader.exists(tagPath)
-            let tag = isThere ? try ArgumentFile.lines(tagPath, of: "--etag-compare").first ?? [] : []
-            edits.append(.set("If-None-Match", tag.isEmpty ? "\"\"" : String(decoding: tag, as: UTF8.self)))
+            let tag = isThere ? try ArgumentFile.lines(tagPath, of: "--etag-compare").first : nil
+            edits.append(.set("If-None-Match", tag ?? "\"\""))
         }
         for item in items {
             switch item {

@@ -292,7 +292,7 @@ struct RequestSettings: Sendable {
         guard value.utf8.first == UInt8(ascii: "@") else { return headers.append(try HeaderEdit(line: value)) }
         let path = String(decoding: value.utf8.dropFirst(), as: UTF8.self)
         for line in try ArgumentFile.lines(path, of: "--header") {
-            headers.append(try HeaderEdit(line: String(decoding: line, as: UTF8.self)))
+            headers.append(try HeaderEdit(line: line))
         }
     }
 
@@ -374,6 +374,21 @@ struct RequestSettings: Sendable {
     func checkSingleAddress() throws(CommandError) {
         guard let other = otherAddresses.first else { return }
         throw .usage("more than one address: \(other.asArgument)", advice: "Give one address at a time.")
+    }
+
+    /// Whether the request asks for the resource only if it has changed.
+    var hasCondition: Bool {
+        let fields = (defaultHeaders + headers).compactMap { if case .set(let name, _) = $0 { name } else { nil } }
+        let items = items.compactMap { item -> String? in
+            switch item {
+            case .header(.set(let name, _)), .headerFile(let name, _): name
+            default: nil
+            }
+        }
+        return timeCondition != nil || tagPath != nil
+            || (fields + items).contains {
+                $0.equalsIgnoringASCIICase("If-None-Match") || $0.equalsIgnoringASCIICase("If-Modified-Since")
+            }
     }
 
     /// Whether the items make a body.

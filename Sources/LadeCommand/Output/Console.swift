@@ -37,7 +37,7 @@ struct Console: Sendable {
         talk = LineLog(.standardError, hiding: secrets)
         isOutputTerminal = output.isTerminal
         isTalkTerminal = Descriptor.standardError.isTerminal
-        let isUnwanted = Self.environment("NO_COLOR")?.isEmpty == false || Self.environment("TERM") == "dumb"
+        let isUnwanted = Environment.value(.noColour)?.isEmpty == false || Environment.value(.terminal) == "dumb"
         usesColour = isOutputTerminal && !isUnwanted
         coloursTalk = isTalkTerminal && !isUnwanted
         laysOut = isOutputTerminal
@@ -72,12 +72,7 @@ struct Console: Sendable {
     /// The number of columns of the terminal that receives the data: its own, that of `COLUMNS`, or 80.
     var outputWidth: Int {
         if let columns = output.columns { return columns }
-        return Self.environment("COLUMNS").flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil } ?? 80
-    }
-
-    /// The value of an environment variable.
-    static func environment(_ name: String) -> String? {
-        getenv(name).map { String(cString: $0) }
+        return Environment.value(.columns).flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil } ?? 80
     }
 }
 

@@ -82,6 +82,16 @@ enum OutputFile {
         )
     }
 
+    /// The error for a download whose file another call of the command has written; nil for any other error.
+    static func written(_ error: LoadingError) -> CommandError? {
+        guard case .file(let fault) = error.kind, fault.reason == Download.isWritten else { return nil }
+        return CommandError(
+            what: "The file \(fault.path) has another response of this command already.",
+            advice: "Give each address a file of its own with -o.",
+            code: .localFile
+        )
+    }
+
     /// The error for a download whose file already exists; nil for any other error.
     static func exists(_ error: LoadingError, mayOverwrite: Bool) -> CommandError? {
         var status = stat()

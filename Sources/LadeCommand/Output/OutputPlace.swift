@@ -17,23 +17,126 @@ import Lade
 struct OutputPlace {
     private let output: OutputSettings
     private let request: RequestSettings
+    private let session: SessionSettings
     private let isForCurl: Bool
 
     /// Decides for one call.
-    init(_ output: OutputSettings, _ request: RequestSettings, isForCurl: Bool) {
-        self.output = output
-        self.isForCurl = isForCurl
-        self.request = request
+    init(_ settings: GetSettings) {
+        output = settings.output
+        request = settings.request
+        session = settings.session
+        isForCurl = settings.followsCurl
     }
 
-    /// The path; nil for the standard output, and when the server names the file.
+    /// The path of the body.
     ///
-    /// - Throws: A usage error for an address that names no file, a local error for a folder that cannot be made.
-    func path() throws(CommandError) -> String? {
+    /// - Parameter names: The names that other calls have chosen, which gets that of this one when files are kept.
+    /// - Returns: The path; nil for the standard output, and when the server names the file.
+    /// - Throws: A usage error for an address that names no file, a local error for a folder that cannot be made, and when
+    ///   no name is left.
+    func path(reserving names: Locked<Set<FilePlace>>) throws(CommandError) -> String? {
         guard var path = try chosenPath() else { return nil }
-        if output.keepsExisting { path = Self.unused(path) }
         if output.createsFolders, let (folder, _) = path.cut(atLast: "/") { try Self.makeFolder(String(folder)) }
+        if output.keepsExisting { path = try Self.reserve(path, in: names) }
         return path
+    }
+
+    /// Takes back a name, which now is that of a file or is not needed.
+    func release(_ path: String, in names: Locked<Set<FilePlace>>) {
+        let place = FilePlace(path)
+        _ = names.withLock { $0.remove(place) }
+    }
+
+    private static func reserve(
+        _ path: String,
+        in names: Locked<Set<FilePlace>>
+    ) throws(CommandError) -> String {
+        while let free = FilePlace.unused(path, isTaken: { place in names.withLock { $0.contains(place) } }) {
+            let place = FilePlace(free)
+            // Another call may have chosen it meanwhile.
+            if names.withLock({ $0.insert(place).inserted }) { return free }
+        }
+        throw CommandError(
+            what: "The file \(path) exists, and so do those with the numbers 1 to 100.",
+            advice: "Choose another name with -o, or remove some of them.",
+            code: .localFile
+        )
+    }
+
+    /// Checks that the files of heads and tags can be made, before anything is sent.
+    func checkOthers() throws(CommandError) {
+        for path in [output.headPath, output.tagPath].compactMap(\.self) where path != "-" {
+            var status = stat()
+            let folder = path.cut(atLast: "/").map { $0.before.isEmpty ? "/" : String($0.before) } ?? "."
+            if stat(path, &status) == 0 {
+                guard access(path, W_OK) == 0 else { throw .file(path, "written", .last) }
+                guard status.st_mode & S_IFMT != S_IFDIR else {
+                    throw .file(path, "written", SystemError(number: EISDIR))
+                }
+            } else if access(folder, W_OK) != 0 {
+                throw .file(path, "written", .last)
+            }
+        }
+    }
+
+    // MARK: - Several calls
+
+    /// A file that a command writes.
+    private struct Use {
+        var path: String
+        /// The option that names it, for errors.
+        var option: String
+        /// Whether several calls may name it, which add to it or keep it up to date.
+        var isShared: Bool
+    }
+
+    /// The files that the call certainly writes, as far as they are known before a response.
+    private func uses() throws(CommandError) -> [Use] {
+        var uses: [Use] = []
+        let option = output.path == nil ? "-O" : "-o"
+        // A name that is taken gets a number.
+        if let path = try chosenPath() { uses.append(Use(path: path, option: option, isShared: output.keepsExisting)) }
+        let others = [
+            (output.headPath, "-D", true), (output.tagPath, "--etag-save", false), (session.cookieOutput, "-c", true),
+            (output.eventsPath, "--events", true),
+        ]
+        for case (let path?, let option, let isShared) in others where path != "-" {
+            uses.append(Use(path: path, option: option, isShared: isShared))
+        }
+        // Pipes and devices take what several calls write.
+        return uses.filter { use in
+            var status = stat()
+            return stat(use.path, &status) != 0 || status.st_mode & S_IFMT == S_IFREG
+        }
+    }
+
+    /// Checks that no two responses of the calls are written to the same file.
+    ///
+    /// - Throws: A usage error that names the file and the options.
+    static func check(_ calls: [GetSettings]) throws(CommandError) {
+        var found: [FilePlace: Use] = [:]
+        for call in calls where !call.writesNothing {
+            for use in try OutputPlace(call).uses() {
+                let place = FilePlace(use.path)
+                guard let other = found[place] else {
+                    found[place] = use
+                    continue
+                }
+                guard use.option == other.option else {
+                    throw .usage(
+                        "\(other.option) and \(use.option) both write “\(use.path.asArgument)”",
+                        advice: "Give each of them a file of its own."
+                    )
+                }
+                guard use.isShared, other.isShared else {
+                    throw .usage(
+                        "two responses for one file: “\(use.path.asArgument)”",
+                        advice:
+                            "Give each address a file of its own with -o; #1 in its name stands for a range or list."
+                    )
+                }
+            }
+        }
     }
 
     private func chosenPath() throws(CommandError) -> String? {
@@ -52,16 +155,9 @@ struct OutputPlace {
         return start + "download"
     }
 
+    /// The name without its escapes, unless these are no UTF-8: names that differ stay different.
     private static func decoded(_ name: String) -> String {
-        String(decoding: name[...].percentDecodedBytes, as: UTF8.self)
-    }
-
-    /// The path, with a number behind it when a file has that name.
-    private static func unused(_ path: String) -> String {
-        var status = stat()
-        guard lstat(path, &status) == 0 else { return path }
-        for number in 1...100 where lstat("\(path).\(number)", &status) != 0 { return "\(path).\(number)" }
-        return path
+        String(validating: name[...].percentDecodedBytes, as: UTF8.self) ?? name
     }
 
     private static func makeFolder(_ path: String) throws(CommandError) {

@@ -78,7 +78,11 @@ struct WriteOut: Sendable {
         if argument.utf8.first == UInt8(ascii: "@") {
             let path = String(decoding: argument.utf8.dropFirst(), as: UTF8.self)
             let bytes = try ArgumentFile.bytes(path, of: "--write-out")
-            format = String(decoding: bytes.filter { $0 != 0x0A && $0 != 0x0D && $0 != 0 }, as: UTF8.self)
+            let octets = bytes.filter { $0 != 0x0A && $0 != 0x0D && $0 != 0 }
+            guard let text = String(validating: octets, as: UTF8.self) else {
+                throw .usage("--write-out: the file \(path) is no text in UTF-8", advice: "Write it in UTF-8.")
+            }
+            format = text
         }
         self.format = format
         var text = ""
@@ -105,6 +109,8 @@ struct WriteOut: Sendable {
                 pieces += [.text(text), .header(String(scalars[..<end].dropFirst("header{".count)))]
                 text = ""
                 scalars = scalars[end...]
+            case ("%", "o") where scalars.starts(with: "output{".unicodeScalars):
+                throw .usage("--write-out: “%output{” is not known", advice: "Print it, and redirect it with >.")
             default:
                 text.unicodeScalars.append(character)
                 continue

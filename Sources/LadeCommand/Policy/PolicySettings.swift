@@ -34,6 +34,10 @@ struct PolicySettings: Sendable {
     var retryDelay: Duration?
     var retries: Int?
     var repeatsUnsafe = false
+    /// Whether only that is sent again what curl sends again.
+    var repeatsLikeCurl = false
+    /// Whether a refused connection is tried again then.
+    var repeatsRefused = false
     var idempotencyKey: Request.IdempotencyKey?
     var deadline: Duration?
     var delayLimit: Duration?
@@ -325,7 +329,7 @@ struct OAuth2Options: Sendable {
         }
         settings.parameters = parameters.map { (name: $0.name, value: Secret($0.value)) }
         guard let refreshTokenVariable else { return }
-        guard let token = Console.environment(refreshTokenVariable), !token.isEmpty else {
+        guard let token = try Environment.value(named: refreshTokenVariable), !token.isEmpty else {
             throw .usage(
                 "--refresh-token-env: the variable \(refreshTokenVariable.asArgument) is not set",
                 advice: "Set and export it."

@@ -23,7 +23,7 @@ struct SecretReader: Sendable {
         case nil:
             return try await prompt.ask(question, otherwise: "Give it by --secret-env NAME or --secret-fd N.")
         case .environment(let name):
-            guard let value = Console.environment(name), !value.isEmpty else {
+            guard let value = try Environment.value(named: name), !value.isEmpty else {
                 throw .usage("--secret-env: the variable \(name) is not set", advice: "Set and export it.")
             }
             return Secret(value)

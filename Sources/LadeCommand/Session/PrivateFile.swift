@@ -114,7 +114,7 @@ struct PrivateFile: Sendable {
     /// The folder for lade's files: `$XDG_CONFIG_HOME/lade`, or `~/.config/lade`; nil without a home directory.
     static var folder: String? {
         // The XDG Base Directory Specification requires that relative paths are ignored.
-        if let base = Console.environment("XDG_CONFIG_HOME"), base.begins(with: "/") { return base + "/lade" }
-        return Console.environment("HOME").flatMap { $0.isEmpty ? nil : $0 + "/.config/lade" }
+        if let base = Environment.value(.configuration), base.begins(with: "/") { return base + "/lade" }
+        return Environment.value(.home).flatMap { $0.isEmpty ? nil : $0 + "/.config/lade" }
     }
 }

@@ -111,8 +111,8 @@ struct SessionSettings: Sendable {
     /// The user name and password in `.netrc` for an address, as one text.
     func netrcCredentials(for host: String, user: String?) throws(CommandError) -> Secret? {
         guard readsNetrc || netrcPath != nil else { return nil }
-        let home = Console.environment("HOME").map { $0 + "/.netrc" }
-        guard let path = netrcPath ?? Console.environment("NETRC") ?? home else {
+        let home = Environment.value(.home).map { $0 + "/.netrc" }
+        guard let path = netrcPath ?? Environment.value(.netrc) ?? home else {
             throw .usage("--netrc: there is no home", advice: "Name the file with --netrc-file FILE.")
         }
         guard !netrcIsOptional || InputReader.exists(path) else { return nil }

@@ -41,10 +41,24 @@ enum ArgumentFile {
         )
     }
 
-    /// The lines of a file, without line ends and a byte-order mark.
-    static func lines(_ path: String, of option: String) throws(CommandError) -> [ArraySlice<UInt8>] {
+    /// The lines of a file that are not empty, without line ends and a byte-order mark.
+    ///
+    /// - Throws: A local error that names the file, and a line that is no UTF-8: fields are texts, and nothing is repaired.
+    static func lines(_ path: String, of option: String) throws(CommandError) -> [String] {
         var bytes = try bytes(path, of: option)[...]
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { bytes = bytes.dropFirst(3) }
-        return bytes.split(separator: 0x0A).map { $0.last == 0x0D ? $0.dropLast() : $0 }.filter { !$0.isEmpty }
+        var lines: [String] = []
+        for (index, line) in bytes.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated() {
+            let line = line.last == 0x0D ? line.dropLast() : line
+            guard let text = String(validating: line, as: UTF8.self) else {
+                throw CommandError(
+                    what: "\(option): the file \(path) has a line \(index + 1) that is no text in UTF-8.",
+                    advice: "Write it in UTF-8.",
+                    code: .localFile
+                )
+            }
+            if !text.isEmpty { lines.append(text) }
+        }
+        return lines
     }
 }

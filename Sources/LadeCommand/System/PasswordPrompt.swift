@@ -17,11 +17,14 @@ struct PasswordPrompt: Sendable {
 
     /// Asks and waits for a line.
     ///
+    /// Only a whole line is an answer, which may be empty: a terminal that fails, is closed or reports its end has none.
+    ///
     /// - Parameters:
     ///   - question: The text of the prompt.
-    ///   - advice: The advice for the error without a terminal.
+    ///   - advice: The advice for the error without an answer.
     /// - Returns: The input.
-    /// - Throws: A usage error without a terminal; the quiet error of an interruption when the task is cancelled.
+    /// - Throws: A usage error without a terminal and without an answer; the quiet error of an interruption when the task
+    ///   is cancelled.
     func ask(
         _ question: String,
         otherwise advice: String = "Give it as -u USER:PASSWORD."
@@ -34,6 +37,10 @@ struct PasswordPrompt: Sendable {
         }
         // The terminal is not used again, so an error of closing it does not matter.
         defer { try? terminal.close() }
+        // The system would stop a job in the background, or let it read nothing.
+        guard tcgetpgrp(terminal.number) == getpgrp() else {
+            throw .usage("a password cannot be read in the background", advice: advice)
+        }
         var before = termios()
         guard tcgetattr(terminal.number, &before) == 0 else { throw .file("/dev/tty", "read", .last) }
         var silent = before
@@ -47,21 +54,33 @@ struct PasswordPrompt: Sendable {
             restore()
             forget()
         }
-        tcsetattr(terminal.number, TCSAFLUSH, &silent)
-        let answer = await BlockingQueue(label: "lade.prompt").run { Self.line(from: terminal, after: question) }
+        guard tcsetattr(terminal.number, TCSAFLUSH, &silent) == 0 else { throw .file("/dev/tty", "read", .last) }
+        let queue = BlockingQueue(label: "lade.prompt")
+        let answer = await queue.run {
+            Result { () throws(SystemError) in try Self.line(from: terminal, after: question) }
+        }
         guard let answer else { throw .interrupted }
-        return Secret(answer)
+        // Why the terminal fails does not matter: nothing is sent.
+        guard let line = (try? answer.get()) ?? nil else {
+            throw .usage("the terminal gave no password", advice: advice)
+        }
+        guard let text = String(validating: line, as: UTF8.self) else {
+            throw .usage("the password is no text in UTF-8", advice: "Set the terminal to UTF-8.")
+        }
+        return Secret(text)
     }
 
-    private static func line(from terminal: Descriptor, after question: String) -> String {
+    /// The bytes of a line, without its end; nil when the terminal ends before.
+    static func line(from terminal: Descriptor, after question: String) throws(SystemError) -> [UInt8]? {
+        try terminal.write(question.utf8)
         var line: [UInt8] = []
-        // A terminal that is closed while the user types ends the line like an end of file.
-        try? terminal.write(question.utf8)
-        while let chunk = try? terminal.read(upTo: 256), !chunk.isEmpty {
+        while !line.contains(UInt8(ascii: "\n")) {
+            let chunk = try terminal.read(upTo: 256)
+            guard !chunk.isEmpty else { break }
             line += chunk
-            if line.last == UInt8(ascii: "\n") { break }
         }
-        try? terminal.write("\n".utf8)
-        return String(decoding: line.prefix { $0 != 0x0A && $0 != 0x0D }, as: UTF8.self)
+        try terminal.write("\n".utf8)
+        guard let end = line.firstIndex(of: UInt8(ascii: "\n")) else { return nil }
+        return Array(line[..<end].prefix { $0 != 0x0D })
     }
 }

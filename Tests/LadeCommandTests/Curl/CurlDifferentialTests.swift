@@ -231,7 +231,7 @@ struct CurlDifferentialTests {
         "curl -L -O http://H/moved", "curl --etag-save saved http://H/tagged", "curl -o a.new http://H/x -T b.html",
         "curl -o out -f http://H/missing", "curl -f http://H/missing",
         "curl --fail-with-body http://H/missing", "curl --fail-with-body -o out http://H/missing",
-        "curl -o out http://H/x --next -o out http://H/y", "curl --no-clobber -o b.html http://H/x",
+        "curl -o out http://H/x --next -o other http://H/y", "curl --no-clobber -o b.html http://H/x",
         "curl -o 'a #9' http://H/x",
     ]
 

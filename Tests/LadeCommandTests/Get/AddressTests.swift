@@ -71,7 +71,7 @@ struct AddressTests {
         open.addQueryItem("b", "2")
         #expect(open.text == "http://h/x?a=1&b=2")
         var raw = Address("http://h/x")
-        raw.addQuery("a=%20~\u{7F}\u{20}|ä")
+        raw.addQuery("a=%20~\u{7F}\u{20}|ä".utf8)
         #expect(raw.text == "http://h/x?a=%20~%7F%20%7C%C3%A4")
     }
 
