@@ -35,6 +35,11 @@ public struct Call: Sendable {
         get { course.facts.scope }
         set { change { ($0.scope, $0.counter) = (newValue, newValue ?? $0.counter) } }
     }
+    /// What was chosen for the request above a wait; the last wait checks it again, the outermost first.
+    package var lateChoices: [any LateChoice] {
+        get { course.facts.lateChoices }
+        set { change { $0.lateChoices = newValue } }
+    }
     /// The statuses that count as success, as they were decided when the call began; nil for a call without a loader, whose
     /// request decides.
     public var acceptableStatuses: StatusSet? { course.facts.acceptableStatuses }
@@ -123,6 +128,7 @@ public struct Call: Sendable {
         /// Counts the attempts: the scope, which stays here when a child task has none.
         var counter: Call.Scope?
         var acceptableStatuses: StatusSet?
+        var lateChoices: [any LateChoice] = []
     }
 
     private final class Course: Sendable {

@@ -10,6 +10,9 @@ package import LadeCore
 /// This is the last wait before the transport. The interceptor stands below retry, hosts and authorisation, so that
 /// every exchange has its own slot. The key comes from the address of the request, not from the one that is dialled.
 /// The slot of a streamed response is returned when its body ends.
+///
+/// Since nothing waits after it, it checks what was chosen for the request above the wait (`Call.lateChoices`): credentials
+/// that were renewed meanwhile are used, and an address that was marked is not.
 package struct RateLimitInterceptor: Interceptor {
     /// The limiter that grants the slots.
     package let limiter: RateLimiter
@@ -26,12 +29,20 @@ package struct RateLimitInterceptor: Interceptor {
     ///
     /// - Throws: The errors of ``RateLimiter/start(_:call:)`` and of the interceptors below.
     package func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
-        let slot: RateLimiter.Slot?
+        var slot: RateLimiter.Slot?
         // Most calls need not wait: no function that could is called for them.
         switch try limiter.startNow(request, call: next.call) {
         case .slot(let free): slot = free
         case .waiting(let id, let key, let reason):
             slot = try await limiter.wait(id, key, reason, next.call)
+        }
+        var request = request
+        if !next.call.lateChoices.isEmpty {
+            if let newest = Self.checked(request, next.call) {
+                request = newest
+            } else {
+                (request, slot) = try await chosenAgain(request, slot, next.call)
+            }
         }
         do throws(LoadingError) {
             return finished(try await next(request), slot, request, next.call)
@@ -41,6 +52,34 @@ package struct RateLimitInterceptor: Interceptor {
     }
 
     // Separate functions: an interceptor waits for everything below it, and every waiting call keeps its frame.
+
+    /// The request with everything that was chosen above the wait as it is right now; nil when something cannot be used any
+    /// more.
+    @inline(never)
+    private static func checked(_ request: Request, _ call: Call) -> Request? {
+        var newest = request
+        for choice in call.lateChoices {
+            guard let checked = choice.checked(newest, call) else { return nil }
+            newest = checked
+        }
+        return newest
+    }
+
+    /// Gives the slot back, waits for other choices, and then for another slot.
+    ///
+    /// It happens once, so that a call whose credentials end sooner than its turn comes is sent all the same.
+    @inline(never)
+    private func chosenAgain(
+        _ request: Request,
+        _ slot: RateLimiter.Slot?,
+        _ call: Call
+    ) async throws(LoadingError) -> (Request, RateLimiter.Slot?) {
+        slot?.finish(isUnused: true)
+        var newest = request
+        for choice in call.lateChoices { newest = try await choice.chosenAgain(newest, call) }
+        let slot = try await limiter.start(newest, call: call)
+        return (Self.checked(newest, call) ?? newest, slot)
+    }
 
     @inline(never)
     private func finished(_ response: Response, _ slot: RateLimiter.Slot?, _ request: Request, _ call: Call)
@@ -70,8 +109,8 @@ package struct RateLimitInterceptor: Interceptor {
         if let status = error.context.status {
             limiter.observe(status, error.context.headers, of: request, call: call, isRunning: slot != nil)
         }
-        // An exchange that sent nothing, and whose request goes to another address, has taken nothing from the service.
-        slot?.finish(isUnused: request.hasOtherAddresses && FailureKind(error).isUnsent)
+        // An exchange that sent nothing has taken nothing from the service.
+        slot?.finish(isUnused: FailureKind(error).isUnsent)
         return error
     }
 }

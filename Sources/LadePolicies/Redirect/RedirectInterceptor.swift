@@ -61,13 +61,19 @@ package struct RedirectInterceptor: Interceptor {
             case .refuse(let fault):
                 throw refused(fault, response, request)
             case .follow(let target, let isRepeat):
-                if isRepeat, let budget, !budget.withdraw(for: keyRule(target)) {
+                let cost = isRepeat ? budget?.settings.retryCost ?? 0 : 0
+                if cost > 0, let budget, !budget.withdraw(for: keyRule(target)) {
                     throw refused(.loop(url: Redaction(target).address(target.url.absoluteString)), response, request)
                 }
                 next.call.record(Self.followed(response.status, from: request, to: target))
                 await response.discardBody(next.call)
                 request = target
-                response = try await next(request)
+                do throws(LoadingError) {
+                    response = try await next(request)
+                } catch {
+                    if cost > 0, FailureKind.isFree(error) { budget?.refund(for: keyRule(target), cost) }
+                    throw error
+                }
             }
         }
     }

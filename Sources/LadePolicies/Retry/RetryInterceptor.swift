@@ -124,6 +124,10 @@ package struct RetryInterceptor: Interceptor {
             next.call.noteAttempt()
             next.call.record(.attemptStarted(next.call.attempt))
             outcome = await Self.outcome(of: request, next)
+            if cost > 0, case .failure(let error) = outcome, FailureKind.isFree(error) {
+                budget?.refund(for: keyRule(request), cost)
+                withdrawn -= cost
+            }
         }
     }
 
