@@ -47,7 +47,7 @@ package struct CookieInterceptor: Interceptor {
     // A separate function: an interceptor waits for everything below it, and every waiting call keeps its frame.
     @inline(never)
     private func store(_ headers: Headers, of request: Request, _ call: Call) {
-        if jar.take(headers, from: request.url, at: call.time.date) { jar.saveSoon(in: call.time) }
+        if jar.take(headers, of: request, at: call.time.date) { jar.saveSoon(in: call.time) }
     }
 }
 
