@@ -42,24 +42,44 @@ public struct Origin: Sendable, Hashable {
     ///
     /// - Throws: `LoadingError.Kind.invalidSetting` when the text is not an absolute address with a host.
     public init(_ address: String) throws(LoadingError) {
-        guard let url = URL(string: address.withASCIIHost, encodingInvalidCharacters: false), let origin = Origin(url)
-        else {
-            throw LoadingError(
-                .invalidSetting(
-                    name: "origin",
-                    reason:
-                        "“\(Redaction.standard.unparsable(address).escapedForDisplay())” is no address with scheme and host"
-                )
-            )
+        let reason: String
+        do throws(AddressFault) {
+            if let origin = Origin(try AddressFault.address(address, ofAnyProtocol: true)) {
+                self = origin
+                return
+            }
+            reason = "it has no host"
+        } catch {
+            reason = error.clause
         }
-        self = origin
+        let shown = Redaction.standard.unparsable(address).escapedForDisplay()
+        let fault = LoadingError.RequestCause.url(shown, reason: reason)
+        throw LoadingError(.invalidSetting(name: "origin", reason: fault.description))
     }
 
     /// Whether the connection is encrypted.
     public var isSecure: Bool { scheme == "https" }
+
+    /// Whether nothing on the network can read or change what is sent: over TLS, or on this machine alone.
+    ///
+    /// Browsers and curl send `Secure` cookies to such an origin.
+    var isTrustworthy: Bool { isSecure || (scheme == "http" && NormalHost(host)?.isLoopback == true) }
+
+    /// Whether it is the same host with TLS, each on the default port of its scheme.
+    package func isSecured(_ plain: Origin) -> Bool {
+        (scheme, port) == ("https", 443) && (plain.scheme, plain.port) == ("http", 80) && host == plain.host
+    }
 }
 
 extension Request {
+    /// Whether another machine is dialled in place of the host that the address names.
+    var leavesThisMachine: Bool {
+        switch destination {
+        case nil, .unixSocket: false
+        case .host(let host, _): NormalHost(host)?.isLoopback != true
+        }
+    }
+
     /// The same request for another address, without anything that belongs only to the old origin.
     ///
     /// When scheme, host or port change, `Host`, the destination and every field are removed that does not merely describe

@@ -183,6 +183,15 @@ struct SessionAuthoriser: Authoriser {
         return request
     }
 
+    // After a wait: a session that was renewed meanwhile takes the place of the old one.
+    func renewed(_ request: Request, in context: AuthorisationContext) -> Request? {
+        guard let session = sessions.available(in: context) else { return nil }
+        var request = request
+        request.headers.set("X-Session", secret: session.value)
+        request.setCredentialVersion(session.version, of: identifier)
+        return request
+    }
+
     func wasRefused(_ request: Request, by response: Response, in context: AuthorisationContext) -> Bool {
         sessions.refuse(version: request.credentialVersion(of: identifier) ?? 0)
     }

@@ -81,6 +81,9 @@ struct ComingFromBBCHTTPClientTests {
         let title = try Endpoint(address).json().processing(with: TitleProcessor())
         let text = try await client.load(title)
         #expect(text == "Sea")
+        let processors: [any ResponseProcessor] = [JSONProcessor(), TitleProcessor()]
+        let listed = try await client.load(Endpoint(address).processing(with: processors, as: String.self))
+        #expect(listed == "Sea")
         struct Show: Decodable, Sendable {
             var title: String
         }

@@ -16,6 +16,60 @@ struct DocumentedCodeTests {
         var code: String
     }
 
+    /// The types of the libraries that Lade continues, as their documentation names them.
+    private static let seeds: [(page: String, types: String)] = [
+        (
+            "BBCHTTPClient",
+            """
+            BBCHTTPClient BBCHTTPNetworkClient BBCHTTPNetworkRequest BBCHTTPTask BBCHTTPResponse BBCHTTPError
+            BBCHTTPClientSuccess BBCHTTPClientFailure BBCHTTPUserAgent BBCHTTPDefaultUserAgent BBCHTTPLibraryUserAgent
+            BBCHTTPStringUserAgent BBCHTTPRequestDecorator BBCHTTPOAuthRequestDecorator BBCHTTPSAMLRequestDecorator
+            BBCHTTPResponseProcessor BBCHTTPJSONResponseProcessor BBCHTTPImageResponseProcessor
+            """
+        ),
+        (
+            "SPTDataLoader",
+            """
+            SPTDataLoader SPTDataLoaderService SPTDataLoaderFactory SPTDataLoaderRequest SPTDataLoaderResponse
+            SPTDataLoaderDelegate SPTDataLoaderAuthoriser SPTDataLoaderAuthoriserOAuth SPTDataLoaderRateLimiter
+            SPTDataLoaderResolver SPTDataLoaderExponentialTimer SPTDataLoaderConsumptionObserver
+            """
+        ),
+        (
+            "SRGDataProvider",
+            """
+            SRGDataProvider SRGIntegrationLayerProductionServiceURL SRGDataProviderBusinessUnitIdentifierRTS SRGMedia
+            SRGMediaComposition SRGRequest SRGFirstPageRequest SRGPageRequest SRGPage SRGRequestQueue
+            """
+        ),
+        (
+            "SRGNetwork",
+            """
+            SRGRequest SRGRequestOptionCancellationErrorsEnabled SRGRequestOptionBackgroundCompletionEnabled
+            SRGFirstPageRequest SRGPageRequest SRGPage SRGRequestQueue SRGNetworkActivityManagement
+            """
+        ),
+        (
+            "TDCContentLoading",
+            """
+            ContentLoadingViewModel ContentLoadingState ListLoadingViewModel PagingContentLoadingViewModel URLStore
+            ViewLifetimeSignal ReactiveAppearanceViewController SignalProducer MutableProperty
+            """
+        ),
+    ]
+
+    @Test("finding LX-2 every type of a library that Lade continues stands in the table of its page", arguments: seeds)
+    func seedTypes(page: String, types: String) throws {
+        let lines = try Self.text("Documentation/ComingFrom\(page).md").split(separator: "\n")
+        let table = lines.filter { $0.hasPrefix("| ") }.compactMap { $0.split(separator: "|").first }.joined(
+            separator: " "
+        )
+        let named = Set(table.matches(of: /[A-Za-z]+/).map { String($0.output) })
+        for type in types.split(whereSeparator: \.isWhitespace) where !named.contains(String(type)) {
+            Issue.record("\(type) has no line")
+        }
+    }
+
     /// The code without comments at the ends of lines and without white space, so that the layout does not count.
     private static func normal(_ code: some StringProtocol) -> String {
         code.split(separator: "\n").map { line -> String in

@@ -452,7 +452,7 @@ package struct ResumableLoad {
     private var budgetLeft: Int? { settings.retryBudget?.left(for: key) }
 
     private mutating func withdraw(after error: LoadingError) -> Bool {
-        guard let budget = settings.retryBudget else { return true }
+        guard !error.isFree, let budget = settings.retryBudget else { return true }
         let isTimeout = if case .timedOut = error.kind { true } else { false }
         return withdraw(cost: isTimeout ? budget.settings.timeoutCost : budget.settings.retryCost)
     }

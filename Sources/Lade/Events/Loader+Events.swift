@@ -194,7 +194,10 @@ public struct EventStream: AsyncSequence, Sendable {
         private var service: Service { stream.loader.account.service }
 
         /// Takes what a connection costs that replaces one which failed or brought nothing; false when it may not be made.
+        ///
+        /// One in place of a connection that was never made costs nothing: an outage of the network does not end the stream.
         private mutating func withdraw(after failure: LoadingError?) -> Bool {
+            if failure?.isFree == true { return true }
             guard failure != nil || fruitless > 0, let budget = service.settings.retryBudget else { return true }
             let isTimeout = if case .timedOut = failure?.kind { true } else { false }
             let cost = isTimeout ? budget.settings.timeoutCost : budget.settings.retryCost

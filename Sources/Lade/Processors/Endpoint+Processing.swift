@@ -9,18 +9,49 @@ extension Endpoint {
     public func processing<Processor: ResponseProcessor<Value, NewValue>, NewValue: Sendable>(
         with processor: Processor
     ) -> Endpoint<NewValue> {
+        adding(["\(Processor.self)"]) { try processor.process($0, of: $1) }
+    }
+
+    private func adding<NewValue: Sendable>(
+        _ names: [String],
+        _ step: @escaping @Sendable (Value, Response) throws -> NewValue
+    ) -> Endpoint<NewValue> {
         let convert = self.convert
         var copy = Endpoint<NewValue>(
             request: request,
             acceptableStatuses: acceptableStatuses,
             decorators: decorators,
-            processorNames: processorNames + ["\(Processor.self)"]
+            processorNames: processorNames + names
         ) { data, response in
-            try processor.process(convert(data, response), of: response)
+            try step(convert(data, response), response)
         }
         copy.decoder = decoder
         copy.failureModel = failureModel
         return copy
+    }
+
+    /// The endpoint with a list of processors, composed at run time and in order, after the existing ones.
+    ///
+    /// The types are checked when the processors run. Where they are known, ``processing(with:)-(Processor)`` checks them at
+    /// compile time.
+    ///
+    /// - Parameters:
+    ///   - processors: The processors; each receives the value of the one before.
+    ///   - type: The type of the last value. A value of another type is ``ProcessingError/wrongOutput(expected:found:)``, one that a
+    ///     processor does not take ``ProcessingError/wrongInput(expected:found:)``.
+    /// - Returns: The changed copy.
+    public func processing<NewValue: Sendable>(
+        with processors: [any ResponseProcessor],
+        as type: NewValue.Type = NewValue.self
+    ) -> Endpoint<NewValue> {
+        let chain = ProcessorChain(processors)
+        return adding(processors.map { "\(Swift.type(of: $0))" }) { value, response in
+            let last = try chain.value(of: value, response)
+            guard let result = last as? NewValue else {
+                throw ProcessingError.wrongOutput(expected: "\(NewValue.self)", found: "\(Swift.type(of: last as Any))")
+            }
+            return result
+        }
     }
 
     /// The endpoint with its value transformed by a closure.

@@ -73,14 +73,14 @@ package struct DecodingProcessor<Output: Decodable & Sendable>: ResponseProcesso
 /// Parses JSON, fragments included.
 ///
 /// The value of an empty body is nil, not an error.
-package struct JSONProcessor: ResponseProcessor {
+public struct JSONProcessor: ResponseProcessor {
     /// Makes the processor.
-    package init() {}
+    public init() {}
 
     /// Parses the bytes; nil when there are none.
     ///
     /// - Throws: `JSONError` with the position at which the text is not JSON.
-    package func process(_ input: Data, of response: Response) throws -> JSONValue? {
+    public func process(_ input: Data, of response: Response) throws -> JSONValue? {
         input.isEmpty ? nil : try JSONValue(parsing: input)
     }
 }
@@ -121,16 +121,16 @@ package struct TextProcessor: ResponseProcessor {
 /// Decodes an image by a closure.
 ///
 /// The value of an undecodable body is nil, not an error.
-package struct ImageProcessor<Image: Sendable>: ResponseProcessor {
+public struct ImageProcessor<Image: Sendable>: ResponseProcessor {
     private let decode: @Sendable (Data) throws -> Image?
 
     /// Makes a processor from a decoding closure.
-    package init(_ decode: @escaping @Sendable (Data) throws -> Image?) {
+    public init(_ decode: @escaping @Sendable (Data) throws -> Image?) {
         self.decode = decode
     }
 
     /// Decodes the image; nil when the decoder returns nil or throws.
-    package func process(_ input: Data, of response: Response) throws -> Image? {
+    public func process(_ input: Data, of response: Response) throws -> Image? {
         // Bytes that are not an image are reported as nil; ``Endpoint/requiredImage(_:)`` throws instead.
         (try? decode(input)) ?? nil
     }

@@ -50,6 +50,8 @@ public enum ProcessingError: Error, Sendable, Hashable {
     case emptyBody
     /// A processor received a value of another type than it takes.
     case wrongInput(expected: String, found: String)
+    /// A list of processors gave a value of another type than its caller expects.
+    case wrongOutput(expected: String, found: String)
     /// The JSON value is of another kind, for example an array where an object is required.
     case wrongKind(expected: String, found: String)
     /// The bytes are not valid text in their character set.
@@ -72,6 +74,7 @@ extension ProcessingError: CustomStringConvertible {
         switch self {
         case .emptyBody: "the body is empty"
         case .wrongInput(let expected, let found): "a processor takes \(expected) and was given \(found)"
+        case .wrongOutput(let expected, let found): "the last processor gave \(found), not \(expected)"
         case .wrongKind(let expected, let found): "the JSON is \(found), not \(expected)"
         case .notText(let characterSet): "the body is no text in \(characterSet.escapedForDisplay(limit: 64))"
         case .unknownCharacterSet(let name): "the charset “\(name.escapedForDisplay(limit: 64))” is not known here"
@@ -104,6 +107,11 @@ package struct ProcessorChain: ResponseProcessor {
     /// - Throws: The error of a processor; ``ProcessingError/wrongInput(expected:found:)`` with both types when one
     ///   receives a value of the wrong type.
     package func process(_ input: Data, of response: Response) throws -> any Sendable {
+        try value(of: input, response)
+    }
+
+    /// Runs the processors over a value of any type, in order.
+    func value(of input: any Sendable, _ response: Response) throws -> any Sendable {
         var value: any Sendable = input
         for step in steps { value = try step(value, response) }
         return value

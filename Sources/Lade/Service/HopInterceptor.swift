@@ -122,13 +122,19 @@ package struct HopInterceptor: Interceptor {
             case .refuse(let fault):
                 throw refused(fault, response, request)
             case .follow(let target, let isRepeat):
-                if isRepeat, let budget, !budget.withdraw(for: keyRule(target)) {
+                let cost = isRepeat ? budget?.settings.retryCost ?? 0 : 0
+                if cost > 0, let budget, !budget.withdraw(for: keyRule(target)) {
                     throw refused(.loop(url: Redaction(target).address(target.url.absoluteString)), response, request)
                 }
                 next.call.record(Self.event(response.status, from: request, to: target))
                 await response.discardBody(next.call)
                 request = target
-                response = try await hop(request, next)
+                do throws(LoadingError) {
+                    response = try await hop(request, next)
+                } catch {
+                    if cost > 0, error.isFree { budget?.refund(for: keyRule(target), cost) }
+                    throw error
+                }
             }
         }
     }

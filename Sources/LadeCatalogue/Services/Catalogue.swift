@@ -104,8 +104,11 @@ public struct Catalogue: Sendable {
     ///
     /// - Throws: The same errors as ``init(_:unit:)-(URL,_)``.
     public init(_ serviceURL: String, unit: BusinessUnit? = nil) throws(CatalogueError) {
-        guard let url = URL(string: serviceURL, encodingInvalidCharacters: false) else {
-            throw .serviceURL(serviceURL.escapedForDisplay(limit: 200), reason: "it cannot be parsed")
+        let url: URL
+        do throws(AddressFault) {
+            url = try AddressFault.address(serviceURL, ofAnyProtocol: true)
+        } catch {
+            throw .serviceURL(Redaction.standard.unparsable(serviceURL).escapedForDisplay(), reason: error.clause)
         }
         try self.init(url, unit: unit)
     }

@@ -83,7 +83,7 @@ extension RequestSettings {
     func origin() throws(CommandError) -> Origin {
         let address = Address(self.address ?? "")
         guard let origin = URL(string: address.text.withASCIIHost).flatMap({ Origin($0) }) else {
-            throw .usage("“\(address.shown)” is no address", advice: "Write it as https://host/path.")
+            throw Self.fault(address)
         }
         return origin
     }
@@ -107,10 +107,15 @@ extension RequestSettings {
             address.addQuery(try await Self.bytes(of: data, joinedBy: "&"))
         }
         for case .query(let name, let value) in items { address.addQueryItem(name, value) }
-        guard let url = URL(string: address.text.withASCIIHost) else {
-            throw .usage("“\(address.shown)” is no address", advice: "Write it as https://host/path.")
-        }
+        guard let url = URL(string: address.text.withASCIIHost) else { throw Self.fault(address) }
         return (url, address.user)
+    }
+
+    /// The usage error for an address that cannot be used, in the words of the library.
+    private static func fault(_ address: Address) -> CommandError {
+        let reason = AddressFault.first(in: address.text, encoding: true)?.clause ?? "it cannot be parsed"
+        let cause = LoadingError.RequestCause.url(address.shown.escapedForDisplay(), reason: reason)
+        return .usage(cause.description, advice: "Write it as https://host/path.")
     }
 
     private func requestMethod(hasBody: Bool) throws(LoadingError) -> HTTPMethod {

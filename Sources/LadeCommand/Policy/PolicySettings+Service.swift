@@ -68,6 +68,7 @@ extension PolicySettings {
         for request: Request,
         askingBy prompt: PasswordPrompt,
         hiding secrets: SecretMask? = nil,
+        keeping keeper: RefreshTokenKeeper? = nil,
         receiving receive: (String) -> Void = { _ in }
     ) async throws(CommandError) -> [any Authoriser] {
         guard let authorisation else { return [] }
@@ -85,7 +86,7 @@ extension PolicySettings {
             ? Secret("") : try await SecretReader(source: secretSource, prompt: prompt).secret(asking: question)
         if !isPublic { secrets?.add([secret]) }
         if var settings = oauth2Settings {
-            try oauth2.apply(to: &settings, isPublic ? nil : secret, hiding: secrets)
+            try oauth2.apply(to: &settings, isPublic ? nil : secret, hiding: secrets, keeping: keeper)
             oauth2Settings = settings
         }
         receive(secret.reveal())
@@ -102,7 +103,7 @@ extension PolicySettings {
                 }
                 settings.scopes = scopes
                 settings.allowsInsecureEndpoint = settings.tokenEndpoint.isOnThisMachine
-                return [OAuth2Authoriser(settings, scope: scope)]
+                return [OAuth2Authoriser(settings, scope: scope, onTokens: keeper?.closure(for: settings))]
             }
         }
     }
@@ -147,6 +148,7 @@ extension CommandContext {
             for: request,
             askingBy: prompt,
             hiding: console.secrets,
+            keeping: RefreshTokenKeeper(session: call.session, console: console),
             receiving: {
                 secret = $0
                 receive($0)

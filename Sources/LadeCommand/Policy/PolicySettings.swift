@@ -60,7 +60,7 @@ struct PolicySettings: Sendable {
             details:
                 "As soon as scheme, host or port change, only fields that describe the request go along: Accept*, "
                 + "Range, If-*, User-Agent. Other fields, credentials and cookies stay behind, and a body goes only "
-                + "with --cross-origin-body. Nothing leads from https to http. "
+                + "with --cross-origin-body, or to the same host over TLS. Nothing leads from https to http. "
                 + "Without it a redirect is the answer. lade pages follows them anyway."
         ) { $0.followsRedirects = true },
         .flag(
@@ -206,7 +206,8 @@ struct PolicySettings: Sendable {
             .policy,
             "The variable with the refresh token of oauth2",
             details: "The grant is refresh_token instead of client_credentials. A token that the server puts in its "
-                + "place is used until the command ends, and not stored.",
+                + "place is kept in the session of --session before it is used, and later calls of the session take it. "
+                + "Without a session it is lost when the command ends, which says so.",
             isCommon: false
         ) { $0.oauth2.refreshTokenVariable = $1 },
         .value("audience", "URI", .policy, "What the token of oauth2 is for", isCommon: false) { settings, value in
@@ -319,9 +320,12 @@ struct OAuth2Options: Sendable {
     }
 
     /// Copies what was given into the settings of an authoriser.
-    func apply(to settings: inout OAuth2Authoriser.Settings, _ secret: Secret?, hiding mask: SecretMask?)
-        throws(CommandError)
-    {
+    func apply(
+        to settings: inout OAuth2Authoriser.Settings,
+        _ secret: Secret?,
+        hiding mask: SecretMask?,
+        keeping keeper: RefreshTokenKeeper?
+    ) throws(CommandError) {
         switch authentication {
         case .post: settings.clientProof = secret.map { .form($0) } ?? .none
         case .basic, nil: settings.clientProof = secret.map { .basic($0) } ?? .none
@@ -329,14 +333,16 @@ struct OAuth2Options: Sendable {
         }
         settings.parameters = parameters.map { (name: $0.name, value: Secret($0.value)) }
         guard let refreshTokenVariable else { return }
-        guard let token = try Environment.value(named: refreshTokenVariable), !token.isEmpty else {
+        let given = try Environment.value(named: refreshTokenVariable).flatMap { $0.isEmpty ? nil : Secret($0) }
+        if let given { mask?.add([given]) }
+        guard let token = keeper?.newest(of: settings, inPlaceOf: given) ?? given else {
             throw .usage(
                 "--refresh-token-env: the variable \(refreshTokenVariable.asArgument) is not set",
                 advice: "Set and export it."
             )
         }
-        mask?.add([Secret(token)])
-        settings.grant = .refreshToken(Secret(token))
+        mask?.add([token])
+        settings.grant = .refreshToken(token)
     }
 }
 

@@ -12,12 +12,16 @@ struct SessionFile: Sendable {
     let file: PrivateFile
     /// The origin of the session; its fields and cookies are sent to no other.
     let origin: String
+    /// The same as a value.
+    let home: Origin
     /// The header fields, in the order in which they are sent.
     ///
     /// The cookies that the user gave are in a field `Cookie`.
     private(set) var fields: [Field] = []
     /// The cookies that servers set, the oldest first.
     private(set) var cookies: [Cookie] = []
+    /// The refresh tokens that servers have put in the place of the user's.
+    private var tokens: [KeptToken] = []
     /// The changes that this call makes to the fields.
     private var edits: [HeaderEdit] = []
 
@@ -29,6 +33,7 @@ struct SessionFile: Sendable {
     /// - Throws: A local error that names the file when it is damaged or not private, a usage error for an invalid
     ///   name.
     init(_ name: String, for origin: Origin) throws(CommandError) {
+        home = origin
         self.origin = "\(origin.scheme)://\(origin.host):\(origin.port)"
         if name.has("/") {
             file = PrivateFile(path: name, kind: "session file", trust: .secret)
@@ -43,12 +48,14 @@ struct SessionFile: Sendable {
             let path = "\(folder)/sessions/\(origin.host)_\(origin.port)/\(name).json"
             file = PrivateFile(path: path, kind: "session file", trust: .secret)
         }
-        (fields, cookies) = try state(of: try file.read())
+        (fields, cookies, tokens) = try state(of: try file.read())
     }
 
-    private func state(of data: Data?) throws(CommandError) -> (fields: [Field], cookies: [Cookie]) {
+    private typealias State = (fields: [Field], cookies: [Cookie], tokens: [KeptToken])
+
+    private func state(of data: Data?) throws(CommandError) -> State {
         // An empty file is what another call has just made in order to lock it.
-        guard let data, !data.isEmpty else { return ([], []) }
+        guard let data, !data.isEmpty else { return ([], [], []) }
         guard let contents = SessionContents(data) else {
             throw file.refused("is damaged", "Remove it, or choose another name for the session.")
         }
@@ -58,8 +65,53 @@ struct SessionFile: Sendable {
                 "Choose another file for this host."
             )
         }
-        return (contents.headers.map { ($0[0], $0[1]) }, contents.cookies.map(\.cookie))
+        return (contents.headers.map { ($0[0], $0[1]) }, contents.cookies.map(\.cookie), contents.tokens ?? [])
     }
+
+    // MARK: - Refresh tokens
+
+    /// The refresh token that a server has put in the place of the one that the user gives; nil when it has not.
+    ///
+    /// - Parameters:
+    ///   - client: The token endpoint and the client, as one text.
+    ///   - given: The token of the user; nil to find any.
+    /// - Returns: The newest token. A token that the user has not given before is a new sign-in, and has none.
+    func refreshToken(of client: String, inPlaceOf given: Secret?) -> Secret? {
+        tokens.last { $0.client == client && (given == nil || $0.given == given.map(Self.digest)) }.map {
+            Secret($0.token)
+        }
+    }
+
+    /// Writes a refresh token that a server has put in the place of the user's, and leaves everything else as it is.
+    ///
+    /// - Parameters:
+    ///   - token: The token of the server.
+    ///   - client: The token endpoint and the client, as one text.
+    ///   - given: The token that the user gave; nil when it was that of the session.
+    /// - Throws: A local error that names the file.
+    func keep(_ token: Secret, of client: String, inPlaceOf given: Secret?) throws(CommandError) {
+        try file.update { (data) throws(CommandError) in
+            let present = try state(of: data)
+            let before = present.tokens.last { $0.client == client }
+            let digest = given.map(Self.digest) ?? before?.given ?? ""
+            let kept = KeptToken(client: client, given: digest, token: token.reveal())
+            let contents = SessionContents(
+                origin: origin,
+                headers: present.fields.map { [$0.name, $0.value] },
+                cookies: present.cookies.map(SessionContents.Entry.init),
+                tokens: present.tokens.filter { $0.client != client } + [kept]
+            )
+            guard let (bytes, _) = contents.encoded(atMost: file.limit) else {
+                throw file.refused(
+                    "has no room for a refresh token",
+                    "Remove it, or choose another name for the session."
+                )
+            }
+            return bytes
+        }
+    }
+
+    private static func digest(_ token: Secret) -> String { SHA256.hash(token.reveal().utf8).hexadecimalText }
 
     /// Validates the name of a session before any file is opened.
     ///
@@ -122,7 +174,7 @@ struct SessionFile: Sendable {
         let dropped = Locked(0)
         try file.update { (data) throws(CommandError) in
             let present = try state(of: data)
-            var contents = SessionContents(origin: origin, headers: [], cookies: [])
+            var contents = SessionContents(origin: origin, headers: [], cookies: [], tokens: present.tokens)
             let changes = CookieChanges(from: cookies, to: jar.cookies)
             contents.cookies = changes.applied(to: present.cookies).map(SessionContents.Entry.init)
             // A server replaces a cookie that the user gave.
@@ -188,6 +240,15 @@ private struct CookieChanges {
     }
 }
 
+/// A refresh token in a session file.
+private struct KeptToken: Codable {
+    /// The token endpoint and the client.
+    var client: String
+    /// The SHA-256 of the token that the user gave.
+    var given: String
+    var token: String
+}
+
 /// The JSON of a session file.
 private struct SessionContents: Codable {
     struct Entry: Codable, Equatable {
@@ -237,9 +298,11 @@ private struct SessionContents: Codable {
     var origin: String
     var headers: [[String]]
     var cookies: [Entry]
+    var tokens: [KeptToken]?
 
-    init(origin: String, headers: [[String]], cookies: [Entry]) {
+    init(origin: String, headers: [[String]], cookies: [Entry], tokens: [KeptToken]) {
         (self.origin, self.headers, self.cookies) = (origin, headers, cookies)
+        self.tokens = tokens.isEmpty ? nil : tokens
     }
 
     /// Reads the bytes of a file; nil when they are damaged, or would add lines to a request.

@@ -133,7 +133,7 @@ struct SessionSettings: Sendable {
         warn: (String) -> Void
     ) async throws(CommandError) -> CookieJar? {
         guard keepsCookies else { return nil }
-        let jar = CookieJar()
+        let jar = session.map { CookieJar(of: $0.home) } ?? CookieJar()
         var cookies = session?.cookies ?? []
         for path in cookieFiles {
             let found = CookieText.contents(try await bytes(of: path))

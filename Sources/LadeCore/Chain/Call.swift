@@ -34,6 +34,13 @@ public struct Call: Sendable {
         get { isScoped ? object : nil }
         set { (object, isScoped) = (newValue ?? object, newValue != nil) }
     }
+    /// What was chosen for the request above a wait; the last wait checks it again, the outermost first.
+    package var lateChoices: [any LateChoice] {
+        get { extras?.lateChoices ?? [] }
+        set { extras = Extras(redaction: extras?.redaction, lateChoices: newValue) }
+    }
+    /// Whether anything was chosen for the request above a wait.
+    package var hasLateChoices: Bool { extras?.lateChoices.isEmpty == false }
     /// The statuses that count as success, as they were decided when the call began; nil for a call without a loader, whose
     /// request decides.
     public var acceptableStatuses: StatusSet? { object?.acceptableStatuses }
@@ -134,7 +141,7 @@ public struct Call: Sendable {
     @usableFromInline
     func carrying(_ request: Request) -> Call {
         var call = self
-        call.extras = Extras(redaction: Redaction(request))
+        call.extras = Extras(redaction: Redaction(request), lateChoices: extras?.lateChoices ?? [])
         return call
     }
 
@@ -142,8 +149,11 @@ public struct Call: Sendable {
         /// The values that the call's events must not show.
         let redaction: Redaction?
 
-        init(redaction: Redaction?) {
-            self.redaction = redaction
+        /// What was chosen for the request above a wait.
+        let lateChoices: [any LateChoice]
+
+        init(redaction: Redaction?, lateChoices: [any LateChoice]) {
+            (self.redaction, self.lateChoices) = (redaction, lateChoices)
         }
     }
 

@@ -114,7 +114,7 @@ extension LoadingError.RequestCause: CustomStringConvertible {
         case .header(let fault): fault.clause
         case .contentLength(let written, let actual): "Content-Length is “\(written)” but the body has \(actual) bytes"
         case .framingField(let name): "The header field “\(name)” is the transport's to write"
-        case .unsupportedScheme(let scheme): "The scheme “\(scheme)” is not supported"
+        case .unsupportedScheme(let scheme): "The scheme “\(scheme)” is not supported: write http:// or https://"
         case .bodyNotReplayable: "The body cannot be sent a second time"
         case .bodyReadTwice: "A streamed body was read a second time"
         case .unsupportedFeature(let feature): "This transport has no \(feature)"

@@ -58,11 +58,14 @@ extension LoadingError {
         public let authoriser: String
         /// The cause.
         public let cause: Cause
+        /// What the server said, such as the error code of a token endpoint (`invalid_grant`); nil when it said nothing.
+        public let detail: String?
 
         /// Makes a fault.
-        public init(authoriser: String, cause: Cause) {
+        public init(authoriser: String, cause: Cause, detail: String? = nil) {
             self.authoriser = authoriser
             self.cause = cause
+            self.detail = detail
         }
     }
 }
@@ -111,7 +114,9 @@ extension LoadingError.AuthorisationCause: CustomStringConvertible {
         case .refreshFailed(let error): "\(authoriser) could not get new credentials: \(error)"
         case .failed(let error): "\(authoriser) could not authorise the request: \(error)"
         case .excessiveRefresh: "\(authoriser) had to get new credentials too often"
-        case .signInRequired: "\(authoriser) has nothing to make credentials from: the user has to sign in"
+        case .signInRequired:
+            detail.map { "\(authoriser) gets no more credentials (\($0)): the user has to sign in again" }
+                ?? "\(authoriser) has nothing to make credentials from: the user has to sign in"
         case .insecure: "\(authoriser) does not send its credentials without TLS"
         }
     }

@@ -67,7 +67,9 @@ public struct Request: Sendable {
     ///
     /// - Throws: ``LoadingError/Kind/invalidRequest(_:)`` when the text is not an absolute URL, lacks a host that its
     ///   scheme needs, has a host without a normal form or a port out of range, or contains a user name. Credentials
-    ///   belong in an authoriser, which knows the origins that they may be sent to.
+    ///   belong in an authoriser, which knows the origins that they may be sent to. A host and a port without a scheme
+    ///   (`localhost:8080/x`) and other protocols (`ftp://…`) are refused too; a program that has a transport for such a
+    ///   protocol makes the request from a `URL`.
     public init(
         _ method: HTTPMethod,
         _ address: String,
@@ -75,11 +77,16 @@ public struct Request: Sendable {
         body: RequestBody? = nil,
         delivery: Delivery = .buffered(limit: Request.defaultBufferLimit)
     ) throws(LoadingError) {
-        let ascii = address.withASCIIHost
-        // What is left has no normal form, and `URL` must not find another one.
-        guard !ascii.hasHostBeyondASCII, let url = URL(string: ascii, encodingInvalidCharacters: false) else {
-            let shown = Redaction.standard.unparsable(address).escapedForDisplay()
-            throw LoadingError(.invalidRequest(.url(shown, reason: AddressParts.fault(in: address))))
+        let url: URL
+        do throws(AddressFault) {
+            url = try AddressFault.address(address)
+        } catch {
+            switch error {
+            case .scheme(let scheme): throw LoadingError(.invalidRequest(.unsupportedScheme(scheme)))
+            case .reason(let reason):
+                let shown = Redaction.standard.unparsable(address).escapedForDisplay()
+                throw LoadingError(.invalidRequest(.url(shown, reason: reason)))
+            }
         }
         self.init(method, url, headers: headers, body: body, delivery: delivery)
         try validate()
@@ -104,14 +111,17 @@ public struct Request: Sendable {
     /// - Throws: ``LoadingError/Kind/invalidRequest(_:)`` naming the part at fault.
     public func validate() throws(LoadingError) {
         if let fault = headers.fault { throw LoadingError(.invalidRequest(.header(fault)), ErrorContext(self)) }
-        guard let scheme = parts.scheme else { throw urlFault("it has no scheme") }
-        if let port = parts.port, !(1...65_535).contains(port) {
-            throw urlFault("port \(port) is not within 1 to 65535")
-        }
-        if scheme != .other {
-            if parts.hostIsEmpty { throw urlFault("it has no host") }
-            if parts.hasUserInformation { throw urlFault("it has a user name, which belongs into an authoriser") }
-            if !parts.hostIsPlain { try validateHost(parts) }
+        // A quick look; what is wrong is found by the one rule that names it.
+        let port = parts.port ?? 1
+        switch parts.scheme {
+        case nil: throw addressFault()
+        case .other? where !(1...65_535).contains(port) || AddressFault.beginsWithHost(url.absoluteString):
+            throw addressFault()
+        case .other?: break
+        case .http?, .https?:
+            guard (1...65_535).contains(port), !parts.hostIsEmpty, !parts.hasUserInformation,
+                parts.hostIsPlain || hasHost
+            else { throw addressFault() }
         }
         if method == .connect { throw LoadingError(.invalidRequest(.method("CONNECT")), ErrorContext(self)) }
         if let fault = framingFault { throw LoadingError(.invalidRequest(fault), ErrorContext(self)) }
@@ -150,11 +160,10 @@ public struct Request: Sendable {
         return nil
     }
 
-    @inline(never)
-    private func validateHost(_ parts: AddressParts) throws(LoadingError) {
+    /// Whether the host has a normal form.
+    private var hasHost: Bool {
         let host = url.absoluteString.utf8.dropFirst(parts.host.lowerBound).prefix(parts.host.count)
-        guard NormalHost(bytes: host) == nil else { return }
-        throw urlFault("“\(String(decoding: host, as: UTF8.self).escapedForDisplay(limit: 64))” cannot be a host")
+        return NormalHost(bytes: host) != nil
     }
 
     /// Adds the secrets of another request of the same call to those that must not be shown.
@@ -167,8 +176,10 @@ public struct Request: Sendable {
     /// Whether the address has an HTTP scheme, checked without making a string of the scheme.
     package var isHTTP: Bool { parts.scheme == .http || parts.scheme == .https }
 
-    private func urlFault(_ reason: String) -> LoadingError {
-        LoadingError(
+    @inline(never)
+    private func addressFault() -> LoadingError {
+        let reason = AddressFault.first(in: url.absoluteString)?.clause ?? "it cannot be used"
+        return LoadingError(
             .invalidRequest(.url(url.redacted(secretQueryNames: secretQueryNames), reason: reason)),
             ErrorContext(self)
         )

@@ -61,12 +61,6 @@ extension String {
         return "\(unicode.escapedForDisplay(limit: 253)) (\(self))"
     }
 
-    /// Whether the host of the address has letters beyond ASCII.
-    var hasHostBeyondASCII: Bool {
-        let range = AddressParts(self).host
-        return utf8.dropFirst(range.lowerBound).prefix(range.count).contains { $0 >= 0x80 }
-    }
-
     /// The address with a host in another script written in A-labels; the same text when it has none.
     package var withASCIIHost: String {
         guard utf8.contains(where: { $0 >= 0x80 }) else { return self }

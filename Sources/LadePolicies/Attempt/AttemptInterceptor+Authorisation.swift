@@ -23,10 +23,14 @@ extension AttemptInterceptor {
     func authorised(_ request: Request, from first: Int, _ next: Next) async throws(LoadingError) -> Response {
         let context = AuthorisationContext(next)
         let (authorised, acting) = try await authorise(request, from: first, context)
+        let credentials = ChosenCredentials(of: acting, context)
+        var next = next
+        next.call.lateChoices.append(credentials)
         let response = try await next(authorised)
         guard response.status == 401 else { return response }
         // Every authoriser is notified, even when nothing can be replayed: the next call profits.
-        let willing = acting.filter { $0.wasRefused(authorised, by: response, in: context) }
+        let sent = credentials.renewed ?? authorised
+        let willing = acting.filter { $0.wasRefused(sent, by: response, in: context) }
         guard let replaying = willing.first, request.canRepeatBody,
             budget?.withdraw(for: keyRule(request)) ?? true
         else { return refused(response, acting) }
@@ -40,8 +44,16 @@ extension AttemptInterceptor {
             throw error
         }
         next.call.record(.requestReplayed(authoriser: replaying.identifier))
-        let answer = try await next(replay)
-        return answer.status == 401 ? refused(answer, acting) : answer
+        do throws(LoadingError) {
+            let answer = try await next(replay)
+            return answer.status == 401 ? refused(answer, acting) : answer
+        } catch {
+            // Nor has one that never left this machine.
+            if let budget, FailureKind.isFree(error) {
+                budget.refund(for: keyRule(request), budget.settings.retryCost)
+            }
+            throw error
+        }
     }
 
     /// The refusal, with the name of the authoriser whose credentials it refuses.
@@ -62,7 +74,7 @@ extension AttemptInterceptor {
         // The first has been called already.
         for (index, authoriser) in authorisers.enumerated().dropFirst(first)
         where index == first || authoriser.claims(request) {
-            request = try await authorised(request, by: authoriser, context)
+            request = try await Self.authorised(request, by: authoriser, context)
             acting.append(authoriser)
         }
         // The app's own authoriser may ignore cancellation: a call that was cancelled meanwhile is not sent.
@@ -73,20 +85,20 @@ extension AttemptInterceptor {
     /// The request as one authoriser changes it.
     ///
     /// An authoriser that observes only its task runs in a child task, which is cancelled after the deadline.
-    private func authorised(
+    fileprivate static func authorised(
         _ request: Request,
         by authoriser: any Authoriser,
         _ context: AuthorisationContext
     ) async throws(LoadingError) -> Request {
-        guard !authoriser.observesScope else { return try await Self.authorised(request, by: authoriser, context) }
+        guard !authoriser.observesScope else { return try await asked(authoriser, request, context) }
         return try await context.call.untilDeadline { (call) async throws(LoadingError) in
-            try await Self.authorised(request, by: authoriser, AuthorisationContext(call: call, like: context))
+            try await asked(authoriser, request, AuthorisationContext(call: call, like: context))
         }
     }
 
-    private static func authorised(
+    private static func asked(
+        _ authoriser: any Authoriser,
         _ request: Request,
-        by authoriser: any Authoriser,
         _ context: AuthorisationContext
     ) async throws(LoadingError) -> Request {
         do {
@@ -95,6 +107,44 @@ extension AttemptInterceptor {
             let fault = LoadingError.AuthorisationCause(authoriser: authoriser.identifier, cause: .failed(error))
             throw .wrapping(error, request, as: .authorisationFailed(fault))
         }
+    }
+}
+
+/// The credentials of one exchange, which the interceptor that waits last checks again.
+private final class ChosenCredentials: LateChoice {
+    private let acting: [any Authoriser]
+    private let context: AuthorisationContext
+    private let state = Locked<Request?>(nil)
+
+    init(of acting: [any Authoriser], _ context: AuthorisationContext) {
+        (self.acting, self.context) = (acting, context)
+    }
+
+    /// The request as it was sent, when it was changed after it was authorised.
+    var renewed: Request? { state.withLock(\.self) }
+
+    func checked(_ request: Request, _ call: Call) -> Request? {
+        var newest = request
+        // An interceptor below may send a request of its own, which is not for the same authorisers.
+        for authoriser in acting where authoriser.claims(newest) {
+            guard let renewed = authoriser.renewed(newest, in: context) else { return nil }
+            newest = renewed
+        }
+        state.withLock { $0 = newest }
+        return newest
+    }
+
+    func chosenAgain(_ request: Request, _ call: Call) async throws(LoadingError) -> Request {
+        var newest = request
+        for authoriser in acting where authoriser.claims(newest) {
+            if let renewed = authoriser.renewed(newest, in: context) {
+                newest = renewed
+            } else {
+                newest = try await AttemptInterceptor.authorised(newest, by: authoriser, context)
+            }
+        }
+        state.withLock { $0 = newest }
+        return newest
     }
 }
 

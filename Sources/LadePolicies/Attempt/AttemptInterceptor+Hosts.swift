@@ -29,18 +29,32 @@ extension AttemptInterceptor {
         var request = request
         let body = request.watchBody()
         var used: [HostAddress] = []
+        // The marks of this attempt. They stay when any address was reached; otherwise this machine has no network.
+        var marked: [HostDirectory.Choice] = []
         while true {
-            request.hasOtherAddresses = directory.addresses(for: host).count > used.count + 1
+            let aimed = Self.aim(request, host, at: choice.address, next.call)
+            let late = ChosenAddress(choice, host, besides: used, aimed, directory)
+            var below = next
+            below.call.lateChoices.append(late)
             do {
-                let response = try await credited(aim(request, host, at: choice.address, next.call), next)
-                note(HostEvidence(response), choice, host, directory, next.call)
+                let response = try await credited(aimed, below)
+                note(HostEvidence(response), late.choice, host, directory, next.call)
                 return response
             } catch {
-                note(HostEvidence(error), choice, host, directory, next.call)
+                choice = late.choice
+                let isMarked = note(HostEvidence(error), choice, host, directory, next.call)
                 used.append(choice.address)
+                if FailureKind(error).isUnsent {
+                    if isMarked { marked.append(choice) }
+                } else if !error.isCancellation {
+                    marked = []
+                }
                 guard FailureKind.movesOn(error), body?.isTouched != true, next.call.hasTimeLeft,
                     let other = directory.choose(host, at: next.call.time.now, besides: used, Origin(request.url)?.port)
-                else { throw error }
+                else {
+                    for choice in marked where FailureKind(error).isUnsent { retract(choice, host, directory, next.call) }
+                    throw error
+                }
                 next.call.record(
                     .hostMoved(host: host, from: choice.address.description, to: other.address.description)
                 )
@@ -56,9 +70,8 @@ extension AttemptInterceptor {
         return try await authorised(request, from: first, next)
     }
 
-    private func aim(_ request: Request, _ host: String, at address: HostAddress, _ call: Call) -> Request {
-        let isItself = address.host == host && (address.port == nil || address.port == Origin(request.url)?.port)
-        guard !isItself else { return request }
+    fileprivate static func aim(_ request: Request, _ host: String, at address: HostAddress, _ call: Call) -> Request {
+        guard !address.isItself(host, Origin(request.url)?.port) else { return request }
         call.record(.hostChosen(host: host, address: address.description))
         var aimed = request
         guard address.isHostOfItsOwn, let url = Self.renamed(request.url, address) else {
@@ -80,40 +93,90 @@ extension AttemptInterceptor {
         return parts.url
     }
 
+    /// Takes back a mark that only says that this machine reached no address.
+    private func retract(
+        _ choice: HostDirectory.Choice,
+        _ host: String,
+        _ directory: HostDirectory,
+        _ call: Call
+    ) {
+        guard directory.retract(choice, at: call.time.now) else { return }
+        call.record(.hostRecovered(host: host, address: choice.address.description))
+    }
+
+    /// Records what a result says about an address; returns whether it was marked.
+    @discardableResult
     private func note(
         _ evidence: HostEvidence,
         _ choice: HostDirectory.Choice,
         _ host: String,
         _ directory: HostDirectory,
         _ call: Call
-    ) {
+    ) -> Bool {
         let jitter = evidence.isFailure ? call.random.unit() : 0
         let change = directory.note(evidence, of: choice, at: call.time.now, jitter: jitter)
         switch change {
         case .none:
-            break
+            return false
         case .marked(let reason, let duration):
             let address = choice.address.description
             call.record(.hostMarked(host: host, address: address, reason: reason, for: duration))
+            return true
         case .recovered:
             call.record(.hostRecovered(host: host, address: choice.address.description))
+            return false
         }
+    }
+}
+
+/// The address of one exchange, which the interceptor that waits last checks again.
+private final class ChosenAddress: LateChoice {
+    private let host: String
+    private let used: [HostAddress]
+    private let aimed: Request
+    private let directory: HostDirectory
+    private let state: Locked<HostDirectory.Choice>
+
+    init(
+        _ choice: HostDirectory.Choice,
+        _ host: String,
+        besides used: [HostAddress],
+        _ aimed: Request,
+        _ directory: HostDirectory
+    ) {
+        (self.host, self.used, self.aimed, self.directory) = (host, used, aimed, directory)
+        state = Locked(choice)
+    }
+
+    /// The address that is used.
+    var choice: HostDirectory.Choice { state.withLock(\.self) }
+
+    /// Aims at another address when the chosen one was marked meanwhile.
+    func checked(_ request: Request, _ call: Call) -> Request? {
+        let port = Origin(request.url)?.port
+        // An address that is a host of its own has changed the request. Credentials for this machine must not go to another
+        // one. An interceptor below may send a request of its own.
+        guard request.destination == aimed.destination, request.url.host().map(HostAddress.normal) == host,
+            request.parts.scheme == .https || request.destination != nil || NormalHost(host)?.isLoopback != true,
+            let other = directory.replacement(of: choice, host, at: call.time.now, besides: used, port)
+        else { return request }
+        state.withLock { $0 = other }
+        var request = request
+        request.destination = nil
+        return AttemptInterceptor.aim(request, host, at: other.address, call)
+    }
+
+    func chosenAgain(_ request: Request, _ call: Call) async throws(LoadingError) -> Request { request }
+}
+
+extension HostAddress {
+    /// Whether it is the host itself, at the port of the request.
+    fileprivate func isItself(_ host: String, _ requestPort: Int?) -> Bool {
+        self.host == host && (port == nil || port == requestPort)
     }
 }
 
 extension Call {
     /// Whether the deadline has not passed.
     fileprivate var hasTimeLeft: Bool { deadline.map { time.now < $0 } ?? true }
-}
-
-private enum OtherAddressesTag: Request.Tag {
-    static let defaultValue = false
-}
-
-extension Request {
-    /// Whether the attempt can continue at another address if nothing is sent to this one.
-    var hasOtherAddresses: Bool {
-        get { self[OtherAddressesTag.self] }
-        set { self[OtherAddressesTag.self] = newValue }
-    }
 }

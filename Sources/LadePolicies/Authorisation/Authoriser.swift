@@ -39,6 +39,18 @@ public protocol Authoriser: Sendable {
     ///   ``observesScope``).
     func authorise(_ request: Request, in context: AuthorisationContext) async throws -> Request
 
+    /// Checks credentials that ``authorise(_:in:)`` added, when the request is about to be sent; by default they are kept.
+    ///
+    /// Between the two the call may have waited for a rate limit or for another authoriser. Implement it when credentials can be
+    /// replaced or depend on the time, for example a signature with a date. Do not wait here.
+    ///
+    /// - Parameters:
+    ///   - request: The request with the credentials.
+    ///   - context: The call.
+    /// - Returns: The request as it is to be sent, with newer credentials in place of the old ones where there are any. Nil when
+    ///   the old ones cannot be used any more: ``authorise(_:in:)`` is called again with this request, once, and may wait.
+    func renewed(_ request: Request, in context: AuthorisationContext) -> Request?
+
     /// Receives a refusal (401) by the server, and returns whether sending the request again would help.
     ///
     /// - Parameters:
@@ -63,6 +75,9 @@ public protocol Authoriser: Sendable {
 }
 
 extension Authoriser {
+    /// The same request: the credentials are right for as long as the call waits.
+    public func renewed(_ request: Request, in context: AuthorisationContext) -> Request? { request }
+
     /// False: sending the request again would not help, and the refusal is the response.
     public func wasRefused(_ request: Request, by response: Response, in context: AuthorisationContext) -> Bool {
         false
@@ -93,13 +108,16 @@ public struct AuthorisationContext: Sendable {
 
     /// Makes a context that sends through the interceptors below the authorisation.
     init(_ next: Next) {
-        call = next.call
         var next = next
+        // What was chosen for the call's request is not for the requests of an authoriser.
+        if !next.call.lateChoices.isEmpty { next.call.lateChoices = [] }
+        call = next.call
         // A refresh may outlive the call, so it keeps the chain but not the call's scope.
         next.call.scope = nil
         route = { [next] (request, call) async throws(LoadingError) in
             var next = next
             next.call = call
+            if !call.lateChoices.isEmpty { next.call.lateChoices = [] }
             return try await next(request)
         }
     }

@@ -57,9 +57,18 @@ public struct BearerAuthoriser: Authoriser {
         try scope.check(request, for: identifier)
         let token = try await credentials.current(in: context)
         var request = request
+        add(token, to: &request)
+        return request
+    }
+
+    /// Replaces a token that was renewed meanwhile.
+    public func renewed(_ request: Request, in context: AuthorisationContext) -> Request? {
+        credentials.renewed(request, in: context, by: add)
+    }
+
+    private func add(_ token: RefreshingCredentials<Secret>.Versioned, to request: inout Request) {
         request.headers.set("Authorization", secret: Secret("Bearer " + token.value.reveal()))
         request.setCredentialVersion(token.version, of: identifier)
-        return request
     }
 
     /// Invalidates the refused token; returns whether there can be another.

@@ -75,11 +75,23 @@ struct CredentialMachine<Value: Sendable>: Sendable {
     /// The number of the last refresh; results of others are ignored.
     private var refresh = 0
     private var starts: [Instant] = []
-    private var failure: (version: Int, cause: LoadingError.AuthorisationCause.Cause, until: Instant?)?
+    private var failure: Failure?
+    private struct Failure: Sendable {
+        var version: Int
+        var cause: LoadingError.AuthorisationCause.Cause
+        var detail: String?
+        /// Nil until there are new credentials from outside.
+        var end: Instant?
+        /// Whether calls fail with it; otherwise it only delays a refresh that no call needs yet.
+        var isForCalls: Bool
+    }
     /// How many refreshes have failed since the last success.
     private var failuresInRow = 0
 
     init(_ settings: RefreshSettings) { self.settings = settings }
+
+    /// What the server said about the failure that calls fail with.
+    var failureDetail: String? { failure?.detail }
 
     /// Whether the present credentials can still be used.
     private func isUsable(_ held: Held, at now: Instant) -> Bool {
@@ -94,14 +106,14 @@ struct CredentialMachine<Value: Sendable>: Sendable {
             return .use(held.value, version: held.version, starting: starts ? start(at: now) : nil)
         }
         if isRefreshing { return .wait(starting: nil) }
-        if let failure, isFailureFresh(at: now) { return .fail(failure.cause) }
+        if let failure, failure.isForCalls, isFailureFresh(at: now) { return .fail(failure.cause) }
         guard mayStart(at: now) else { return .fail(.excessiveRefresh) }
         return .wait(starting: start(at: now))
     }
 
     private func isFailureFresh(at now: Instant) -> Bool {
         guard let failure, failure.version == lastVersion else { return false }
-        return failure.until.map { now < $0 } ?? true
+        return failure.end.map { now < $0 } ?? true
     }
 
     private mutating func mayStart(at now: Instant) -> Bool {
@@ -141,14 +153,41 @@ struct CredentialMachine<Value: Sendable>: Sendable {
         hold(value, end, now, date, isJustObtained: true)
     }
 
-    /// The refresh failed; `isLasting` when only new credentials from outside can help.
-    mutating func fail(_ cause: LoadingError.AuthorisationCause.Cause, isLasting: Bool, refresh: Int, now: Instant) {
+    /// How long a failed refresh is remembered.
+    enum Memory: Sendable {
+        /// Not for calls, and the refresh does not count: it never left this machine, so the next call may try again.
+        case none
+        /// For a time that grows with each failure in a row.
+        case passing
+        /// Until there are new credentials from outside.
+        case lasting
+    }
+
+    /// The refresh failed.
+    mutating func fail(
+        _ cause: LoadingError.AuthorisationCause.Cause,
+        _ kept: Memory,
+        detail: String? = nil,
+        refresh: Int,
+        now: Instant
+    ) {
         guard isAwaited(refresh) else { return }
         isRefreshing = false
+        if case .none = kept {
+            if !starts.isEmpty { starts.removeLast() }
+        } else {
+            failuresInRow += 1
+        }
         // 5 s, 10 s, 20 s … 5 min.
-        let memory = min(settings.failureMemory * (1 << min(failuresInRow, 20)), settings.maximumFailureMemory)
-        failuresInRow += 1
-        failure = (lastVersion, cause, isLasting ? nil : now.advanced(by: memory))
+        let doublings = min(max(failuresInRow - 1, 0), 20)
+        let memory = min(settings.failureMemory * (1 << doublings), settings.maximumFailureMemory)
+        let end = now.advanced(by: memory)
+        failure = Failure(version: lastVersion, cause: cause, detail: detail, end: end, isForCalls: true)
+        switch kept {
+        case .none: failure?.isForCalls = false
+        case .passing: break
+        case .lasting: failure?.end = nil
+        }
     }
 
     /// The app supplies its own credentials, or removes them; a refresh in progress is ignored.

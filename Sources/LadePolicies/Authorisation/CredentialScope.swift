@@ -40,7 +40,7 @@ public struct CredentialScope: Sendable, Hashable {
     /// - Throws: `LoadingError.Kind.invalidSetting` when it is not an absolute address with a host.
     public mutating func add(_ address: String) throws(LoadingError) {
         let origin = try Origin(address)
-        let path = URL(string: address).map(CookieStorage.path(of:)) ?? "/"
+        let path = URL(string: address.withASCIIHost).map(CookieStorage.path(of:)) ?? "/"
         entries.append(Entry(origin: origin, path: path))
     }
 

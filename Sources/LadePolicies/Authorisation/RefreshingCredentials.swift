@@ -36,15 +36,16 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
     /// Obtains new credentials.
     ///
     /// It gets the last ones, if there were any, and a context with a call of its own. It may throw anything:
-    /// `LoadingError.Kind.authorisationFailed` says that only the user can help; every other error passes, and is the cause
-    /// `refreshFailed` of what the waiting calls fail with. One that has not returned by
+    /// `LoadingError.Kind.authorisationFailed` says that only the user can help, unless its cause passes; every other error
+    /// passes, and is the cause `refreshFailed` of what the waiting calls fail with. A `LoadingError` that says that nothing was
+    /// sent is not remembered: the next call tries again. One that has not returned by
     /// ``RefreshSettings/deadline`` is cancelled and abandoned: what it gives later is not used.
     public typealias Refresh = @Sendable (Value?, AuthorisationContext) async throws -> Fresh
 
     private enum Outcome: Sendable {
         /// The state has changed: ask again.
         case changed
-        case failed(LoadingError.AuthorisationCause.Cause)
+        case failed(LoadingError.AuthorisationCause.Cause, detail: String?)
         case deadline
         case cancelled
     }
@@ -146,7 +147,7 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
                 if let refresh { start(refresh, context) }
                 return Versioned(value: value, version: version)
             case .fail(let cause):
-                throw failure(cause)
+                throw failure(cause, locked.withLock(\.machine.failureDetail))
             case .wait(let refresh):
                 if let refresh { start(refresh, context) }
                 let reason = Call.WaitReason.authorisation(authoriser: identifier)
@@ -155,12 +156,49 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
                 }
                 switch outcome {
                 case .changed: continue
-                case .failed(let cause): throw failure(cause)
+                case .failed(let cause, let detail): throw failure(cause, detail)
                 case .deadline: throw LoadingError(.deadlineExceeded(call.deadlineReport(at: call.time.now)))
                 case .cancelled: throw LoadingError(.cancelled)
                 }
             }
         }
+    }
+
+    /// The credentials that can be used now, without waiting; nil when only a refresh, or the user, can supply some.
+    ///
+    /// For ``Authoriser/renewed(_:in:)``. A refresh that is due begins, and is not waited for.
+    public func available(in context: AuthorisationContext) -> Versioned? {
+        guard !context.call.isCancelled else { return nil }
+        switch request(at: context.call.time) {
+        case .use(let value, let version, let refresh):
+            if let refresh { start(refresh, context) }
+            return Versioned(value: value, version: version)
+        case .fail: return nil
+        case .wait(let refresh):
+            if let refresh { start(refresh, context) }
+            return nil
+        }
+    }
+
+    /// The request of an authoriser with the newest of these credentials, for ``Authoriser/renewed(_:in:)``.
+    ///
+    /// - Parameters:
+    ///   - request: The request with the credentials of a version (`Request.setCredentialVersion(_:of:)`).
+    ///   - context: The call.
+    ///   - add: Adds credentials to the request, in place of those that it has.
+    /// - Returns: The request, changed if there is a newer version; nil when its version cannot be used any more and there is no
+    ///   other yet.
+    func renewed(
+        _ request: Request,
+        in context: AuthorisationContext,
+        by add: (Versioned, inout Request) -> Void
+    ) -> Request? {
+        guard let version = request.credentialVersion(of: identifier) else { return request }
+        guard let newest = available(in: context) else { return nil }
+        guard newest.version != version else { return request }
+        var request = request
+        add(newest, &request)
+        return request
     }
 
     /// Receives the refusal of a version; returns whether ``current(in:)`` would return another.
@@ -207,8 +245,8 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
         for waiter in waiters { waiter.resume(returning: .changed) }
     }
 
-    private func failure(_ cause: LoadingError.AuthorisationCause.Cause) -> LoadingError {
-        LoadingError(.authorisationFailed(LoadingError.AuthorisationCause(authoriser: identifier, cause: cause)))
+    private func failure(_ cause: LoadingError.AuthorisationCause.Cause, _ detail: String? = nil) -> LoadingError {
+        LoadingError(.authorisationFailed(.init(authoriser: identifier, cause: cause, detail: detail)))
     }
 
     private func request(at time: any TimeSource) -> CredentialMachine<Value>.Answer {
@@ -337,9 +375,9 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
                 state.machine.succeed(fresh.value, end: fresh.end, refresh: refresh, now: now, date: date)
                 return (state.takeTasks(), state.takeWaiters(), .changed)
             case .failure(let error):
-                let (cause, isLasting) = Self.cause(of: error)
-                state.machine.fail(cause, isLasting: isLasting, refresh: refresh, now: now)
-                return (state.takeTasks(), state.takeWaiters(), .failed(cause))
+                let (cause, memory, detail) = Self.cause(of: error)
+                state.machine.fail(cause, memory, detail: detail, refresh: refresh, now: now)
+                return (state.takeTasks(), state.takeWaiters(), .failed(cause, detail: detail))
             }
         }
         guard let outcome else { return }
@@ -355,9 +393,18 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
         for waiter in waiters { waiter.resume(returning: outcome) }
     }
 
-    private static func cause(of error: any Error) -> (LoadingError.AuthorisationCause.Cause, isLasting: Bool) {
-        if case .authorisationFailed(let fault)? = (error as? LoadingError)?.kind { return (fault.cause, true) }
-        return (.refreshFailed(error), false)
+    private static func cause(
+        of error: any Error
+    ) -> (LoadingError.AuthorisationCause.Cause, CredentialMachine<Value>.Memory, detail: String?) {
+        let memory: CredentialMachine<Value>.Memory = FailureKind.isUnsent(error) ? .none : .passing
+        guard case .authorisationFailed(let fault)? = (error as? LoadingError)?.kind else {
+            return (.refreshFailed(error), memory, nil)
+        }
+        switch fault.cause {
+        // The source of the tokens is signed in by tokens of its own, whose refresh may succeed later.
+        case .refreshFailed, .excessiveRefresh: return (fault.cause, memory, fault.detail)
+        default: return (fault.cause, .lasting, fault.detail)
+        }
     }
 }
 

@@ -33,6 +33,9 @@ public final class CookieJar: Sendable {
 
     private let locked: Locked<CookieStorage>
     private let file: CookieFile?
+    /// The origin whose cookies the jar keeps apart from those of other ports of its host; nil to follow RFC 6265bis, for which
+    /// ports do not count.
+    private let home: Origin?
     // The task that writes the file after a delay. When cancelled, it writes immediately.
     private let saving = Locked<Task<Void, Never>?>(nil)
     /// How long changes are collected before they are written.
@@ -48,6 +51,17 @@ public final class CookieJar: Sendable {
         isPublicSuffix: @escaping @Sendable (String) -> Bool = CookieJar.PublicSuffixes.contains
     ) {
         self.init(storage: CookieStorage(limits: limits, isPublicSuffix: isPublicSuffix), file: nil)
+    }
+
+    /// Makes an empty jar in memory for the session of an origin: other ports of its host neither get nor set cookies.
+    ///
+    /// The same host over TLS is no other, when both have the default port.
+    package convenience init(of home: Origin) {
+        self.init(
+            storage: CookieStorage(limits: Limits(), isPublicSuffix: CookieJar.PublicSuffixes.contains),
+            file: nil,
+            home: home
+        )
     }
 
     /// Makes a jar that stores its cookies in a file, and reads the existing ones.
@@ -70,9 +84,16 @@ public final class CookieJar: Sendable {
         self.init(storage: storage, file: CookieFile(path: path))
     }
 
-    private init(storage: CookieStorage, file: CookieFile?) {
+    private init(storage: CookieStorage, file: CookieFile?, home: Origin? = nil) {
         locked = Locked(storage)
         self.file = file
+        self.home = home
+    }
+
+    /// Whether an address is another port of the host that the jar is for.
+    private func isForeign(_ url: URL) -> Bool {
+        guard let home, let origin = Origin(url), origin.host == home.host else { return false }
+        return origin != home && !origin.isSecured(home)
     }
 
     // MARK: - Looking and changing
@@ -155,26 +176,28 @@ public final class CookieJar: Sendable {
     /// Cookies that the request contains already come first and take precedence.
     func add(to request: inout Request, at date: @autoclosure () -> Date) {
         request.headers.joinCookies()
-        guard !isEmpty else { return }
+        guard !isEmpty, !isForeign(request.url) else { return }
         let written = Array(request.headers.octets("Cookie").joined(separator: "; ".utf8))
         let names = written.split(separator: UInt8(ascii: ";")).map { pair in
             Array(pair.drop { $0 == 0x20 }.prefix { $0 != UInt8(ascii: "=") })
         }
         let date = date()
-        let found = locked.withLock { $0.matching(request.url, at: date) }
+        let (url, isElsewhere) = (request.url, request.leavesThisMachine)
+        let found = locked.withLock { $0.matching(url, isElsewhere: isElsewhere, at: date) }
             .filter { !names.contains($0.pair.nameOctets) }
         guard !found.isEmpty else { return }
         let pairs = (written.isEmpty ? [] : [written]) + found.map(\.pair.sent)
         request.headers.set("Cookie", secretOctets: Array(pairs.joined(separator: "; ".utf8)))
     }
 
-    /// Stores the cookies that a response sets; returns whether a file is now out of date.
-    func take(_ headers: Headers, from url: URL, at date: Date) -> Bool {
+    /// Stores the cookies that the response to a request sets; returns whether a file is now out of date.
+    func take(_ headers: Headers, of request: Request, at date: Date) -> Bool {
         let values = headers.octets("Set-Cookie").compactMap { SetCookie($0) }
-        guard !values.isEmpty else { return false }
+        guard !values.isEmpty, !isForeign(request.url) else { return false }
+        let (url, isElsewhere) = (request.url, request.leavesThisMachine)
         return locked.withLock { storage in
             let version = storage.version
-            for value in values { storage.take(value, from: url, at: date) }
+            for value in values { storage.take(value, from: url, isElsewhere: isElsewhere, at: date) }
             return storage.version != version
         } && file != nil
     }

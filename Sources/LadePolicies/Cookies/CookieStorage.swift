@@ -57,12 +57,15 @@ struct CookieStorage: Sendable {
     // MARK: - Setting
 
     /// Stores a cookie that a host set; returns whether it was accepted.
+    ///
+    /// - Parameter isElsewhere: Whether another host was dialled in place of the one that the address names.
     @discardableResult
-    mutating func take(_ set: SetCookie, from url: URL, at now: Date) -> Bool {
-        guard let origin = Origin(url), let cookie = cookie(set, from: origin, url, now) else { return false }
-        guard Self.meetsPrefix(cookie, path: set.path), origin.isSecure || !secure.isShadowed(by: cookie) else {
-            return false
-        }
+    mutating func take(_ set: SetCookie, from url: URL, isElsewhere: Bool = false, at now: Date) -> Bool {
+        guard let origin = Origin(url) else { return false }
+        let isSecure = Self.isSecure(origin, isElsewhere)
+        guard let cookie = cookie(set, from: origin, isSecure, url, now), Self.meetsPrefix(cookie, path: set.path),
+            isSecure || !secure.isShadowed(by: cookie)
+        else { return false }
         insert(cookie, at: now)
         return true
     }
@@ -108,19 +111,24 @@ struct CookieStorage: Sendable {
         makeRoom(in: identity.domain[...], at: now)
     }
 
-    private func cookie(_ set: SetCookie, from origin: Origin, _ url: URL, _ now: Date) -> Cookie? {
-        guard origin.isSecure || !set.isSecure, set.isSecure || !set.isForAnySite else { return nil }
+    /// Whether cookies for secure connections alone go to an origin: over TLS, or to this machine.
+    private static func isSecure(_ origin: Origin, _ isElsewhere: Bool) -> Bool {
+        origin.isSecure || (origin.isTrustworthy && !isElsewhere)
+    }
+
+    private func cookie(_ set: SetCookie, from origin: Origin, _ isSecure: Bool, _ url: URL, _ now: Date) -> Cookie? {
+        guard isSecure || !set.isSecure, set.isSecure || !set.isForAnySite else { return nil }
         var domain = ""
         if !set.domain.isEmpty {
             guard let normal = NormalHost(set.domain)?.text else { return nil }
             domain = normal
         }
-        if !domain.isEmpty, isPublicSuffix(domain) {
+        guard domain.isEmpty || Self.matches(origin.host, domain: domain) else { return nil }
+        if !domain.isEmpty, isShared(domain, by: origin.host) {
             // Such a host may have cookies for itself, but none for hosts below it.
             guard domain == origin.host else { return nil }
             domain = ""
         }
-        guard domain.isEmpty || Self.matches(origin.host, domain: domain) else { return nil }
         var cookie = Cookie(
             name: "",
             value: "",
@@ -136,6 +144,17 @@ struct CookieStorage: Sendable {
         cookie.created = now
         cookie.lastAccess = now
         return cookie
+    }
+
+    /// Whether unrelated hosts have names below a domain or below one between it and a host, as libpsl decides for a pair of
+    /// host and domain.
+    ///
+    /// `amazonaws.com` is no public suffix, but `s3.eu-central-1.amazonaws.com` is: a host below the latter has no part in the
+    /// former.
+    private func isShared(_ domain: String, by host: String) -> Bool {
+        Self.domains(of: host).contains { between in
+            between.utf8.count >= domain.utf8.count && isPublicSuffix(String(between))
+        }
     }
 
     /// Whether a cookie is what the prefix of its name says (RFC 6265bis §5.7), also one of a file.
@@ -192,8 +211,9 @@ struct CookieStorage: Sendable {
     /// The cookies for an address, longer paths first, then those that were set earlier (RFC 6265bis §5.8.3).
     ///
     /// At most as many as fit into ``CookieJar/Limits/fieldBytes``.
-    mutating func matching(_ url: URL, at now: Date) -> [Cookie] {
+    mutating func matching(_ url: URL, isElsewhere: Bool = false, at now: Date) -> [Cookie] {
         guard count > 0, let origin = Origin(url) else { return [] }
+        let isSecure = Self.isSecure(origin, isElsewhere)
         let path = Self.path(of: url)
         var found: [Cookie] = []
         for domain in Self.domains(of: origin.host) {
@@ -201,7 +221,7 @@ struct CookieStorage: Sendable {
             let isHost = domain.utf8.count == origin.host.utf8.count
             found += some.values.filter { cookie in
                 (!cookie.isHostOnly || isHost) && Self.matches(path: path, cookie.path)
-                    && (origin.isSecure || !cookie.isSecure) && !cookie.isExpired(at: now)
+                    && (isSecure || !cookie.isSecure) && !cookie.isExpired(at: now)
             }
         }
         found.sort { left, right in

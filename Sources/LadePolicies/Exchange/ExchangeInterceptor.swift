@@ -11,7 +11,9 @@ package import LadeCore
 /// It stands below everything that sends a request again, directly above the transport. There is no loop in it. A policy
 /// that is not set does not act. The order is that of the properties:
 ///
-/// 1. The slot is the last wait before the transport, so the time in the queue does not count as time with the server.
+/// 1. The slot is the last wait before the transport, so the time in the queue does not count as time with the server. What was
+///    chosen for the request above the wait is checked behind it (`Call.lateChoices`): credentials that were renewed meanwhile
+///    are used, and an address that was marked is not.
 /// 2. Cookies are added behind the wait, so that each exchange sends those that the one before it set.
 /// 3. The exchange is limited by its own limit and by the time that the call has left. The limit travels as `timeouts.whole`.
 ///    The transport enforces it, so no task watches a clock.
@@ -62,6 +64,7 @@ package struct ExchangeInterceptor: Interceptor {
     /// - Throws: The errors of ``RateLimiter/start(_:call:)``; `LoadingError.Kind.deadlineExceeded` when no time is left, or when
     ///   the exchange used up what was left; the errors of the transport.
     package func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+        var request = request
         var slot: RateLimiter.Slot?
         if let limiter {
             // Most calls need not wait: no function that could is called for them.
@@ -69,6 +72,13 @@ package struct ExchangeInterceptor: Interceptor {
             case .slot(let free): slot = free
             case .waiting(let id, let key, let reason):
                 slot = try await limiter.wait(id, key, reason, next.call)
+            }
+            if next.call.hasLateChoices {
+                if let newest = Self.checked(request, next.call) {
+                    request = newest
+                } else {
+                    (request, slot) = try await Self.chosenAgain(request, slot, limiter, next.call)
+                }
             }
         }
         let (sent, bound) = try completed(request, slot, next.call)
@@ -86,6 +96,35 @@ package struct ExchangeInterceptor: Interceptor {
     // Separate functions: an interceptor waits for everything below it, and every waiting call keeps its frame.
 
     // MARK: - Before the exchange
+
+    /// The request with everything that was chosen above the wait as it is right now; nil when something cannot be used any
+    /// more.
+    @inline(never)
+    private static func checked(_ request: Request, _ call: Call) -> Request? {
+        var newest = request
+        for choice in call.lateChoices {
+            guard let checked = choice.checked(newest, call) else { return nil }
+            newest = checked
+        }
+        return newest
+    }
+
+    /// Gives the slot back, waits for other choices, and then for another slot.
+    ///
+    /// It happens once, so that a call whose credentials end sooner than its turn comes is sent all the same.
+    @inline(never)
+    private static func chosenAgain(
+        _ request: Request,
+        _ slot: RateLimiter.Slot?,
+        _ limiter: RateLimiter,
+        _ call: Call
+    ) async throws(LoadingError) -> (Request, RateLimiter.Slot?) {
+        slot?.finish(isUnused: true)
+        var newest = request
+        for choice in call.lateChoices { newest = try await choice.chosenAgain(newest, call) }
+        let slot = try await limiter.start(newest, call: call)
+        return (checked(newest, call) ?? newest, slot)
+    }
 
     /// The request with everything that must be new when it is sent, and its limit.
     @inline(never)
@@ -196,15 +235,15 @@ package struct ExchangeInterceptor: Interceptor {
         if let status = error.context.status {
             limiter?.observe(status, error.context.headers, of: request, call: call, isRunning: slot != nil)
         }
-        // An exchange that sent nothing, and whose request goes to another address, has taken nothing from the service.
-        slot?.finish(isUnused: request.hasOtherAddresses && FailureKind(error).isUnsent)
+        // An exchange that sent nothing has taken nothing from the service.
+        slot?.finish(isUnused: FailureKind(error).isUnsent)
         return error
     }
 
     /// Stores the cookies that a head sets; the file is written within a second, and the call does not wait for it.
     private func storeCookies(of headers: Headers, _ request: Request, _ call: Call) {
         guard let jar, headers.contains("Set-Cookie"), request.takesCookies else { return }
-        if jar.take(headers, from: request.url, at: call.time.date) { jar.saveSoon(in: call.time) }
+        if jar.take(headers, of: request, at: call.time.date) { jar.saveSoon(in: call.time) }
     }
 }
 

@@ -153,6 +153,17 @@ struct AddressBreaker: Equatable {
         return .marked(reason: reason, for: duration)
     }
 
+    /// Takes back the mark that the result of a pick made; returns whether it was the last change.
+    ///
+    /// After a probe the address is due for another one.
+    mutating func retract(_ ticket: Ticket, at now: Instant) -> Bool {
+        guard case .open(let since, _) = state, generation == ticket.generation + 1 else { return false }
+        marks -= 1
+        generation += 1
+        state = ticket.isProbe ? .open(since: since, until: now) : .closed(failuresInRow: 0)
+        return true
+    }
+
     mutating func mark(at now: Instant, for duration: Duration) {
         marks += 1
         generation += 1

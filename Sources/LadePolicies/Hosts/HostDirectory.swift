@@ -148,6 +148,34 @@ public final class HostDirectory: Sendable {
         }
     }
 
+    /// Another address for an exchange that has waited, when its own was marked meanwhile and the other one is not.
+    ///
+    /// - Returns: The choice, which replaces the given one; nil when that one stays.
+    func replacement(
+        of choice: Choice,
+        _ host: String,
+        at now: Instant,
+        besides used: [HostAddress],
+        _ port: Int?
+    ) -> Choice? {
+        let used = (used + [choice.address]).map { Place($0, or: port) }
+        return locked.withLock { state in
+            // The probe of an address that is marked stays the probe.
+            guard !choice.ticket.isProbe, state.breakers[Place(choice.address)]?.isMarked(at: now) == true,
+                let other = preferred(host, at: now, state, { !used.contains(Place($0, or: port)) }),
+                !other.isHostOfItsOwn, !choice.address.isHostOfItsOwn,
+                state.breakers[Place(other)]?.isMarked(at: now) != true
+            else { return nil }
+            let ticket = state.change(Place(other)) { $0.pick(at: now) }
+            return Choice(address: other, ticket: ticket ?? AddressBreaker.Ticket(generation: 0, isProbe: false))
+        }
+    }
+
+    /// Takes back the mark that the result of a choice made, unless the address has changed its state since.
+    func retract(_ choice: Choice, at now: Instant) -> Bool {
+        locked.withLock { $0.change(Place(choice.address)) { $0.retract(choice.ticket, at: now) } ?? false }
+    }
+
     /// Receives the result of an exchange.
     func note(_ evidence: HostEvidence, of choice: Choice, at now: Instant, jitter: Double) -> AddressBreaker.Change {
         locked.withLock { state in

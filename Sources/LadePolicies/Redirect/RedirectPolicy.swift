@@ -22,7 +22,10 @@ public struct RedirectPolicy: Sendable {
     /// Whether a redirect that keeps the body (307 and 308, others unless the method is POST) may lead to another origin;
     /// false by default.
     ///
-    /// Such a call fails with `LoadingError.RedirectCause.bodyToOtherOrigin(url:)`: it is never sent without its body.
+    /// From http to https on the default ports of one host the body follows all the same: it was sent in clear already, to the
+    /// same host. Such servers are common (`return 308 https://$host$request_uri`).
+    ///
+    /// Any other such call fails with `LoadingError.RedirectCause.bodyToOtherOrigin(url:)`: it is never sent without its body.
     public var sendsBodyToOtherOrigins = false
     /// Whether every origin counts as one of ``credentialOrigins``, as with curl's `--location-trusted`.
     package var trustsAllOrigins = false
@@ -33,6 +36,7 @@ public struct RedirectPolicy: Sendable {
     /// Whether the body of a request may go from one address to another.
     func mayReceiveBody(_ target: URL, from url: URL) -> Bool {
         guard !sendsBodyToOtherOrigins, !trustsAllOrigins, let origin = Origin(target) else { return true }
-        return origin == Origin(url) || credentialOrigins.contains(origin)
+        guard let asked = Origin(url) else { return false }
+        return origin == asked || origin.isSecured(asked) || credentialOrigins.contains(origin)
     }
 }

@@ -2,6 +2,9 @@ import LadeCore
 
 /// What an error says about the fate of its request: the one place that decides whether a server may have processed it.
 ///
+/// What was never sent says nothing about the service, which may be as well as ever when the network is back. So no memory of
+/// failures keeps it: refreshes, retry budgets, marks of addresses, slots of the rate limit.
+///
 /// | error | kind | next address of a list | another attempt |
 /// | --- | --- | --- | --- |
 /// | name not resolved, no connection, time-out of either | unsent | yes | any method |
@@ -37,6 +40,25 @@ enum FailureKind: Sendable, Hashable {
     /// Whether nothing of the request was sent.
     var isUnsent: Bool { self == .unsent || self == .untrusted }
 
+    /// Whether a failed attempt has cost the service nothing, so that a budget need not pay for it: nothing of it was sent, or it
+    /// ended while it waited for its turn or for credentials.
+    static func isFree(_ error: LoadingError) -> Bool {
+        switch error.kind {
+        case .rateLimited, .authorisationFailed: true
+        case .deadlineExceeded(let report): !report.endedExchange
+        default: FailureKind(error).isUnsent
+        }
+    }
+
+    /// Whether an error of any type says that nothing was sent; an error of the authorisation counts as its cause does.
+    static func isUnsent(_ error: any Error) -> Bool {
+        guard let error = error as? LoadingError else { return false }
+        if case .authorisationFailed(let fault) = error.kind, case .refreshFailed(let cause) = fault.cause {
+            return isUnsent(cause)
+        }
+        return FailureKind(error).isUnsent
+    }
+
     /// Whether the request of an error may go to the next address of its host's list: it certainly was not processed,
     /// and another address may help.
     static func movesOn(_ error: LoadingError) -> Bool {
@@ -44,4 +66,9 @@ enum FailureKind: Sendable, Hashable {
         let kind = FailureKind(error)
         return kind.isUnsent || kind == .unprocessed
     }
+}
+
+extension LoadingError {
+    /// Whether the attempt that failed has cost the service nothing, so that no retry budget pays for it.
+    package var isFree: Bool { FailureKind.isFree(self) }
 }

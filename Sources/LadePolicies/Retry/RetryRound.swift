@@ -60,6 +60,11 @@ struct RetryRound {
 
     /// Decides what follows the end of an attempt, and withdraws the cost of a further one from the budget.
     mutating func step(after outcome: Result<Response, LoadingError>, _ call: Call) -> Step {
+        // An attempt that never left this machine has cost the service nothing.
+        if lastCost > 0, case .failure(let error) = outcome, FailureKind.isFree(error) {
+            budget?.refund(for: keyRule(request), lastCost)
+            withdrawn -= lastCost
+        }
         if case .success(let response) = outcome, let settled = settled(response, call) { return .deliver(settled) }
         var attempt = RetryPolicy.Attempt(request, Self.ending(outcome, call))
         attempt.acceptableStatuses = call.acceptableStatuses

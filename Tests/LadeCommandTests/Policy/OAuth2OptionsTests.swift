@@ -1,5 +1,7 @@
 import Foundation
+import Lade
 import LadeTesting
+import SharedDoubles
 import Testing
 
 @testable import LadeCommand
@@ -64,6 +66,98 @@ struct OAuth2OptionsTests {
         #expect(
             server.requests.first.map { String(decoding: $0.body, as: UTF8.self) }?.contains("client_id=me") == true
         )
+    }
+
+    /// Gives each refresh token once, and accepts only the newest.
+    private final class Rotation: Sendable {
+        let newest: Locked<String>
+        private let count = Locked(0)
+
+        init(_ first: String) { newest = Locked(first) }
+
+        func answer(_ request: ServerRequest) -> ServerResponse {
+            let body = String(decoding: request.body, as: UTF8.self)
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            return newest.withLock { newest in
+                guard body.contains("refresh_token=\(newest)&") || body.hasSuffix("refresh_token=\(newest)") else {
+                    return .json(#"{"error":"invalid_grant"}"#, status: 400)
+                }
+                newest = "rotated-\(number)"
+                return .json(#"{"access_token":"t\#(number)","expires_in":3600,"refresh_token":"\#(newest)"}"#)
+            }
+        }
+    }
+
+    @Test("finding LX-5 a refresh token that the server replaces is kept in the session before it is used")
+    func keepsRotatedTokens() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let rotation = Rotation("first")
+        let path = folder.path + "s.json"
+        let server = try LoopbackServer { request in
+            guard request.path != "/token" else { return rotation.answer(request) }
+            let file = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
+            return .text(file.contains(rotation.newest.withLock(\.self)) ? "kept " : "lost ")
+        }
+        let endpoint = server.address("/token").replacing("http://", with: "oauth2:http://me@")
+        let arguments = [
+            "get", server.address("/x"), "--auth", endpoint, "--client-auth", "none", "--refresh-token-env",
+            "LADE_REFRESH",
+        ]
+        func run(_ token: String?, _ more: [String]) async throws -> LadeProcess.Outcome {
+            try await LadeProcess(
+                arguments + more,
+                in: folder.path,
+                environment: token.map { ["LADE_REFRESH": $0] } ?? [:]
+            ).outcome()
+        }
+
+        // The user's token, then that of the session in its place, then without the user's, then both again.
+        for token in ["first", "first", nil, "first"] {
+            let outcome = try await run(token, ["--session", "./s.json"])
+            #expect(outcome.output == "kept " && outcome.talk.isEmpty, "\(outcome.talk)")
+        }
+
+        // A new sign-in counts, not what is in the session.
+        rotation.newest.withLock { $0 = "second" }
+        let again = try await run("second", ["--session", "./s.json"])
+        #expect(again.output == "kept " && again.talk.isEmpty, "\(again.talk)")
+        // Without a session the loss is said.
+        let lost = try await run(rotation.newest.withLock(\.self), [])
+        #expect(lost.status == 0 && lost.talkLines.count == 2, "\(lost.talk)")
+        #expect(lost.talk.contains("refresh token") && lost.talk.contains("--session"), "\(lost.talk)")
+        #expect(!lost.talk.contains("rotated"))
+        // The session's cookies and fields stay beside it.
+        let fields = try await run("second", ["--session", "./s.json", "-H", "X-A: 1"])
+        #expect(fields.status != 0)
+    }
+
+    @Test("finding LX-5 a list whose token is renewed on the way says once that the refresh token is kept nowhere")
+    func saysOnce() async throws {
+        let rotation = Rotation("first")
+        let server = try LoopbackServer { request in
+            guard request.path != "/token" else { return rotation.answer(request) }
+            let page = Int(request.path.dropFirst(2)) ?? 1
+            // Each token is refused after one page.
+            guard request["Authorization"]?.hasSuffix("t\(page)") == true else { return .json("{}", status: 401) }
+            let next = page < 4 ? [ServerField("Link", "</p\(page + 1)>; rel=next")] : []
+            return .json("[\(page)]", next)
+        }
+        let endpoint = server.address("/token").replacing("http://", with: "oauth2:http://me@")
+
+        let outcome = try await LadeProcess(
+            [
+                "pages", server.address("/p1"), "--auth", endpoint, "--client-auth", "none", "--refresh-token-env",
+                "LADE_REFRESH",
+            ],
+            environment: ["LADE_REFRESH": "first"]
+        ).outcome()
+
+        #expect(outcome.output == "1\n2\n3\n4\n", "\(outcome.talk)")
+        #expect(outcome.talk.components(separatedBy: "refresh token").count == 2, "\(outcome.talk)")
     }
 
     @Test(

@@ -53,6 +53,27 @@ struct SessionTests: GetSuite {
         #expect(bad.talkLines.count == 2)
     }
 
+    @Test("finding LX-12 the cookies of a session neither follow -L to another port nor are replaced by it")
+    func otherPorts() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let other = try server { request in
+            .text(request["Cookie"] ?? "none", [ServerField("Set-Cookie", "sid=other; Path=/")])
+        }
+        let target = other.address("/")
+        let first = try server { request in
+            request.path == "/go"
+                ? .status(302, [ServerField("Location", target), ServerField("Set-Cookie", "sid=first; Path=/")])
+                : .text(request["Cookie"] ?? "none")
+        }
+
+        let followed = try await LadeProcess.run(first.address("/go"), "-L", "--session", "./s", in: folder.path)
+        let again = try await LadeProcess.run(first.address("/"), "--session", "./s", in: folder.path)
+
+        #expect(followed.output == "none", "\(followed.talk)")
+        #expect(again.output == "sid=first", "\(again.talk)")
+    }
+
     @Test("keeps fields, credentials and cookies of a session for its origin")
     func session() async throws {
         let folder = try TemporaryFolder()

@@ -114,6 +114,44 @@ struct SessionFileTests {
         #expect(result.cookies.first { $0.name == "renewed" }?.value.reveal() == "2")
     }
 
+    @Test("finding PT-7 a cookie that one call lost does not remove the newer one of another call")
+    func lostCookies() throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        try session(folder).save(jar([cookie("sid", "1"), cookie("old", "1")]), Console())
+        let quick = try session(folder)
+        let slow = try session(folder)
+
+        try quick.save(jar([cookie("sid", "2"), cookie("old", "1")]), Console())
+        try slow.save(jar([]), Console())
+
+        // What nobody has renewed is removed.
+        let kept = try session(folder).cookies
+        #expect(kept.map { "\($0.name)=\($0.value.reveal())" } == ["sid=2"])
+    }
+
+    @Test(
+        "finding LX-5 the refresh tokens of a session stay when its cookies and fields are saved, and the other way round"
+    )
+    func refreshTokens() throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        var first = try session(folder)
+        let other = try session(folder)
+        first.update(with: [.set("X-A", "1")], authorization: nil)
+        try other.keep("r1", of: "me at https://id/", inPlaceOf: "r0")
+        try first.save(jar([cookie("sid")]), Console())
+        try other.keep("r2", of: "me at https://id/", inPlaceOf: nil)
+        try other.keep("q1", of: "me at https://other/", inPlaceOf: "q0")
+
+        let result = try session(folder)
+        #expect(result.fields.map(\.name) == ["X-A"] && result.cookies.map(\.name) == ["sid"])
+        #expect(result.refreshToken(of: "me at https://id/", inPlaceOf: "r0") == "r2")
+        #expect(result.refreshToken(of: "me at https://id/", inPlaceOf: nil) == "r2")
+        #expect(result.refreshToken(of: "me at https://id/", inPlaceOf: "another") == nil)
+        #expect(result.refreshToken(of: "you at https://id/", inPlaceOf: "r0") == nil)
+    }
+
     @Test("finding CF-29 keeps the cookies that the user gives, until a server sets or the user removes them")
     func givenCookies() throws {
         let folder = try TemporaryFolder()

@@ -81,7 +81,7 @@ struct CredentialMachineTests {
         var machine = holding()
         machine.refuse(1)
         _ = machine.request(at: at(0))
-        machine.fail(.refused, isLasting: false, refresh: 1, now: at(1))
+        machine.fail(.refused, .passing, refresh: 1, now: at(1))
 
         #expect(label(machine.request(at: at(5.9))) == "fail")
         #expect(label(machine.request(at: at(6))) == "wait start 2")
@@ -94,7 +94,7 @@ struct CredentialMachineTests {
         var machine = holding()
         machine.refuse(1)
         _ = machine.request(at: at(0))
-        machine.fail(.signInRequired, isLasting: true, refresh: 1, now: at(1))
+        machine.fail(.signInRequired, .lasting, refresh: 1, now: at(1))
         #expect(label(machine.request(at: at(10_000))) == "sign in")
 
         var asked = machine
@@ -108,7 +108,7 @@ struct CredentialMachineTests {
     func survivesEarlyFailure() {
         var machine = holding(.after(.seconds(100)))
         _ = machine.request(at: at(70))
-        machine.fail(.refused, isLasting: false, refresh: 1, now: at(71))
+        machine.fail(.refused, .passing, refresh: 1, now: at(71))
 
         #expect(label(machine.request(at: at(72))) == "use a v1")
         #expect(label(machine.request(at: at(76))) == "use a v1 start 2")

@@ -65,6 +65,69 @@ struct OAuth2Tests {
     }
 
     @Test(
+        "finding LX-3 an error member without a token is a refusal, whatever the status; some codes end the grant",
+        arguments: [
+            (200, #"{"error":"invalid_grant"}"#, "invalid_grant", true),
+            (400, #"{"error":"invalid_grant"}"#, "invalid_grant", true),
+            (200, #"{"error":"bad_refresh_token","error_description":"x"}"#, "bad_refresh_token", true),
+            (200, #"{"ok":false,"error":"invalid_refresh_token"}"#, "invalid_refresh_token", true),
+            (200, #"{"error":"token_revoked"}"#, "token_revoked", true),
+            (401, #"{"error":"invalid_token"}"#, "invalid_token", true),
+            (400, #"{"error":"interaction_required"}"#, "interaction_required", true),
+            (200, #"{"error":"expired_token","access_token":""}"#, "expired_token", true),
+            (200, #"{"error":"invalid_client"}"#, "invalid_client", false),
+            (200, #"{"error":"slow_down","access_token":null}"#, "slow_down", false),
+            (200, #"{"error":"never_heard_of"}"#, "never_heard_of", false),
+            (400, #"{"error":{"code":190,"type":"OAuthException","message":"m"}}"#, "OAuthException", false),
+            (400, #"{"error":400,"message":"Bad Request"}"#, "400", false),
+            (200, #"{"error":true}"#, "an error without a code", false),
+        ]
+    )
+    func refusals(status: Int, body: String, code: String, endsGrant: Bool) async throws {
+        transport.on(.post, "/token").respond(.json(body, status: HTTPStatus(status)))
+        transport.onAnyRequest().respond(.status(200))
+        let authoriser = try make()
+
+        var texts: Set<String> = []
+        for _ in 0..<7 {
+            let error = await #expect(throws: LoadingError.self) { _ = try await send(authoriser) }
+            texts.insert(error?.description ?? "")
+            if case .signInRequired? = cause(error) {
+                #expect(endsGrant)
+            } else {
+                #expect(!endsGrant, "\(error as Any)")
+            }
+            time.advance(by: .seconds(86))
+        }
+
+        // A grant that has ended is asked for once; others are tried again from time to time.
+        #expect(transport.requests.count == (endsGrant ? 1 : 6))
+        #expect(texts.count == 1 && texts.first?.contains(code) == true, "\(texts)")
+    }
+
+    @Test(
+        "finding LX-3 an empty or false error beside a token is none, and a password is used when its refresh token has ended"
+    )
+    func noRefusals() async throws {
+        transport.on(.post, "/token")
+            .respond(.json(#"{"error":"","access_token":"a","refresh_token":"r","expires_in":100}"#))
+            .then(.json(#"{"error":"bad_refresh_token"}"#)).then(.json(#"{"error":false,"access_token":"b"}"#))
+        transport.onAnyRequest().respond(.status(200))
+        let authoriser = try make(.password(user: "u", password: "p"))
+
+        for _ in 0..<2 {
+            _ = try await send(authoriser)
+            authoriser.refresh()
+        }
+
+        #expect(
+            transport.requests.compactMap { $0.headers["Authorization"] }.filter { $0.hasPrefix("Bearer") } == [
+                "Bearer a", "Bearer b",
+            ]
+        )
+    }
+
+    @Test(
         "takes a life of zero, or a negative one, for one that the server does not say",
         arguments: ["0", "-1", "\"0\""]
     )

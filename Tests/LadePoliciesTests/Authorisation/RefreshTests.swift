@@ -133,7 +133,7 @@ struct RefreshTests {
         let gate = Signal()
         let authoriser = try source { (_) throws(LoadingError) in
             try await gate.wait()
-            throw LoadingError(.cannotConnect(host: "id.test", reason: .refused))
+            throw LoadingError(.incompleteBody(received: 3, expected: 9))
         }
 
         async let results = sendAll(20, authoriser)
@@ -146,7 +146,8 @@ struct RefreshTests {
         let texts = Set(
             all.map { if case .failure(let error) = $0 { error.description } else { "" } } + [late?.description ?? ""]
         )
-        let sentence = "Bearer could not get new credentials: No connection to id.test: it was refused."
+        let fault = LoadingError(.incompleteBody(received: 3, expected: 9))
+        let sentence = "Bearer could not get new credentials: \(fault)"
         #expect(texts == ["GET https://api.test/: \(sentence)"])
         #expect(refreshes.withLock { $0 } == 1)
     }

@@ -4,6 +4,10 @@ import LadeCore
 import LadeTesting
 import Testing
 
+#if canImport(CPSL)
+    import CPSL
+#endif
+
 @testable import LadePolicies
 
 @Suite(.timeLimit(.minutes(5)))
@@ -52,6 +56,88 @@ struct CookieJarTests {
         _ = try await visit("https://www.example.com/a/b", jar, setting: "n=v" + attributes)
 
         #expect(try await visit(address, jar) == (isSent ? "n=v" : nil))
+    }
+
+    @Test(
+        "finding LX-8 this machine gets and sets Secure cookies without TLS, as in browsers and curl",
+        arguments: [
+            ("http://localhost/", true), ("http://localhost:8080/", true), ("http://app.localhost/", true),
+            ("http://127.0.0.1:3000/", true), ("http://127.9.9.9/", true), ("http://[::1]/", true),
+            ("http://a.test/", false), ("http://192.168.1.1/", false), ("http://localhost.test/", false),
+            ("http://10.0.0.1/", false),
+        ]
+    )
+    func secureOnThisMachine(address: String, isTaken: Bool) async throws {
+        for cookie in [
+            "n=v; Secure", "__Secure-n=v; Secure", "__Host-n=v; Secure; Path=/", "n=v; Secure; SameSite=None",
+        ] {
+            let jar = CookieJar()
+            _ = try await visit(address, jar, setting: cookie)
+            #expect(try await (visit(address, jar) != nil) == isTaken, "\(cookie)")
+        }
+        // One that was set with TLS is neither hidden nor replaced without.
+        let jar = CookieJar()
+        let secured = address.replacing("http://", with: "https://")
+        _ = try await visit(secured, jar, setting: "n=tls; Secure")
+        _ = try await visit(address, jar, setting: "n=plain")
+        #expect(try await visit(secured, jar) == (isTaken ? "n=plain" : "n=tls"))
+    }
+
+    @Test("finding LX-8 a Secure cookie does not leave this machine when another one is dialled in its place")
+    func secureElsewhere() async throws {
+        let jar = CookieJar()
+        _ = try await visit("http://localhost/", jar, setting: "n=v; Secure")
+        for (destination, isSent) in [
+            (Request.Destination.host("10.0.0.1", port: nil), false), (.host("127.0.0.1", port: 81), true),
+            (.unixSocket(path: "/s"), true),
+        ] {
+            var request = try Request("http://localhost/")
+            request.destination = destination
+            jar.add(to: &request, at: time.date)
+            #expect(request.headers.contains("Cookie") == isSent)
+        }
+    }
+
+    @Test(
+        "finding LX-11 a host sets no cookie for a domain that it shares with unrelated hosts",
+        arguments: [
+            // Host, domain, and whether a cookie is accepted.
+            ("evil.s3.eu-central-1.amazonaws.com", "amazonaws.com", false),
+            ("evil.s3.eu-central-1.amazonaws.com", "s3.eu-central-1.amazonaws.com", false),
+            ("evil.s3.eu-central-1.amazonaws.com", "evil.s3.eu-central-1.amazonaws.com", true),
+            ("a.evil.s3.eu-central-1.amazonaws.com", "evil.s3.eu-central-1.amazonaws.com", true),
+            ("www.amazonaws.com", "amazonaws.com", true), ("ann.github.io", "github.io", false),
+            ("ann.github.io", "io", false), ("x.ann.github.io", "ann.github.io", true),
+            ("a.b.co.uk", "b.co.uk", true), ("a.b.co.uk", "co.uk", false), ("a.b.co.uk", "uk", false),
+            ("www.example.com", "example.com", true), ("www.example.com", "com", false),
+            ("a.b.example.com", "example.com", true), ("example.com", "www.example.com", false),
+        ]
+    )
+    func sharedDomains(host: String, domain: String, isAccepted: Bool) async throws {
+        let jar = CookieJar()
+        _ = try await visit("https://\(host)/", jar, setting: "n=v; Domain=\(domain)")
+        #expect(jar.cookies.count == (isAccepted ? 1 : 0))
+        #if canImport(CPSL)
+            let list = try #require(psl_builtin())
+            #expect((psl_is_cookie_domain_acceptable(list, host, domain) != 0) == isAccepted)
+        #endif
+    }
+
+    @Test(
+        "finding LX-12 the jar of a session neither gives its cookies to other ports of the host nor takes any from them"
+    )
+    func ports() async throws {
+        let jar = CookieJar(of: try Origin("http://h.test"))
+        _ = try await visit("http://h.test/", jar, setting: "n=v")
+        _ = try await visit("http://h.test:8080/", jar, setting: "n=other", "m=w")
+
+        #expect(try await visit("http://h.test/", jar) == "n=v")
+        #expect(try await visit("http://h.test:8080/", jar) == nil)
+        #expect(try await visit("https://h.test:8443/", jar) == nil)
+        #expect(try await visit("https://h.test/", jar) == "n=v")
+        // Other hosts have cookies of their own, as without a session.
+        _ = try await visit("http://g.test:81/", jar, setting: "g=1")
+        #expect(try await visit("http://g.test:82/", jar) == "g=1")
     }
 
     @Test(

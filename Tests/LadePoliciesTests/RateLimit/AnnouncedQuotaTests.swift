@@ -126,6 +126,35 @@ struct AnnouncedQuotaTests {
         #expect(try await wait(limiter, "alice") >= .seconds(20))
     }
 
+    @Test(
+        "finding PT-6 a slot that is not used returns its part of an announced quota, the account's and the service's",
+        arguments: [RateLimits.Sharing.account, .service]
+    )
+    func returnsQuota(sharing: RateLimits.Sharing) async throws {
+        var limits = RateLimits()
+        limits.quotaSharing = sharing
+        // Calls are not spread over the window: the last one of the quota starts immediately.
+        (limits.quotaReserve, limits.quotaReserveCalls) = (0, 0)
+        let limiter = try limiter(limits)
+        let fields: Headers = ["X-RateLimit-Limit": "100", "X-RateLimit-Remaining": "1", "X-RateLimit-Reset": "20"]
+        limiter.observe(200, fields, of: request, call: call("alice"))
+        let (time, request, call) = (time, request, call("alice"))
+
+        let starts = try await time.runAutomatically {
+            var starts: [Instant] = []
+            // The last call of the quota is cancelled before it is sent, then another one is sent, then a third waits.
+            for isUnused in [true, false, false] {
+                let slot = try await limiter.start(request, call: call)
+                starts.append(time.now)
+                slot?.finish(isUnused: isUnused)
+            }
+            return starts
+        }
+
+        #expect(starts[0] == Instant(nanoseconds: 0) && starts[1] == starts[0])
+        #expect(starts[2] >= Instant(nanoseconds: 19_000_000_000))
+    }
+
     @Test("finding FP-13 calls of other accounts overtake the one whose quota is used up, in their order")
     func passesHeldAccounts() async throws {
         let limiter = try limiter(RateLimits(default: .perSecond(1)))

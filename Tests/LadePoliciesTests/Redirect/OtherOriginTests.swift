@@ -40,6 +40,34 @@ struct OtherOriginTests {
         transport.onAnyRequest().respond(.status(200))
     }
 
+    @Test(
+        "finding LX-7 a body follows from http to https on the default ports of one host, and to no other origin",
+        arguments: [
+            ("http://a.test/from", "https://a.test/to", true), ("http://A.test:80/from", "https://a.test:443/to", true),
+            ("http://a.test/from", "https://b.test/to", false), ("http://a.test/from", "https://a.test:8443/to", false),
+            ("http://a.test:8080/from", "https://a.test/to", false),
+            ("http://a.test/from", "https://www.a.test/to", false),
+            ("http://a.test/from", "http://a.test:8080/to", false),
+        ]
+    )
+    func bodyToTLS(address: String, target: String, follows: Bool) async throws {
+        for (status, method) in [(307, HTTPMethod.post), (308, .post), (301, .put), (308, .patch)] {
+            let test = OtherOriginTests()
+            test.redirect(HTTPStatus(status), to: target)
+            var request = Request(method, try Request(address).url, headers: Self.fields)
+            request.headers.remove("Host")
+            request.body = .text("b")
+
+            let response = try? await test.send(request)
+
+            #expect((response != nil) == follows)
+            guard let last = test.transport.received.last, follows else { continue }
+            #expect(last.request.method == method && last.text == "b")
+            // Credentials keep their own scope.
+            for name in Self.own { #expect(!last.request.headers.contains(name), "\(name)") }
+        }
+    }
+
     private static let places: [(String, Bool)] = [
         ("https://a.test/to", true), ("https://A.test:443/to", true), ("https://b.test/to", false),
         ("https://a.test:8443/to", false), ("https://sub.a.test/to", false),

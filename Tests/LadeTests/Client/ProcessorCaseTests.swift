@@ -62,6 +62,47 @@ struct ProcessorCaseTests {
         #expect(ran.withLock { $0 } == 1)
     }
 
+    private struct Title: ResponseProcessor {
+        func process(_ input: JSONValue?, of response: Response) throws -> String { input?["a"]?.string ?? "-" }
+    }
+
+    private struct Upper: ResponseProcessor {
+        func process(_ input: String, of response: Response) throws -> String { input.uppercased() }
+    }
+
+    @Test("finding LX-2 client CD-19 an array of processors of any types runs in order, as in the seed")
+    func arrays() async throws {
+        let list: [any ResponseProcessor] = [JSONProcessor(), Title(), Upper()]
+        let loaded = try await load(.json(#"{"a": "sea"}"#)) { $0.processing(with: list, as: String.self) }.get()
+        #expect(loaded.value == "SEA")
+        let after = try await load(.text("sea")) { $0.text().processing(with: [Upper(), Upper()], as: String.self) }
+            .get()
+        #expect(after.value == "SEA")
+        let none = try await load(.text("sea")) { $0.processing(with: [], as: Data.self) }.get()
+        #expect(none.value == Data("sea".utf8))
+        let image = try await load(.text("sea")) { endpoint in
+            endpoint.processing(with: [ImageProcessor { String(decoding: $0, as: UTF8.self) }], as: String?.self)
+        }
+        #expect(try image.get().value == "sea")
+        let endpoint = try Endpoint("https://a.example.com/").processing(with: list, as: String.self)
+        #expect(endpoint.processorNames == ["JSONProcessor", "Title", "Upper"])
+    }
+
+    @Test("finding LX-2 an array whose types do not fit together fails with both types")
+    func unfitArrays() async throws {
+        let input = try await load(.json("{}")) { $0.processing(with: [JSONProcessor(), Upper()], as: String.self) }
+        let output = try await load(.json("{}")) { $0.processing(with: [JSONProcessor(), Title()], as: Int.self) }
+        guard case .failure(let first) = input, case .failure(let second) = output else {
+            Issue.record("\(input) \(output)")
+            return
+        }
+        #expect(
+            first.underlyingError as? ProcessingError == .wrongInput(expected: "String", found: "Optional<JSONValue>")
+        )
+        #expect(second.underlyingError as? ProcessingError == .wrongOutput(expected: "Int", found: "String"))
+        #expect(second.description.contains("the last processor gave String, not Int"))
+    }
+
     @Test("client CD-22 makes dictionaries and arrays of JSON")
     func json() async throws {
         let object = try await load(.json(#"{"a": 1}"#)) { $0.jsonObject() }.get().value

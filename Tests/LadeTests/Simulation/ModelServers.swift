@@ -184,17 +184,23 @@ final class ModelServers: Transport {
                     "\(key) was asked at \(now.nanoseconds), closed until \(gate.until.nanoseconds)"
                 )
             }
-            if let rate = Self.rates[key] {
-                let interval = Int64(1e9 / rate.perSecond)
-                let paid = max(state.paidUntil[key] ?? now, now)
-                let early = paid.nanoseconds - now.nanoseconds - interval * Int64(rate.burst - 1)
-                if early > 1000 { state.violations.append("\(key) was asked \(early) ns early") }
-                state.paidUntil[key] = Instant(nanoseconds: paid.nanoseconds + interval)
-            }
             let count = state.underWay.enter(key)
             if let cap = Self.caps[key], count > cap {
                 state.violations.append("\(key) has \(count) concurrent exchanges, which is more than \(cap)")
             }
+        }
+    }
+
+    /// Checks the rate of a request that reaches its server; one whose connection is refused costs nothing.
+    private func checkRate(_ key: ServiceKey) {
+        guard let rate = Self.rates[key] else { return }
+        let now = time.now
+        state.withLock { state in
+            let interval = Int64(1e9 / rate.perSecond)
+            let paid = max(state.paidUntil[key] ?? now, now)
+            let early = paid.nanoseconds - now.nanoseconds - interval * Int64(rate.burst - 1)
+            if early > 1000 { state.violations.append("\(key) was asked \(early) ns early") }
+            state.paidUntil[key] = Instant(nanoseconds: paid.nanoseconds + interval)
         }
     }
 
@@ -217,14 +223,19 @@ final class ModelServers: Transport {
 
     private func answer(to request: Request, _ call: Call) -> ScriptedAnswer {
         let delay = Duration.seconds(0.02 + 0.6 * random.unit() * random.unit())
-        switch Self.key(of: request.url).description {
+        let key = Self.key(of: request.url)
+        let refusal = key.description.hasPrefix("api.example.com") ? refusal(of: request) : nil
+        // Some orders do not reach their server.
+        if refusal != nil || !key.description.hasSuffix("/orders") { checkRate(key) }
+        if let refusal { return refusal.after(delay) }
+        switch key.description {
         case "metered.example.com:443/m": return .text("metered").after(delay)
         case "cdn.example.com:443/img": return image(request, delay)
         case "www.example.com:443/go": return redirect(request).after(delay)
         case "flaky.example.com:443/f": return .status(500).after(delay)
         case "id.example.com:443/token": return token(request, delay)
-        case "api.example.com:443/v1": return refusal(of: request)?.after(delay) ?? item(request, "v1", delay)
-        case "api.example.com:443/orders": return refusal(of: request)?.after(delay) ?? order(request, delay)
+        case "api.example.com:443/v1": return item(request, "v1", delay)
+        case "api.example.com:443/orders": return order(request, delay)
         default:
             note("no server is at \(request.url)")
             return .status(404)
@@ -254,6 +265,7 @@ final class ModelServers: Transport {
         let dice = random.unit()
         // Refused before any effect: the one failure after which any method may be sent again.
         let isUnreached = dice < 0.03
+        if !isUnreached { checkRate(Self.key(of: request.url)) }
         state.withLock { state in
             if let key {
                 let known = state.keys.updateValue(key, forKey: operation) ?? key

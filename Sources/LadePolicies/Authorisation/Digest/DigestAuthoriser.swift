@@ -58,8 +58,20 @@ public final class DigestAuthoriser: Authoriser {
         in context: AuthorisationContext
     ) async throws(LoadingError) -> Request {
         try scope.check(request, for: identifier)
+        return proved(request, context.call.random)
+    }
+
+    /// Answers a challenge that came meanwhile, and counts anew when another request was counted since: the counts of a nonce
+    /// reach the server in ascending order.
+    public func renewed(_ request: Request, in context: AuthorisationContext) -> Request? {
+        guard let origin = Origin(request.url), let session = sessions.withLock({ $0[origin] }) else { return request }
+        let isNewest =
+            request.credentialVersion(of: identifier) == session.version && request[ProofCount.self] == session.count
+        return isNewest ? request : proved(request, context.call.random)
+    }
+
+    private func proved(_ request: Request, _ random: any RandomSource) -> Request {
         guard let origin = Origin(request.url) else { return request }
-        let random = context.call.random
         let fresh = [random.next(), random.next()].map { String($0, radix: 16) }.joined()
         let session: Session? = sessions.withLock { sessions in
             // The server detects replays by the count: no two requests may have the same.
@@ -83,6 +95,7 @@ public final class DigestAuthoriser: Authoriser {
             )
         )
         request.setCredentialVersion(session.version, of: identifier)
+        request[ProofCount.self] = session.count
         return request
     }
 
@@ -120,6 +133,11 @@ public final class DigestAuthoriser: Authoriser {
         let path = url.path(percentEncoded: true)
         return (path.isEmpty ? "/" : path) + (url.query(percentEncoded: true).map { "?" + $0 } ?? "")
     }
+}
+
+/// The count of the nonce in the proof of a request.
+private enum ProofCount: Request.Tag {
+    static let defaultValue = 0
 }
 
 extension DigestAuthoriser: CustomStringConvertible, CustomReflectable {

@@ -65,10 +65,19 @@ public struct OAuth2Authoriser: Authoriser {
         try scope.check(request, for: identifier)
         let tokens = try await credentials.current(in: context)
         var request = request
+        add(tokens, to: &request)
+        return request
+    }
+
+    /// Replaces a token that was renewed meanwhile.
+    public func renewed(_ request: Request, in context: AuthorisationContext) -> Request? {
+        credentials.renewed(request, in: context, by: add)
+    }
+
+    private func add(_ tokens: RefreshingCredentials<Tokens>.Versioned, to request: inout Request) {
         let field = "\(tokens.value.tokenType) \(tokens.value.accessToken.reveal())"
         request.headers.set("Authorization", secret: Secret(field))
         request.setCredentialVersion(tokens.version, of: identifier)
-        return request
     }
 
     /// Invalidates the refused token.

@@ -25,7 +25,7 @@ struct TokenSource: Sendable {
                 // A server that sends no new refresh token expects the old one to be used again.
                 tokens.refreshToken = tokens.refreshToken ?? refreshToken
                 return tokens
-            case .refused("invalid_grant") where hasOtherGrant:
+            case .refused(let code) where TokenAnswer.endsGrant(code) && hasOtherGrant:
                 // The refresh token has expired; the app's original grant may still work.
                 break
             case let other:
@@ -50,10 +50,10 @@ struct TokenSource: Sendable {
 
     private func failure(_ answer: TokenAnswer) -> LoadingError {
         switch answer {
-        // Only this code says that the user's grant has expired (RFC 6749 §5.2). A client that acts for itself has no
-        // user.
-        case .refused("invalid_grant") where settings.grant != .clientCredentials:
-            return LoadingError(.authorisationFailed(.init(authoriser: identifier, cause: .signInRequired)))
+        // A client that acts for itself has no user.
+        case .refused(let code) where TokenAnswer.endsGrant(code) && settings.grant != .clientCredentials:
+            let fault = LoadingError.AuthorisationCause(authoriser: identifier, cause: .signInRequired, detail: code)
+            return LoadingError(.authorisationFailed(fault))
         case .refused(let code):
             return LoadingError(
                 .decoding,
@@ -93,16 +93,18 @@ struct TokenSource: Sendable {
             throw LoadingError(.unacceptableStatus(status), context)
         }
         let answer = TokenAnswer(status: status, body: try await response.body.collect(limit: Self.answerLimit))
-        guard case .refused(let code) = answer, !Self.knownCodes.contains(code) else { return answer }
+        guard case .refused(let code) = answer, !Self.knownCodes.contains(code), !TokenAnswer.endsGrant(code) else {
+            return answer
+        }
         // A server may repeat what it was sent.
         let secrets = secrets(of: grant).filter { !$0.isEmpty }
         return .refused(code: Redaction(names: [], values: secrets, leastLength: 1).text(code))
     }
 
-    /// The codes of RFC 6749 §5.2 and RFC 8628 §3.5, which contain no secret even where one is a part of them.
+    /// Further codes of RFC 6749 §5.2 and RFC 8628 §3.5, which contain no secret even where one is a part of them.
     private static let knownCodes: Set<String> = [
-        "invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type",
-        "invalid_scope", "authorization_pending", "slow_down", "access_denied", "expired_token",
+        "invalid_request", "invalid_client", "unauthorized_client", "unsupported_grant_type", "invalid_scope",
+        "authorization_pending", "slow_down",
     ]
 
     /// The secrets that a request for tokens carries.
