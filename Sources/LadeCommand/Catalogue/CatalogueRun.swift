@@ -75,7 +75,7 @@ struct CatalogueRun: Sendable {
         let call = try await PreparedCall(prepared, context)
         catalogue.globalHeaders = call.request.headers
         let endpoint = try endpoint(service, values, catalogue)
-        try await Witness.observing(settings.output, settings.policy, context) {
+        try await Witness.observing(settings.output, settings.policy, settings.connection, context) {
             [catalogue] (witness) async throws(CommandError) in
             try await self.call(endpoint, of: catalogue, call, witness)
         }

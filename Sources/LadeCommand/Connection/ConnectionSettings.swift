@@ -216,6 +216,34 @@ struct ConnectionSettings: Sendable {
         }
     }
 
+    /// What is known of the proxy for an address; nil for none.
+    func proxyFact(for url: URL) -> ProxyFact? {
+        if let proxy {
+            return ProxyFact(
+                hasCredentials: proxyUser != nil || proxy.credentials != nil,
+                isSOCKS: proxy.kind == .socks5
+            )
+        }
+        guard let origin = Origin(url) else { return nil }
+        // What is malformed was refused before.
+        let exceptions = proxyExceptions.flatMap { try? ProxyExceptions($0) }
+        let variables = EnvironmentProxies(ProcessInfo.processInfo.environment, exceptions: exceptions)
+        guard
+            let found = variables.proxy(
+                isSecure: origin.isSecure,
+                host: origin.host,
+                port: Int(origin.port)
+            )
+        else { return nil }
+        let address = found.address.reveal()
+        let authority = (address.cut(at: "://")?.after ?? address[...]).halves { $0 == "/" }.text
+        return ProxyFact(
+            hasCredentials: authority.has("@"),
+            isSOCKS: address.asciiLowercased.begins(with: "socks"),
+            variable: found.variable
+        )
+    }
+
     /// Applies the settings that belong to a request.
     func apply(to request: inout Request) {
         request.timeouts = timeouts

@@ -93,8 +93,6 @@ struct CurlOption: Sendable {
             ("npn", nil), ("no-npn", nil), ("metalink", nil), ("trace-time", nil), ("trace-ids", nil),
             ("tlsv1", "1"), ("tlsv1.0", nil), ("tlsv1.1", nil), ("tlsv1.2", nil), ("disable", "q"),
             ("parallel-immediate", nil), ("proxy-basic", nil), ("suppress-connect-headers", nil), ("tcp-fastopen", nil),
-            // A file has its name only when it is complete; a refused connection is retried like any lost one.
-            ("remove-on-error", nil), ("retry-connrefused", nil),
         ] as [(String, Character?)]).map { row($0, $1, false, .ignored) }
         + ["keepalive-time", "expect100-timeout", "happy-eyeballs-timeout-ms", "trace-config"]
         .map { row($0, nil, true, .ignored) }
@@ -131,6 +129,8 @@ struct CurlOption: Sendable {
                 settings.connection.destination = .host(host, port: port)
             }
         ),
+        row("remove-on-error", nil, false, .special { (settings, _) in settings.output.removesOnError = true }),
+        row("retry-connrefused", nil, false, .special { (settings, _) in settings.policy.repeatsRefused = true }),
         row("no-clobber", nil, false, .special { (settings, _) in settings.output.keepsExisting = true }),
         row("clobber", nil, false, .special { (settings, _) in settings.output.keepsExisting = false }),
         row("tlsv1.3", nil, false, .special { (settings, _) in settings.connection.needsTLS13 = true }),

@@ -52,6 +52,7 @@ struct CurlReader {
         settings.request.hasStrictPatterns = true
         settings.connection.decodesContent = false
         settings.output.mayOverwrite = true
+        settings.policy.repeatsLikeCurl = true
         given = []
     }
 
@@ -127,13 +128,24 @@ struct CurlReader {
         try apply(option, value)
     }
 
+    /// The options that set the same as another one.
+    private static let related: [Set<String>] = [
+        ["remote-name", "remote-name-all"], ["include", "show-headers"], ["netrc", "netrc-optional", "netrc-file"],
+        ["fail", "fail-with-body"], ["location", "location-trusted"], ["digest", "basic", "anyauth", "oauth2-bearer"],
+    ]
+
     /// Reads `--no-NAME`, which is known when NAME is not in effect.
     private mutating func readNegation(_ name: String, _ attached: [UInt8]?) throws(CommandError) {
         let positive = String(decoding: name.utf8.dropFirst(3), as: UTF8.self)
         let isKnown =
             name.utf8.starts(with: "no-".utf8) && attached == nil
             && CurlOption.all.contains { $0.name == positive && !$0.takesValue }
-        guard isKnown, !given.contains(positive) else { throw Self.unknown("--\(name)".asArgument) }
+        if positive == "remote-name", attached == nil, given.contains("remote-name-all"), !given.contains(positive) {
+            // The next address is for the standard output.
+            return settings.output.add(.standardOutput)
+        }
+        let related = Self.related.first { $0.contains(positive) } ?? [positive]
+        guard isKnown, given.isDisjoint(with: related) else { throw Self.unknown("--\(name)".asArgument) }
     }
 
     private mutating func readLetters(

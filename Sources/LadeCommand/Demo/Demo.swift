@@ -24,7 +24,7 @@ struct Demo: Sendable {
     func run() async throws(CommandError) -> ExitCode {
         let (path, folder) = try destination()
         do throws(CommandError) {
-            try await Witness.observing(settings.output, PolicySettings(), context) {
+            try await Witness.observing(settings.output, PolicySettings(), ConnectionSettings(), context) {
                 (witness) async throws(CommandError) in
                 try await harvest(to: path, witness)
             }

@@ -46,7 +46,7 @@ extension CommandError {
             (.network, "Close other files, or allow more of them with ulimit -n.")
         case .cannotConnect: (.network, "Check the connection to the network, and the address.")
         case .proxy(.authenticationRequired):
-            (.authorisation, "Give the proxy's user and password: --proxy http://USER:PASSWORD@HOST:PORT.")
+            (.authorisation, "Give the user and the password of the proxy: -U USER:PASSWORD.")
         case .proxy: (.network, "Check --proxy and the variables http_proxy, https_proxy and all_proxy.")
         case .connectionLost(_, true): (.network, "Nothing was done by the server; try again.")
         case .connectionLost: (.network, advice(onLost: error.context.method))
@@ -84,6 +84,24 @@ extension CommandError {
         }
     }
 
+    /// Makes the error of a proxy that requires credentials say which ones were sent, and where they belong.
+    mutating func describe(_ proxy: String, _ fact: ProxyFact) {
+        let told = LoadingError.ProxyCause.authenticationRequired(proxy: proxy).description
+        let known =
+            fact.hasCredentials
+            ? "The proxy \(proxy) refuses the credentials that were sent"
+            : "The proxy \(proxy) requires credentials, and none were given"
+        what = what.replacing(told, with: known)
+        switch (fact.hasCredentials, fact.variable) {
+        case (true, nil): advice = "Check the user and the password of --proxy-user (-U) or --proxy."
+        case (true, let variable?): advice = "Check the user and the password in the variable \(variable)."
+        case (false, nil): advice = "Give the user and the password of the proxy: -U USER:PASSWORD."
+        case (false, let variable?):
+            let scheme = fact.isSOCKS ? "socks5h" : "http"
+            advice = "Write them into the variable \(variable): \(scheme)://USER:PASSWORD@HOST:PORT."
+        }
+    }
+
     /// A request that may have been carried out is not sent again by itself, unless its method allows that.
     private static func advice(onLost method: HTTPMethod?) -> String {
         guard let method, !method.isIdempotent else { return "Try again, if doing it twice does no harm." }
@@ -112,7 +130,7 @@ extension CommandError {
         case 403: "The credentials do not permit this request; send others with --auth."
         case 404, 410: "Check the path of the address."
         case 405: "Try another method with -X; the answer's Allow header names them (-i)."
-        case 407: "Give the proxy's user and password with --proxy."
+        case 407: "Give the user and the password of the proxy: -U USER:PASSWORD."
         case 413: "Send less."
         case 429: "Wait before the next request; the answer may say how long in Retry-After (-i)."
         case 400..<500: "Check the request; the answer may say what is wrong with it."

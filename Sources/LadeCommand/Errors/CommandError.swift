@@ -1,5 +1,14 @@
 import Lade
 
+/// What is known of the proxy of a call.
+struct ProxyFact: Equatable {
+    /// Whether a user name and a password were sent to it.
+    var hasCredentials: Bool
+    var isSOCKS: Bool
+    /// The variable that names it; nil for an option.
+    var variable: String?
+}
+
 /// Why a command failed: what happened, what the user can do, and the exit code.
 struct CommandError: Error, Equatable {
     /// What happened, as one sentence without secrets.

@@ -17,7 +17,7 @@ struct Explanation: Sendable {
         var call = try await PreparedCall(settings, context)
         call.request.delivery = .streamed
         call.request.deliversEveryStatus = true
-        return try await Witness.observing(settings.output, settings.policy, context) {
+        return try await Witness.observing(settings.output, settings.policy, settings.connection, context) {
             (witness) async throws(CommandError) in
             try await run(call, witness)
         }

@@ -50,7 +50,7 @@ struct Fetch: Sendable {
             return .success
         }
         do throws(CommandError) {
-            return try await Witness.observing(output, settings.policy, context) {
+            return try await Witness.observing(output, settings.policy, settings.connection, context) {
                 [call] (witness) async throws(CommandError) in
                 try await fetch(call, to: file, at: path, witness)
             }
@@ -155,7 +155,7 @@ struct Fetch: Sendable {
                 if settings.followsCurl { throw witness.failure(error) }
             }
             line?.withLock { $0.end() }
-            if !output.isSilent, let notice = Self.keptNotice(kept.withLock(\.self), after: error) {
+            if !output.isSilent, let notice = Self.keptNotice(kept.withLock(\.self), after: error, resumption) {
                 console.say(notice)
             }
             throw OutputFile.written(error)
@@ -221,9 +221,20 @@ struct Fetch: Sendable {
         try OutputPlace.write(Data(heads), to: "-", appending: true, console)
     }
 
-    /// What remains of a download that ended early; nil where that is clear from the error.
-    static func keptNotice(_ count: Int64?, after error: LoadingError) -> String? {
-        if let count { return "lade: \(ProgressLine.bytes(count)) are kept; the same command resumes." }
+    /// What resumes a download of this call; curl continues a file only when that is asked for.
+    private var resumption: String {
+        settings.followsCurl && !output.continuesFile ? "the line with -C - resumes" : "the same command resumes"
+    }
+
+    /// What remains of a download that ended early.
+    ///
+    /// - Parameters:
+    ///   - count: The number of kept bytes; nil for none.
+    ///   - error: Why it ended.
+    ///   - resumption: What resumes it, as a clause.
+    /// - Returns: The line; nil where that is clear from the error.
+    static func keptNotice(_ count: Int64?, after error: LoadingError, _ resumption: String) -> String? {
+        if let count { return "lade: \(ProgressLine.bytes(count)) are kept; \(resumption)." }
         return error.isCancellation ? "lade: Nothing of the download is kept; the same command begins anew." : nil
     }
 
@@ -232,6 +243,7 @@ struct Fetch: Sendable {
         options.mayOverwrite = mayOverwrite
         options.numbersNames = output.keepsExisting
         options.claims = files.bodies
+        options.keepsPart = !output.removesOnError
         options.continuesFile = output.continuesFile
         if let condition = settings.request.timeCondition {
             options.withholds = { [time = context.time] in condition.withholds($0, now: time.date) }

@@ -114,17 +114,19 @@ struct GetSettings: CallSettings {
             call.earlier = []
             call.addressNumber = index
             (call.request.otherAddresses, call.request.otherUploads, call.output.otherTargets) = ([], [], [])
-            call.request.uploadPath = index < uploads.count ? uploads[index] : nil
             call.output.target = index < targets.count ? targets[index] : nil
             let matches = try matches(of: address)
-            guard matches.count == 1 || !call.request.readsInput else {
+            let files = index < uploads.count ? try uploadPaths(uploads[index]) : [nil]
+            call.request.uploadPath = files[0]
+            guard matches.count == 1 && files.count == 1 || !call.request.readsInput else {
                 throw .usage(
                     "the standard input for several addresses",
                     advice: "Name a file, which can be read again."
                 )
             }
-            for match in matches {
+            for (file, match) in files.flatMap({ file in matches.map { (file, $0) } }) {
                 call.request.address = match.text
+                call.request.uploadPath = file
                 if case .file(let name) = call.output.target, !match.parts.isEmpty {
                     var one = call
                     one.output.target = .file(match.fileName(name))
@@ -135,6 +137,12 @@ struct GetSettings: CallSettings {
             }
         }
         return calls
+    }
+
+    /// The files that a name stands for, which may be a pattern in lines of curl.
+    private func uploadPaths(_ name: String) throws(CommandError) -> [String?] {
+        guard followsCurl, name != "-", name != "." else { return [name] }
+        return try matches(of: name).map(\.text)
     }
 
     private func matches(of address: String) throws(CommandError) -> [AddressPattern.Match] {

@@ -28,11 +28,13 @@ struct OutputSettings: Sendable {
     /// The folder of files without one in their names.
     var folder: String?
     var createsFolders = false
+    /// Whether nothing of a download that fails is kept.
+    var removesOnError = false
     /// Whether a file that exists is kept, and the new one has a number behind its name.
     var keepsExisting = false
     var headPath: String?
     var tagPath: String?
-    /// How fast a body is received at most, in bytes per second.
+    /// How fast a body is sent and received at most, in bytes per second.
     var rate: Int?
     var takesFileTime = false
     var mayOverwrite = false
@@ -187,7 +189,7 @@ struct OutputSettings: Sendable {
             isCommon: false,
             completion: .files
         ) { $0.tagPath = $1 },
-        .value("limit-rate", "BYTES", .output, "Receive at most so much a second: 1000, 64k, 10M", isCommon: false) {
+        .value("limit-rate", "BYTES", .output, "Send and receive at most so much a second: 64k", isCommon: false) {
             settings,
             value throws(CommandError) in
             let rate = try Quantity.bytes(value, of: "--limit-rate")
@@ -225,7 +227,8 @@ struct OutputSettings: Sendable {
     /// Whether the body goes to a file that is named like the remote file.
     var usesRemoteName: Bool { target == .remoteName || (target == nil && usesRemoteNames) }
 
-    private mutating func add(_ next: Target) {
+    /// Adds a destination, for the next address without one.
+    mutating func add(_ next: Target) {
         if target == nil { target = next } else { otherTargets.append(next) }
     }
 

@@ -109,6 +109,8 @@ struct WriteOut: Sendable {
                 pieces += [.text(text), .header(String(scalars[..<end].dropFirst("header{".count)))]
                 text = ""
                 scalars = scalars[end...]
+            case ("%", "o") where scalars.starts(with: "output{".unicodeScalars):
+                throw .usage("--write-out: “%output{” is not known", advice: "Print it, and redirect it with >.")
             default:
                 text.unicodeScalars.append(character)
                 continue

@@ -18,7 +18,7 @@ struct PagesRun: Sendable {
     /// - Returns: Success, also when a limit that the user set ended the harvest.
     func run() async throws(CommandError) -> ExitCode {
         let call = try await PreparedCall(settings, context)
-        return try await Witness.observing(settings.output, settings.policy, context) {
+        return try await Witness.observing(settings.output, settings.policy, settings.connection, context) {
             (witness) async throws(CommandError) in
             try await run(call, witness)
         }

@@ -5,17 +5,44 @@
 #endif
 import Lade
 
-/// Limits how fast a body is received, on average since its beginning.
+/// Limits how fast a body is sent and received, on average since its beginning.
 struct BodyThrottle: Interceptor {
     let bytesPerSecond: Int
 
-    /// Sends the request, and delays the chunks of its response.
+    /// Sends the request, and delays the chunks of its body and of its response.
     func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+        var request = request
+        request.body = request.body.map { limited($0, next.call.time) }
         var response = try await next(request)
         response.body = response.body.wrapped {
             ThrottledSource($0, bytesPerSecond: bytesPerSecond, time: next.call.time)
         }
         return response
+    }
+
+    /// A body whose chunks are sent only when the average allows it.
+    func limited(_ body: RequestBody, _ time: any TimeSource) -> RequestBody {
+        // Ten pieces a second, so that a long chunk does not leave at once.
+        let (rate, piece) = (bytesPerSecond, max(1, bytesPerSecond / 10))
+        var limited = RequestBody.writer(
+            length: body.length,
+            isReplayable: body.isReplayable,
+            contentType: body.contentType
+        ) { write in
+            let start = time.now
+            var sent = 0
+            try await body.write(to: { (chunk) throws(LoadingError) in
+                var rest = chunk[...]
+                while !rest.isEmpty {
+                    try await time.sleep(until: start.advanced(by: .seconds(Double(sent) / Double(rate))))
+                    try await write(Data(rest.prefix(piece)))
+                    sent += min(piece, rest.count)
+                    rest = rest.dropFirst(piece)
+                }
+            })
+        }
+        limited.trailers = body.trailers
+        return limited
     }
 }
 

@@ -27,11 +27,32 @@ extension PolicySettings {
             limits.quotaLimit = min(limits.quotaLimit, delayLimit)
             settings.retries.delayLimit = delayLimit
         }
+        if repeatsLikeCurl { settings.retries.hook = curlHook(delayLimit: settings.retries.delayLimit) }
         settings.hosts = HostDirectory(hosts)
         let time = settings.time
         settings.rateLimiter = try CommandError.translating { [limits] () throws(LoadingError) in
             try RateLimiter(limits, time: time)
         }
+    }
+
+    /// What curl sends again: statuses that may pass, time-outs, and names that were not found.
+    ///
+    /// A delay that is longer than allowed is no failure: the response is the result then.
+    private func curlHook(delayLimit: Duration) -> RetryPolicy.Hook {
+        RetryPolicy.Hook(shouldRetry: { [repeatsRefused] attempt, suggestion in
+            switch attempt.outcome {
+            case .answer(_, let pause?):
+                let remaining = attempt.remaining ?? pause
+                return suggestion && pause <= delayLimit && pause <= remaining
+            case .answer: return suggestion
+            case .failure(let error):
+                switch error.kind {
+                case .timedOut, .nameNotResolved, .proxy(.nameNotResolved): return suggestion
+                case .cannotConnect(_, .refused): return suggestion && repeatsRefused
+                default: return false
+                }
+            }
+        })
     }
 
     /// Applies the policies that belong to a request.

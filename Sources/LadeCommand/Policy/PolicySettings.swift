@@ -34,6 +34,10 @@ struct PolicySettings: Sendable {
     var retryDelay: Duration?
     var retries: Int?
     var repeatsUnsafe = false
+    /// Whether only that is sent again what curl sends again.
+    var repeatsLikeCurl = false
+    /// Whether a refused connection is tried again then.
+    var repeatsRefused = false
     var idempotencyKey: Request.IdempotencyKey?
     var deadline: Duration?
     var delayLimit: Duration?

@@ -43,7 +43,7 @@ enum CookieText {
         // A cookie without a value may end with its name.
         if fields.count == 6 { fields.append([]) }
         guard fields.count == 7, line.allSatisfy(\.isFieldContent),
-            let texts = fields[..<5].textsInUTF8, let end = Int64(texts[4])
+            let texts = fields[..<5].textsInUTF8, let end = seconds(texts[4])
         else { return nil }
         let domain = String(texts[0].utf8.drop { $0 == UInt8(ascii: ".") }) ?? ""
         guard !domain.isEmpty else { return nil }
@@ -59,6 +59,13 @@ enum CookieText {
         cookie.octets = (Array(fields[5]), Array(fields[6]))
         cookie.isHTTPOnly = isHTTPOnly
         return cookie
+    }
+
+    /// The whole seconds of a date; some tools write parts of them, too.
+    private static func seconds(_ text: String) -> Int64? {
+        let (whole, rest) = text.cut(at: ".").map { (String($0.before), $0.after) } ?? (text, "")
+        guard rest.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        return Int64(whole)
     }
 
     /// The lines of the cookies, without those that the format cannot represent.

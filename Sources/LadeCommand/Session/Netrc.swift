@@ -33,7 +33,10 @@ struct Netrc: Sendable {
     ///
     /// - Throws: A local error that names the file, when it does not exist, and the line, when it is damaged.
     init(_ file: PrivateFile) throws(CommandError) {
-        guard let data = try file.read() else { throw file.refused("does not exist", "Make it, or leave out --netrc.") }
+        // A pipe of the shell, <(command), is the user's own.
+        let isPipe = InputReader.isOwnPipe(file.path)
+        let data = isPipe ? Data(try ArgumentFile.bytes(file.path, of: "--netrc-file")) : try file.read()
+        guard let data else { throw file.refused("does not exist", "Make it, or leave out --netrc.") }
         do throws(Fault) {
             self = try Netrc(data)
         } catch {

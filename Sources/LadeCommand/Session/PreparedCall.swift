@@ -13,7 +13,7 @@ struct PreparedCall: Sendable {
     var cache: CacheSettings?
     /// What keeps the cookies of the call, which has stored responses of its own; nil without.
     var cookieSource: String?
-    /// How fast the body of the response is received at most, in bytes per second.
+    /// How fast the bodies are sent and received at most, in bytes per second.
     var bodyRate: Int?
 
     /// Makes the request that the settings describe, with the fields of its session and the user in `.netrc`.

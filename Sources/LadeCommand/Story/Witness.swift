@@ -5,12 +5,14 @@ struct Witness: Sendable {
     private let story: Story?
     private let log: EventLog?
     private let hasHostList: Bool
+    private let connection: ConnectionSettings
 
     /// Runs calls with the observers that the options ask for.
     ///
     /// - Parameters:
     ///   - output: The settings with the observers.
     ///   - policy: The settings with the list of hosts.
+    ///   - connection: The settings with the proxy.
     ///   - context: The console for the story.
     ///   - body: Makes the calls.
     /// - Returns: The result of `body`.
@@ -19,10 +21,11 @@ struct Witness: Sendable {
     static func observing<Value>(
         _ output: OutputSettings,
         _ policy: PolicySettings,
+        _ connection: ConnectionSettings,
         _ context: CommandContext,
         _ body: (Witness) async throws(CommandError) -> Value
     ) async throws(CommandError) -> Value {
-        let witness = try Witness(output, policy, context)
+        let witness = try Witness(output, policy, connection, context)
         let value: Value
         do throws(CommandError) {
             value = try await body(witness)
@@ -39,8 +42,10 @@ struct Witness: Sendable {
     private init(
         _ output: OutputSettings,
         _ policy: PolicySettings,
+        _ connection: ConnectionSettings,
         _ context: CommandContext
     ) throws(CommandError) {
+        self.connection = connection
         hasHostList = !policy.hosts.isEmpty
         if output.showsSecrets { context.console.secrets.showSecrets() }
         story = output.isVerbose ? Story(context.console.coloured(output.colour)) : nil
@@ -66,6 +71,11 @@ struct Witness: Sendable {
     func failure(_ error: LoadingError) -> CommandError {
         story?.show(error)
         var reported = CommandError(error)
+        if case .proxy(.authenticationRequired(let proxy)) = error.kind,
+            let fact = error.context.address.flatMap(connection.proxyFact)
+        {
+            reported.describe(proxy, fact)
+        }
         if hasHostList, case .down = HostEvidence(error), reported.code != .trust {
             reported.code = .hostDown
             reported.advice = "No address of --host answers; add one that does, or try later."

@@ -71,6 +71,12 @@ final class InputReader: Sendable {
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
     }
 
+    /// Whether a path names a pipe that belongs to the user.
+    static func isOwnPipe(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO && status.st_uid == geteuid()
+    }
+
     /// Whether a path names an existing file of any kind.
     static func exists(_ path: String) -> Bool {
         access(path, R_OK) == 0

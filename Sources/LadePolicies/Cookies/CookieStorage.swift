@@ -60,7 +60,9 @@ struct CookieStorage: Sendable {
     @discardableResult
     mutating func take(_ set: SetCookie, from url: URL, at now: Date) -> Bool {
         guard let origin = Origin(url), let cookie = cookie(set, from: origin, url, now) else { return false }
-        guard meetsPrefix(set, cookie), origin.isSecure || !secure.isShadowed(by: cookie) else { return false }
+        guard Self.meetsPrefix(cookie, path: set.path), origin.isSecure || !secure.isShadowed(by: cookie) else {
+            return false
+        }
         insert(cookie, at: now)
         return true
     }
@@ -82,7 +84,7 @@ struct CookieStorage: Sendable {
         // A file may name more hosts than the cookie was set for: the cookies of a public suffix are for that host alone.
         if !cookie.isHostOnly, isPublicSuffix(cookie.domain) { cookie.isHostOnly = true }
         // A field cannot carry it, so that it would fail the calls that send it.
-        guard cookie.pair.isSendable else { return }
+        guard cookie.pair.isSendable, Self.meetsPrefix(cookie, path: cookie.path) else { return }
         let identity = cookie.identity
         let old = self[identity]
         if cookie.isExpired(at: now) {
@@ -136,10 +138,11 @@ struct CookieStorage: Sendable {
         return cookie
     }
 
-    private func meetsPrefix(_ set: SetCookie, _ cookie: Cookie) -> Bool {
+    /// Whether a cookie is what the prefix of its name says (RFC 6265bis §5.7), also one of a file.
+    private static func meetsPrefix(_ cookie: Cookie, path: String) -> Bool {
         switch CookiePair.prefix(of: cookie.pair.nameOctets) {
         case "__secure-": cookie.isSecure
-        case "__host-": cookie.isSecure && cookie.isHostOnly && set.path == "/"
+        case "__host-": cookie.isSecure && cookie.isHostOnly && path == "/"
         default: true
         }
     }

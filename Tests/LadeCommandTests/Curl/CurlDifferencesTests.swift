@@ -20,8 +20,8 @@ struct CurlDifferencesTests {
         "another `Content-Type` than `multipart/form-data`", "unknown variables", "progress only on a terminal",
         "configuration of `lade`", "sends no `Host`", "one `Cookie` field has all pairs", "one too many",
         "the body of the last", "the exit code is that of the status |", "write the head of a 304",
-        "a second response for the same file", "`--no-clobber` with `-C -`",
-        "as `application/octet-stream`", "a comment of its own",
+        "a response that asks for more is the result", "a second response for the same file",
+        "`--no-clobber` with `-C -`", "as `application/octet-stream`", "a comment of its own",
         "nothing is sent",
     ]
 

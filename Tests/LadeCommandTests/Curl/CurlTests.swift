@@ -194,6 +194,7 @@ struct CurlTests {
         expected.followsCurl = true
         expected.request.hasStrictPatterns = true
         expected.output.mayOverwrite = true
+        expected.policy.repeatsLikeCurl = true
         if !arguments.contains("--compressed") { expected.connection.decodesContent = false }
         if arguments.contains("-sSL") { expected.policy.redirectLimit = 50 }
         if !arguments.contains("-sSL") { expected.policy.redirectLimit = nil }
