@@ -29,7 +29,7 @@ extension RequestBody {
     }
 
     /// Writes the whole body, in pieces.
-    package func write(to write: ChunkWriter) async throws {
+    package func write(to write: (Data) async throws(LoadingError) -> Void) async throws {
         switch content {
         case .bytes(let bytes):
             var rest = bytes[...]
