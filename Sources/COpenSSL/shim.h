@@ -1,4 +1,5 @@
 #pragma once
+#include <openssl/core_names.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
@@ -11,7 +12,64 @@
 static inline void lade_tls_set_mode(SSL_CTX *context) {
     SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
-    SSL_CTX_set_max_cert_list(context, 100 << 10);
+}
+
+// Offers no key exchange over finite fields (RFC 9325 §4.2), for which the server chooses the size: the cipher suites that
+// are enabled without these, and four curves.
+static inline int lade_tls_limit_exchanges(SSL_CTX *context) {
+    char text[8192] = "";
+    size_t used = 0;
+    STACK_OF(SSL_CIPHER) *list = SSL_CTX_get_ciphers(context);
+    for (int index = 0; index < sk_SSL_CIPHER_num(list); index++) {
+        const SSL_CIPHER *cipher = sk_SSL_CIPHER_value(list, index);
+        int exchange = SSL_CIPHER_get_kx_nid(cipher);
+        const char *name = SSL_CIPHER_get_name(cipher);
+        size_t size = strlen(name);
+        // Those of TLS 1.3 are in a list of their own.
+        if (exchange == NID_kx_dhe || exchange == NID_kx_dhe_psk || exchange == NID_kx_any) continue;
+        if (used + size + 2 > sizeof text) return 0;
+        if (used > 0) text[used++] = ':';
+        memcpy(text + used, name, size + 1);
+        used += size;
+    }
+    if (used > 0 && !SSL_CTX_set_cipher_list(context, text)) return 0;
+    // Where a policy of the system forbids the first one.
+    return SSL_CTX_set1_groups_list(context, "X25519:P-256:P-384:P-521")
+        || SSL_CTX_set1_groups_list(context, "P-256:P-384:P-521");
+}
+
+// The longest list of certificates that is read.
+static inline void lade_tls_limit_certificates(SSL_CTX *context, long bytes) {
+    SSL_CTX_set_max_cert_list(context, bytes);
+}
+
+// Whether a key is so large that computing with it is an attack: more than 8,192 bits, or an exponent of more than 64.
+static inline int lade_key_is_excessive(EVP_PKEY *key) {
+    if (!key) return 0;
+    if (EVP_PKEY_get_bits(key) > 8192) return 1;
+    BIGNUM *exponent = NULL;
+    if (!EVP_PKEY_is_a(key, "RSA") && !EVP_PKEY_is_a(key, "RSA-PSS")) return 0;
+    if (!EVP_PKEY_get_bn_param(key, OSSL_PKEY_PARAM_RSA_E, &exponent)) return 0;
+    int bits = BN_num_bits(exponent);
+    BN_free(exponent);
+    return bits > 64;
+}
+
+// Verifies the certificates of a server, and refuses excessive keys before anything is computed with them.
+static inline int lade_tls_verify(X509_STORE_CTX *store, void *skips_chain) {
+    STACK_OF(X509) *chain = X509_STORE_CTX_get0_untrusted(store);
+    for (int index = 0; index < sk_X509_num(chain); index++) {
+        if (!lade_key_is_excessive(X509_get0_pubkey(sk_X509_value(chain, index)))) continue;
+        X509_STORE_CTX_set_error(store, X509_V_ERR_APPLICATION_VERIFICATION);
+        return 0;
+    }
+    return skips_chain ? 1 : X509_verify_cert(store);
+}
+
+static inline void lade_tls_set_verification(SSL_CTX *context, int checks_chain) {
+    // Also where every certificate is accepted: the keys are checked.
+    SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
+    SSL_CTX_set_cert_verify_callback(context, lade_tls_verify, checks_chain ? NULL : (void *)1);
 }
 
 static inline int lade_tls_set_versions(SSL_CTX *context, int least, int most) {

@@ -1,6 +1,7 @@
 #include "CWire.h"
 
 #include <openssl/bio.h>
+#include <openssl/ssl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,11 +16,57 @@ static int tls_read(BIO *bio, char *bytes, size_t room, size_t *count) {
         BIO_set_retry_read(bio);
         return 0;
     }
-    *count = room < io->input_count ? room : io->input_count;
+    size_t most;
+    if (io->record_left > 0) {
+        most = io->record_left;
+    } else {
+        if (io->header_count == 0) {
+            if (io->units <= 0) {
+                BIO_set_retry_read(bio);
+                return 0;
+            }
+            io->units--;
+        }
+        most = sizeof io->header - io->header_count;
+    }
+    if (most > io->input_count) most = io->input_count;
+    *count = room < most ? room : most;
     memcpy(bytes, io->input, *count);
+    if (io->record_left > 0) {
+        io->record_left -= *count;
+    } else {
+        memcpy(io->header + io->header_count, io->input, *count);
+        io->header_count += *count;
+        if (io->header_count == sizeof io->header) {
+            io->record_left = (size_t)io->header[3] << 8 | io->header[4];
+            io->header_count = 0;
+        }
+    }
     io->input += *count;
     io->input_count -= *count;
     return 1;
+}
+
+// The units that a message costs: a key is derived, a session is made.
+enum { key_update_units = 8, message_units = 16 };
+
+static void count_message(int is_sent, int version, int type, const void *bytes, size_t size, SSL *session, void *io) {
+    (void)version;
+    (void)session;
+    if (is_sent || type != SSL3_RT_HANDSHAKE || size == 0) return;
+    struct lade_tls_bytes *counts = io;
+    if (*(const uint8_t *)bytes == SSL3_MT_KEY_UPDATE) {
+        counts->key_updates++;
+        counts->units -= key_update_units;
+    } else {
+        counts->other_messages++;
+        counts->units -= message_units;
+    }
+}
+
+void lade_tls_count_messages(SSL *session, struct lade_tls_bytes *bytes) {
+    SSL_set_msg_callback(session, count_message);
+    SSL_set_msg_callback_arg(session, bytes);
 }
 
 static int tls_write(BIO *bio, const char *bytes, size_t size, size_t *count) {
@@ -87,5 +134,6 @@ void lade_tls_consume(struct lade_tls_bytes *bytes, size_t count) {
 
 void lade_tls_release(struct lade_tls_bytes *bytes) {
     free(bytes->output);
-    memset(bytes, 0, sizeof *bytes);
+    bytes->output = NULL;
+    bytes->output_start = bytes->output_end = bytes->output_room = 0;
 }

@@ -151,7 +151,8 @@ private struct HTTP2Outcome {
 
     private mutating func receive(_ bytes: [UInt8], _ session: HTTP2Session) {
         bytes.withUnsafeBytes { bytes in
-            session.receive(bytes, at: 0)
+            var units = Int.max
+            session.receive(bytes, at: 0, units: &units)
             drain(session, bytes)
         }
     }

@@ -49,6 +49,8 @@ void lade_wire_format(const struct lade_address *address, char *buffer);
 // Asks the system for the addresses of a name: their number, or the negative code of getaddrinfo.
 int lade_wire_resolve(const char *name, struct lade_address *addresses, int capacity);
 
+struct ssl_st;
+
 // The ciphertext of a TLS connection in both directions, between a caller and OpenSSL.
 struct lade_tls_bytes {
     // Received bytes that were not read yet, in the caller's memory.
@@ -59,11 +61,24 @@ struct lade_tls_bytes {
     size_t output_start;
     size_t output_end;
     size_t output_room;
+    // What reading may still do: a record costs a unit, and a message of TLS after the handshake several. With none left,
+    // a read finds nothing at the next record, although there is input.
+    int32_t units;
+    // How many bytes are left of the present record; and of its header, as much as was read.
+    size_t record_left;
+    uint8_t header[5];
+    uint8_t header_count;
+    // The messages after the handshake that were read.
+    uint32_t key_updates;
+    uint32_t other_messages;
 };
 
 // A BIO that reads and writes these bytes, which must outlive it; NULL without memory. It never ends: the caller knows
 // when its connection has.
 struct bio_st *lade_tls_bio(struct lade_tls_bytes *bytes);
+
+// Counts the messages that the peer sends from now on.
+void lade_tls_count_messages(struct ssl_st *session, struct lade_tls_bytes *bytes);
 
 // Removes bytes that were sent.
 void lade_tls_consume(struct lade_tls_bytes *bytes, size_t count);

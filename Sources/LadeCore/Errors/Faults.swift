@@ -114,6 +114,9 @@ extension LoadingError {
             case http2Framing
             /// Bytes that arrived before the request was sent.
             case beforeRequest
+            /// Far more overhead than content, such as key updates, empty frames or chunks of one byte; the excerpt
+            /// names it.
+            case overhead
             /// The connection of a body without a length ended without the close_notify of TLS (RFC 9112 §9.8).
             case closeNotify
             /// The response is not HTTP.

@@ -178,6 +178,7 @@ extension LoadingError.MalformedResponse: CustomStringConvertible {
             case .contentCoding: "its content coding cannot be decoded"
             case .http2Framing: "its HTTP/2 framing is malformed"
             case .beforeRequest: "it began before the request was sent"
+            case .overhead: "its server sends little else than what surrounds content"
             case .closeNotify: "its connection ended without the close_notify of TLS"
             case .notHTTP: "it is not HTTP; a port that expects TLS answers so, too"
             case .unspecified: "the platform does not say how"

@@ -29,6 +29,11 @@ public struct TransportSettings: Sendable {
         public var headBytes = 256 << 10
         /// Fields of one header section; 500 by default.
         public var headFields = 500
+        /// Bytes of the certificates that a server sends; 32 KiB by default, enough for a chain of ten.
+        ///
+        /// Reading them costs before anything is known of the server. `CurlTransport` and `URLSessionTransport` have limits
+        /// of their own.
+        public var certificateBytes = 32 << 10
         /// How many times larger than the received bytes a decoded body may be; 100 by default.
         public var decompressionRatio = 100
         /// The size of a decoded body up to which the ratio is not checked; 1 MiB by default.

@@ -279,7 +279,7 @@ final class CurlLoop: @unchecked Sendable {
         case .submit(let exchange): submit(exchange)
         case .cancel(let exchange): cancel(exchange)
         case .resume(let exchange, let direction): resume(exchange, direction)
-        case .resolved: break
+        case .resolved, .computed: break
         case .run(let job): job.runSynchronously(on: executor.asUnownedTaskExecutor())
         }
     }
@@ -302,7 +302,7 @@ final class CurlLoop: @unchecked Sendable {
             case .submit(let exchange):
                 finish(exchange, LoadingError(.cancelled, exchange.context), Response.Metrics())
             case .run(let job): job.runSynchronously(on: executor.asUnownedTaskExecutor())
-            case .cancel, .resume, .resolved: break
+            case .cancel, .resume, .resolved, .computed: break
             }
         }
         flush()

@@ -72,6 +72,8 @@ package enum CodingFault: Error, Hashable {
     case damaged(ContentCoding, String)
     /// Bytes follow the end of the coded stream.
     case surplus(ContentCoding)
+    /// A mebibyte of the body decodes to nothing.
+    case barren
 }
 
 extension CodingFault: CustomStringConvertible {
@@ -81,6 +83,7 @@ extension CodingFault: CustomStringConvertible {
         case .tooMany(let limit): "there are more than \(limit) content codings"
         case .damaged(let coding, let detail): "\(coding.rawValue): \(detail)"
         case .surplus(let coding): "\(coding.rawValue): bytes follow the end of the stream"
+        case .barren: "1 MiB of the coded body decodes to nothing"
         }
     }
 }

@@ -22,6 +22,11 @@ package protocol CodingStage: AnyObject {
 /// Owned by the loop.
 package final class ContentDecoder {
     private static let roomBetween = 16 << 10
+    /// How often the room between stages is filled in one call.
+    private static let mostFillings = 4
+    /// How much may be decoded without a byte of output: far more than any coder needs, and what blocks without content
+    /// need no more than.
+    private static let mostBarren = 1 << 20
 
     /// The codings in the order of decoding: the one that was applied last comes first.
     private let codings: [ContentCoding]
@@ -33,6 +38,12 @@ package final class ContentDecoder {
     private let pool: DecoderPool
     /// The number of input bytes that were decoded.
     package private(set) var consumedBytes: Int64 = 0
+    /// How much was decoded since the last output.
+    private var barren = 0
+    private var fillings = 0
+    private var filledBytes = 0
+    /// Whether the last call has ended although there may be more output without more input.
+    package private(set) var isInterrupted = false
     /// The number of bytes that the most productive stage has written.
     private var producedBytes: [Int64]
 
@@ -82,14 +93,29 @@ package final class ContentDecoder {
     }
 
     /// Decodes into `output`, with the contract of ``CodingStage/decode(_:into:)``.
+    ///
+    /// - Parameters:
+    ///   - input: The coded bytes; those that were decoded are removed.
+    ///   - output: Receives the decoded bytes.
+    ///   - isBounded: Whether the call may end before its input does, because what lies between two codings may be a
+    ///     thousand times as much; ``isInterrupted`` says so.
+    /// - Returns: The number of bytes written.
+    /// - Throws: Why the bytes are refused.
     package func decode(
         _ input: inout UnsafeRawBufferPointer,
-        into output: UnsafeMutableRawBufferPointer
+        into output: UnsafeMutableRawBufferPointer,
+        isBounded: Bool = false
     ) throws(CodingFault) -> Int {
         if let refusal { throw refusal }
         let before = input.count
         defer { consumedBytes += Int64(before - input.count) }
-        return try decode(stages.count - 1, &input, into: output)
+        fillings = isBounded ? Self.mostFillings : .max
+        filledBytes = 0
+        isInterrupted = false
+        let count = try decode(stages.count - 1, &input, into: output)
+        barren = count > 0 ? 0 : barren + before - input.count + filledBytes
+        guard barren <= Self.mostBarren else { throw .barren }
+        return count
     }
 
     private func decode(
@@ -113,8 +139,14 @@ package final class ContentDecoder {
             written += count
             guard written < output.count else { return written }
             guard !input.isEmpty || between[index - 1].wasFilled else { return written }
+            guard fillings > 0 else {
+                isInterrupted = true
+                return written
+            }
+            fillings -= 1
             let buffer = between[index - 1].buffer
             let filled = try decode(index - 1, &input, into: buffer)
+            filledBytes += filled
             between[index - 1].range = 0..<filled
             between[index - 1].wasFilled = filled == buffer.count
             if filled == 0 { return written }

@@ -283,7 +283,7 @@ extension Exchange {
             var room = 0
             let count = try body?.append(atMost: most) { space throws(CodingFault) in
                 room = space.count
-                return try decoder.decode(&rest, into: space)
+                return try decoder.decode(&rest, into: space, isBounded: share < .max)
             }
             state.bodyBytes += Int64(count ?? 0)
             decoded += count ?? 0
@@ -292,7 +292,7 @@ extension Exchange {
                 return .failed
             }
             if isBomb(decoder, rest.count) { return .failed }
-            if (count ?? 0) < room { return .taken }
+            if (count ?? 0) < room { return decoder.isInterrupted ? .yielded : .taken }
         }
     }
 
@@ -308,13 +308,13 @@ extension Exchange {
             var room = 0
             let count = try stream.append(atMost: share - decoded) { space throws(CodingFault) in
                 room = space.count
-                return try decoder.decode(&rest, into: space)
+                return try decoder.decode(&rest, into: space, isBounded: share < .max)
             }
             guard let count else { return .paused }
             state.bodyBytes += Int64(count)
             decoded += count
             if isBomb(decoder, rest.count) { return .failed }
-            if count < room { return .taken }
+            if count < room { return decoder.isInterrupted ? .yielded : .taken }
         }
     }
 

@@ -49,6 +49,12 @@ final class Connection: Due {
     @exclusivity(unchecked) var layerPeer: TLSPeer?
     /// Why the layer failed.
     @exclusivity(unchecked) var tlsFault: TLSFault?
+    /// Whether a step of the handshake runs on another thread, which has the layer meanwhile.
+    @exclusivity(unchecked) var isComputing = false
+    /// What the peer may still cause while the connection is idle, in units of work.
+    @exclusivity(unchecked) var idleUnits = Connection.unitsOfRest
+    /// What the peer sends beside content.
+    @exclusivity(unchecked) var meter = OverheadMeter(at: 0)
     /// Whether the peer has announced its end by close_notify.
     @exclusivity(unchecked) var wasEndAnnounced = false
     /// Whether the socket had no more bytes at the last read.
@@ -63,6 +69,8 @@ final class Connection: Due {
     @exclusivity(unchecked) var carried: [Int32: CarriedStream] = [:]
     /// The streams whose held bytes are offered again in the connection's next share of a turn, in this order.
     @exclusivity(unchecked) var yielded: [Int32] = []
+    /// Received bytes of HTTP/2 that wait for the connection's next share of a turn.
+    @exclusivity(unchecked) var frames: [UInt8] = []
     /// How many bytes may still be decoded in this turn.
     @exclusivity(unchecked) var decodable = 0
     /// How many bytes of HTTP/2 the socket has accepted.
@@ -107,6 +115,9 @@ final class Connection: Due {
     @exclusivity(unchecked) var due = Int64.max
     @exclusivity(unchecked) var queuedDue = Int64.max
 
+    /// Enough for a dozen session tickets.
+    static let unitsOfRest = 256
+
     /// A step from a connected socket to one that can carry an exchange.
     enum Layer {
         case tls(TLSPeer)
@@ -144,7 +155,8 @@ final class Connection: Due {
     var applicationProtocol: ApplicationProtocol { tls?.applicationProtocol ?? .http1_1 }
 
     /// Resets what belongs to one exchange, before the next.
-    func begin(_ exchange: Exchange) {
+    func begin(_ exchange: Exchange, at now: Int64) {
+        meter = OverheadMeter(at: now)
         self.exchange = exchange
         exchange.carrier = self
         http = HTTP1Exchange(

@@ -32,6 +32,8 @@ final class HTTP2Session {
         case framing(code: Int32)
         /// The peer sends frames that bring nothing.
         case flood
+        /// The peer sends far more than content.
+        case overhead(OverheadMeter.Kind)
         /// The peer does not answer to a PING.
         case silent
         /// The connection has ended.
@@ -110,7 +112,7 @@ final class HTTP2Session {
         windowSize = StreamWindow.size(highWater: rules.limits.streamHighWater)
         self.now = now
         life = HTTP2Life(at: now, known: known)
-        meter = FrameMeter(at: now)
+        meter = FrameMeter(at: now, headBytes: rules.limits.headBytes)
         var made: OpaquePointer?
         guard nghttp2_session_client_new2(&made, Self.callbacks, nil, Self.options) == 0, let made else { return nil }
         session = made
@@ -169,6 +171,7 @@ final class HTTP2Session {
         stream.headBytes = request.lineBytes
         stream.window.policy = exchange.isStreamed ? .asTaken : .onArrival
         streams[number] = OpenStream(stream)
+        meter.opened(number)
         if life.opened(number, at: now) == .ping { ping() }
         return number
     }
@@ -210,13 +213,20 @@ final class HTTP2Session {
     // MARK: - Bytes
 
     /// Takes received bytes, whose findings ``next()`` returns; they must stay valid until it returns nil.
-    func receive(_ bytes: UnsafeRawBufferPointer, at now: Int64) {
+    ///
+    /// - Parameters:
+    ///   - bytes: The bytes.
+    ///   - now: The time.
+    ///   - units: What handling them may cost.
+    /// - Returns: How many were taken, and how many of these are content; the rest must be offered again.
+    @discardableResult
+    func receive(_ bytes: UnsafeRawBufferPointer, at now: Int64, units: inout Int) -> (count: Int, content: Int) {
         assert(events.isEmpty, "the findings of earlier bytes were not taken")
-        guard !hasFailed, !bytes.isEmpty else { return }
+        guard !hasFailed, !bytes.isEmpty else { return (bytes.count, 0) }
         life.heard()
         self.now = now
-        let flood = meter.take(bytes, at: now)
-        input = UnsafeRawBufferPointer(rebasing: bytes[..<(flood ?? bytes.count)])
+        let share = meter.take(bytes, at: now, units: &units)
+        input = UnsafeRawBufferPointer(rebasing: bytes[..<share.count])
         defer { input = UnsafeRawBufferPointer(start: nil, count: 0) }
         let count = call { nghttp2_session_mem_recv($0, input.baseAddress, input.count) }
         if hasHeardStream { life.heardStream(at: now) }
@@ -225,10 +235,16 @@ final class HTTP2Session {
             events.append(.failed(.flood))
         } else if count < 0 {
             events.append(.failed(.framing(code: Int32(count))))
-        } else if flood != nil {
+        } else if share.isFlood {
             events.append(.failed(.flood))
+        } else {
+            return (share.count, share.content)
         }
+        return (bytes.count, share.content)
     }
+
+    /// Ends a connection whose peer sends far more than content.
+    func refuse(_ overhead: OverheadMeter.Kind) { events.append(.failed(.overhead(overhead))) }
 
     /// Appends bytes to send to a buffer, up to about a number of unsent bytes in it.
     ///
@@ -374,6 +390,7 @@ final class HTTP2Session {
         guard let stream = streams[number]?.state else { return nil }
         let finding = end(number, stream.ending(isUnprocessed: life.isUnprocessed(number)))
         streams[number] = nil
+        meter.ended(number, window: Int(windowSize))
         life.closedStream(at: now)
         return finding
     }
@@ -382,6 +399,7 @@ final class HTTP2Session {
     private func end(_ number: Int32, _ ending: HTTP2Stream.Ending) -> Finding? {
         guard streams[number]?.state.isOver == false else { return nil }
         streams[number]?.state.isOver = true
+        meter.ended(number, window: Int(windowSize))
         let returned = streams[number]?.state.window.released() ?? 0
         if returned > 0 { call { nghttp2_session_consume_stream($0, number, returned) } }
         return .ended(number, ending)
@@ -394,7 +412,7 @@ final class HTTP2Session {
         // What follows the fault in the same bytes counts as little as what would arrive later.
         events.removeSubrange(nextEvent...)
         switch fault {
-        case .flood: call { nghttp2_session_terminate_session($0, NGHTTP2_ENHANCE_YOUR_CALM.rawValue) }
+        case .flood, .overhead: call { nghttp2_session_terminate_session($0, NGHTTP2_ENHANCE_YOUR_CALM.rawValue) }
         case .framing, .silent: call { nghttp2_session_terminate_session($0, NGHTTP2_PROTOCOL_ERROR.rawValue) }
         case .ended: break
         }
@@ -417,6 +435,7 @@ final class HTTP2Session {
     private func ping() { call { nghttp2_submit_ping($0, 0, nil) } }
 
     private func reset(_ stream: Int32, _ code: nghttp2_error_code) {
+        meter.ended(stream, window: Int(windowSize))
         let returned = streams[stream]?.state.window.released() ?? 0
         if returned > 0 { call { nghttp2_session_consume_stream($0, stream, returned) } }
         call { nghttp2_submit_rst_stream($0, 0, stream, code.rawValue) }

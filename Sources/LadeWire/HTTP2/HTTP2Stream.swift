@@ -130,6 +130,8 @@ struct HTTP2Stream {
         if !sending.hasEnded { sending = .stopped }
     }
 
+    private static let flood = "frames that bring nothing"
+
     // MARK: - The ending
 
     /// Whether a head has arrived, interim ones included.
@@ -158,7 +160,9 @@ struct HTTP2Stream {
     func ending(with fault: HTTP2Session.Fault) -> Ending {
         if receiving == .ended { return .complete }
         return switch fault {
-        case .framing, .flood: .malformed(.malformed(LoadingError.MalformedResponse(.http2Framing)))
+        case .framing: .malformed(.malformed(LoadingError.MalformedResponse(.http2Framing)))
+        case .flood: .malformed(.malformed(LoadingError.MalformedResponse(.http2Framing, redacted: Self.flood)))
+        case .overhead(let kind): .malformed(.malformed(LoadingError.MalformedResponse(kind)))
         case .silent, .ended: .lost
         }
     }

@@ -29,3 +29,57 @@ struct TurnBudget: Equatable {
 
     mutating func sent(_ count: Int) { sendable = max(0, sendable - count) }
 }
+
+/// What a turn costs beside the bytes that it moves, in units of about a microsecond.
+///
+/// A record or a message of TLS, a frame, a chunk, a field, a coded block costs units. A connection that has used its own
+/// continues in the next turn, and so does everything when the turn has used all of them, or 2 ms.
+struct TurnWork: Equatable {
+    /// The units of one connection in a turn.
+    static let perConnection = 1_000
+    /// The units after which a turn begins nothing more.
+    static let perTurn = 4_000
+    /// How many units may be used between two readings of the clock, which is read after every eighth connection too.
+    static let perReading = 256
+
+    /// What the present connection may still use.
+    private(set) var left = perConnection
+    /// What the turn has used.
+    private(set) var spent = 0
+    private var readAt = 0
+    private var connections = 0
+    /// Whether the clock has said that the time is over.
+    private var isOver = false
+    private var began: Int64 = 0
+
+    /// Begins a turn, or continues it after a wait, with the time of the clock.
+    mutating func begin(at now: Int64, isContinued: Bool = false) {
+        if !isContinued { spent = 0 }
+        left = Self.perConnection
+        readAt = spent
+        connections = 0
+        isOver = false
+        began = now
+    }
+
+    /// Begins with another connection.
+    mutating func beginConnection() {
+        left = Self.perConnection
+        connections += 1
+    }
+
+    mutating func use(_ units: Int) {
+        left -= units
+        spent += units
+    }
+
+    /// Whether more may be begun; the clock is read when enough was done since it was read.
+    mutating func hasTime(_ clock: () -> Int64) -> Bool {
+        guard spent < Self.perTurn, !isOver else { return false }
+        guard spent - readAt >= Self.perReading || connections >= 8 else { return true }
+        readAt = spent
+        connections = 0
+        isOver = clock() - began > TurnBudget.longestWork
+        return !isOver
+    }
+}

@@ -21,7 +21,7 @@ extension WireLoop {
         case .resolving, .closed: return
         case .racing: return attemptEnded(ready.number, connection)
         case .tunnelling: return continueTunnel(connection)
-        case .securing: return secure(connection)
+        case .securing: return noteSecuring(ready, on: connection)
         case .streaming: return noteStreams(ready, on: connection, budget)
         case .idle: return rest(connection)
         case .busy: break
@@ -86,17 +86,28 @@ extension WireLoop {
         while connection.life == .busy, let exchange = connection.exchange, !connection.isPaused,
             connection.held.isEmpty
         {
-            guard budget.receivable > 0 else { return markBacklogged(connection) }
             let result = receiveOnce(exchange, connection, atMost: budget.receivable)
             budget.received(connection.intake)
             connection.intake = 0
+            work.use(1)
+            if connection.exchange === exchange, let overhead = connection.meter.fault(at: now, limit: overheadLimit) {
+                return end(exchange, exchange.headError(.malformed(LoadingError.MalformedResponse(overhead))))
+            }
             switch result {
-            case .bytes: continue
+            case .bytes,
+                .wouldBlock where work.left <= 0:
+                // There may be more, which waits for the next turn like what is left of the bytes.
+                guard budget.receivable > 0, work.left > 0, hasTime() else { return continueLater(connection) }
             case .wouldBlock: return
             case .ended: return peerEnded(connection, wasReset: false)
             case .failed: return peerEnded(connection, wasReset: true)
             }
         }
+    }
+
+    /// Serves a connection again in the next turn, unless it has ended its exchange.
+    private func continueLater(_ connection: Connection) {
+        if connection.life == .busy { markBacklogged(connection) }
     }
 
     /// Receives with one call.
@@ -122,6 +133,7 @@ extension WireLoop {
         }
         if count > 0 {
             noteReceived(exchange, connection)
+            connection.meter.content(count)
             connection.http.took(count)
             if exchange.isStreamed { publications.mark(exchange) }
             if connection.http.receiving == .done { complete(connection) } else { updateDue(connection) }
@@ -145,11 +157,19 @@ extension WireLoop {
         }
         do throws(HeadVetting.Fault) {
             while true {
+                // What follows a complete response is noticed in the same step.
+                guard work.left > 0 || rest.isEmpty || connection.http.receiving == .done else {
+                    connection.held = Array(rest)
+                    markBacklogged(connection)
+                    return updateDue(connection)
+                }
                 let heads = !exchange.hasHead ? exchange.heads : nil
                 var finding = HTTP1Exchange.Finding.more
+                let before = rest.count
                 try exchange.withVetting { vetting throws(HeadVetting.Fault) in
                     finding = try connection.http.next(&rest, &vetting, heads)
                 }
+                work.use(1 + (before - rest.count) >> 6)
                 switch finding {
                 case .more: return updateDue(connection)
                 case .interim(let status, let headers):
@@ -191,6 +211,9 @@ extension WireLoop {
         _ exchange: Exchange,
         _ connection: Connection
     ) -> Bool {
+        // A coded block may be dear although it gives nothing.
+        let count = exchange.isCoded ? min(count, max(work.left, 1) << 6) : count
+        if exchange.isCoded { work.use(count >> 6) }
         // The decoder has a byte already whose output it could not pass on.
         var piece = UnsafeRawBufferPointer(rebasing: rest[connection.decoded..<count])
         connection.decoded = 0
@@ -200,6 +223,7 @@ extension WireLoop {
         if exchange.isStreamed { publications.mark(exchange) }
         switch intake {
         case .taken:
+            connection.meter.content(count)
             connection.http.took(count)
             rest = UnsafeRawBufferPointer(rebasing: rest[count...])
             return true
@@ -208,6 +232,7 @@ extension WireLoop {
             let isDecoded = piece.isEmpty
             let taken = count - max(piece.count, 1)
             if isDecoded { connection.decoded = 1 }
+            connection.meter.content(taken)
             connection.http.took(taken)
             connection.held = Array(rest[taken...])
             if intake == .paused { pause(connection) } else { markBacklogged(connection) }
@@ -308,6 +333,7 @@ extension WireLoop {
                 guard let count = accepted(result, exchange, connection) else { return }
                 connection.output.consume(count)
                 budget.sent(count)
+                work.use(count >> 10)
                 continue
             }
             if let stop = pushCiphertext(connection) {
@@ -368,6 +394,7 @@ extension WireLoop {
             guard let count = accepted(result, exchange, connection) else { return false }
             note(sent: count, exchange, connection)
             budget.sent(count)
+            work.use(count >> 10)
             return true
         }
         connection.awaitsProducer = false

@@ -72,7 +72,7 @@ extension WireLoop {
         case .resolving, .racing, .tunnelling, .securing, .idle:
             if connection.exchange != nil { return updateDue(connection) }
             if keeps == nil, !connection.joining.isEmpty {
-                connection.begin(connection.joining.removeFirst())
+                connection.begin(connection.joining.removeFirst(), at: now)
                 return updateDue(connection)
             }
             guard keeps ?? !exchange.needsFreshConnection else { return close(connection) }
@@ -103,6 +103,7 @@ extension WireLoop {
         connection.life = .idle
         connection.isPaused = false
         connection.awaitsProducer = false
+        connection.idleUnits = Connection.unitsOfRest
         connection.idleSince = now
         connection.continueDue = .max
         watch(connection, reads: true, writes: false)
@@ -130,6 +131,7 @@ extension WireLoop {
             connection.socket = -1
         }
         connection.held = []
+        connection.frames = []
         pool.closed(connection, key: connection.key)
     }
 

@@ -10,6 +10,7 @@ extension WireLoop {
         case .resume(let exchange, .upload): resumeUpload(exchange)
         case .resume(let exchange, .download): resumeDownload(exchange)
         case .resolved(let number): if let connection = resolving[number] { resolved(connection) }
+        case .computed(let number): if let connection = watched[number] { computed(connection) }
         case .run(let job): job.runSynchronously(on: executor.asUnownedTaskExecutor())
         }
     }

@@ -49,11 +49,11 @@ extension WireLoop {
                 }
                 exchange.wasReused = true
                 connection.life = .busy
-                connection.begin(exchange)
+                connection.begin(exchange, at: now)
                 return send(exchange, on: connection)
             case .join(let connection):
                 exchange.wasReused = false
-                connection.begin(exchange)
+                connection.begin(exchange, at: now)
                 return updateDue(connection)
             case .open(let closing):
                 if let closing { close(closing) }
@@ -90,7 +90,7 @@ extension WireLoop {
         if target != nil { connection.layers.append(.tunnel) }
         if let peer { connection.layers.append(.tls(peer)) }
         pool.opened(connection.key)
-        connection.begin(exchange)
+        connection.begin(exchange, at: now)
         connection.wantsHTTP2 = mayShare(exchange)
         if connection.wantsHTTP2 { openings[connection.key, default: []].append(connection) }
         switch connection.route {

@@ -7,6 +7,8 @@ extension WireLoop {
     private static let mostEncrypted = 48 << 10
     /// How much ciphertext may be unsent when more is made.
     private static let mostUnsent = 16 << 10
+    /// The units of the first step of a handshake.
+    private static let firstUnits = 128
     /// How often one step of a handshake reads the socket.
     private static let mostReads = 8
 
@@ -14,21 +16,42 @@ extension WireLoop {
 
     /// Receives what the peer has sent of an exchange, like a socket.
     func receive(from connection: Connection, into space: UnsafeMutableRawBufferPointer) -> IOResult {
-        guard let tls = connection.tls else { return receive(connection, into: space) }
+        guard let tls = connection.tls else {
+            let result = receive(connection, into: space)
+            if case .bytes(let count) = result { connection.meter.add(count, .framing) }
+            return result
+        }
         // Ciphertext without content ends the call after one read of the socket, so that no peer can hold the loop.
         for attempt in 0..<2 {
-            switch tls.read(into: space) {
-            case .bytes(let count): return .bytes(count)
+            var units = work.left
+            let result = tls.read(into: space, units: &units)
+            work.use(work.left - units)
+            noteMessages(tls, connection)
+            switch result {
+            case .bytes(let count):
+                connection.meter.add(-count, .records)
+                connection.meter.add(count, .framing)
+                return .bytes(count)
             case .ended:
                 connection.wasEndAnnounced = true
                 return .ended
             case .failed(let fault):
                 connection.tlsFault = fault
                 return .failed(0)
-            case .wantsInput: if attempt == 0, let stop = feed(tls, connection, for: space.count) { return stop }
+            case .wantsInput:
+                guard work.left > 0 else { return .wouldBlock }
+                if attempt == 0, let stop = feed(tls, connection, for: space.count) { return stop }
             }
         }
         return .wouldBlock
+    }
+
+    /// Counts what the peer has sent in TLS beside content.
+    private func noteMessages(_ tls: TLSLayer, _ connection: Connection) {
+        let messages = tls.takeMessages()
+        guard messages.keyUpdates > 0 || messages.others > 0 else { return }
+        connection.meter.add(messages.keyUpdates * OverheadMeter.keyUpdate, .keyUpdates)
+        connection.meter.add(messages.others * OverheadMeter.ticket, .tickets)
     }
 
     /// Reads the socket unless it is known to be empty.
@@ -45,10 +68,13 @@ extension WireLoop {
 
     /// Gives a layer what the socket has, about as much as there is room for; the result when that is nothing.
     private func feed(_ tls: TLSLayer, _ connection: Connection, for room: Int) -> IOResult? {
+        // What was not read of the memory that is used again.
+        tls.keepInput()
         // A whole record at least, whose padding and tags take room too.
         let most = min(max(room + room / 64, 17 << 10), ciphertext.count)
         let result = receive(connection, into: UnsafeMutableRawBufferPointer(rebasing: ciphertext[..<most]))
         guard case .bytes(let count) = result else { return result }
+        connection.meter.add(count, .records)
         tls.feed(UnsafeRawBufferPointer(rebasing: ciphertext[..<count]))
         return nil
     }
@@ -114,9 +140,13 @@ extension WireLoop {
         )
         connection.layerPeer = peer
         connection.tls = layer
+        let isFirst = connection.surplus.isEmpty && layer?.hasPendingInput != true
         layer?.hold(connection.surplus)
         connection.surplus = []
-        secure(connection)
+        guard let layer else { return failSecuring(connection, .refused(0)) }
+        // The first step costs little: nothing of the peer is computed with.
+        work.use(Self.firstUnits)
+        if isFirst { note(layer.handshake(), layer, connection) } else { compute(layer, connection) }
     }
 
     /// What is offered to the peer; `Connection.applicationProtocol` is what it chose.
@@ -124,23 +154,56 @@ extension WireLoop {
         connection.wantsHTTP2 && !peer.isProxy ? [.http2, .http1_1] : [.http1_1]
     }
 
-    /// Continues the handshake.
-    func secure(_ connection: Connection) {
+    /// Continues the handshake with what has arrived.
+    func noteSecuring(_ ready: ReadySocket, on connection: Connection) {
         guard let tls = connection.tls else { return failSecuring(connection, .refused(0)) }
+        guard !connection.isComputing else {
+            // What has arrived waits in the socket.
+            guard ready.isBroken else { return watch(connection, reads: false, writes: false) }
+            system.ignore(connection.socket)
+            connection.isIgnored = true
+            return
+        }
         connection.isDrained = false
-        for _ in 0..<Self.mostReads {
-            switch tls.handshake() {
-            case .done: return secured(connection, tls)
-            case .failed(let fault): return failSecuring(connection, fault)
-            case .wantsInput: break
-            }
+        var hasFed = false
+        reading: for _ in 0..<Self.mostReads {
             switch feed(tls, connection, for: TurnBudget.headPiece) {
-            case nil: continue
-            case .wouldBlock: return flushLayer(connection)
-            default: return failSecuring(connection, .ended)
+            case nil: hasFed = true
+            case .wouldBlock: break reading
+            default:
+                // The end is found again after what came before it.
+                guard hasFed else { return failSecuring(connection, .ended) }
+                break reading
             }
         }
-        flushLayer(connection)
+        if hasFed { compute(tls, connection) } else { flushLayer(connection) }
+    }
+
+    /// Takes the next step of a handshake on another thread: what it costs is for the peer to choose.
+    private func compute(_ tls: TLSLayer, _ connection: Connection) {
+        tls.keepInput()
+        connection.isComputing = true
+        let number = connection.number
+        system.compute(connection.key) { [inbox] in
+            tls.advance()
+            inbox.post(.computed(number))
+        }
+    }
+
+    /// Takes the outcome of a step.
+    func computed(_ connection: Connection) {
+        guard connection.isComputing, let tls = connection.tls else { return }
+        connection.isComputing = false
+        watch(connection, reads: true, writes: false)
+        note(tls.advanced, tls, connection)
+    }
+
+    private func note(_ step: TLSLayer.Handshake, _ tls: TLSLayer, _ connection: Connection) {
+        switch step {
+        case .done: secured(connection, tls)
+        case .failed(let fault): failSecuring(connection, fault)
+        case .wantsInput: flushLayer(connection)
+        }
     }
 
     private func secured(_ connection: Connection, _ tls: TLSLayer) {
@@ -178,8 +241,14 @@ extension WireLoop {
     func bytesBeforeRequest(_ connection: Connection) -> Arrivals {
         guard connection.tls != nil else { return system.peek(connection.socket) }
         connection.isDrained = false
+        work.beginConnection()
+        let before = work.left
         let result = receive(from: connection, into: scratch)
+        connection.idleUnits -= before - work.left
+        connection.intake = 0
         settleLayer(connection)
+        // A few tickets, and no more.
+        guard connection.idleUnits > 0 else { return .end }
         return switch result {
         case .bytes: .bytes
         case .wouldBlock: .nothing
@@ -212,6 +281,8 @@ extension WireLoop {
     /// Ends the layer of a connection that is closed, with one attempt to send what its peer should know.
     func endLayer(_ connection: Connection) {
         guard let tls = connection.tls else { return }
+        // Another thread has the layer, and releases it.
+        guard !connection.isComputing else { return connection.tls = nil }
         settleLayer(connection)
         let isEstablished = connection.life == .idle || connection.life == .busy || connection.life == .streaming
         // An alert of OpenSSL, or the end; never a part of a request.

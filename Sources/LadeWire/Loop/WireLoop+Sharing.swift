@@ -38,7 +38,10 @@ extension WireLoop {
 
     /// Whether a connection takes a stream; what has arrived on one without streams may be its end.
     private func isUsable(forStream connection: Connection) -> Bool {
-        if connection.carried.isEmpty { receiveStreams(connection, TurnBudget(readyConnections: 1)) }
+        if connection.carried.isEmpty {
+            work.beginConnection()
+            receiveStreams(connection, TurnBudget(readyConnections: 1))
+        }
         return connection.life == .streaming && connection.http2?.life.canOpen == true
     }
 

@@ -42,12 +42,9 @@ extension WireLoop {
         }
         connection.wasUsed = true
         markDirty(connection)
-        if !early.isEmpty {
-            early.withUnsafeBytes { bytes in
-                connection.http2?.receive(bytes, at: now)
-                carryOut(connection, bytes)
-            }
-        }
+        connection.meter = OverheadMeter(at: now)
+        connection.frames = early
+        if !early.isEmpty { markBacklogged(connection) }
         // The layer of TLS may have bytes that the poller does not report.
         if connection.tls != nil { markBacklogged(connection) }
     }
@@ -88,7 +85,7 @@ extension WireLoop {
         let numbers = connection.yielded
         connection.yielded = []
         for (index, number) in numbers.enumerated() {
-            guard connection.decodable > 0 else {
+            guard connection.decodable > 0, work.left > 0 else {
                 // Before those that have had a part of this share.
                 connection.yielded.insert(contentsOf: numbers[index...], at: 0)
                 markBacklogged(connection)
@@ -107,23 +104,47 @@ extension WireLoop {
         defer { settleLayer(connection) }
         while connection.life == .streaming {
             guard !connection.isIgnored else { return closeIfDone(connection) }
-            let most = min(budget.receivable, TurnBudget.piece)
-            guard most > 0 else {
-                markDirty(connection)
-                return markBacklogged(connection)
+            if connection.frames.isEmpty {
+                let most = max(1, min(budget.receivable, TurnBudget.piece))
+                let result = receive(from: connection, into: UnsafeMutableRawBufferPointer(rebasing: scratch[..<most]))
+                budget.received(connection.intake)
+                connection.intake = 0
+                work.use(1)
+                switch result {
+                case .bytes(let count): take(UnsafeRawBufferPointer(rebasing: scratch[..<count]), connection)
+                case .wouldBlock where work.left <= 0: break
+                case .wouldBlock: return connection.wasReset ? streamsEnded(connection) : markDirty(connection)
+                case .ended, .failed: return streamsEnded(connection)
+                }
+            } else {
+                let frames = connection.frames
+                connection.frames = []
+                frames.withUnsafeBytes { take($0, connection) }
             }
-            let result = receive(from: connection, into: UnsafeMutableRawBufferPointer(rebasing: scratch[..<most]))
-            budget.received(connection.intake)
-            connection.intake = 0
-            switch result {
-            case .bytes(let count):
-                let bytes = UnsafeRawBufferPointer(rebasing: scratch[..<count])
-                connection.http2?.receive(bytes, at: now)
-                carryOut(connection, bytes)
-            case .wouldBlock: return connection.wasReset ? streamsEnded(connection) : markDirty(connection)
-            case .ended, .failed: return streamsEnded(connection)
+            if let overhead = connection.meter.fault(at: now, limit: overheadLimit) {
+                connection.http2?.refuse(overhead)
+                carryOut(connection, Self.nothing)
             }
+            guard budget.receivable > 0, work.left > 0, hasTime() else { return continueLater(connection) }
         }
+    }
+
+    /// Takes received bytes, and keeps those that the connection has no units for.
+    private func take(_ bytes: UnsafeRawBufferPointer, _ connection: Connection) {
+        guard let session = connection.http2 else { return }
+        var units = work.left
+        let (count, content) = session.receive(bytes, at: now, units: &units)
+        work.use(work.left - units)
+        connection.meter.content(content)
+        if count < bytes.count { connection.frames = Array(bytes[count...]) }
+        carryOut(connection, bytes)
+    }
+
+    /// Serves a connection again in the next turn.
+    private func continueLater(_ connection: Connection) {
+        guard connection.life == .streaming else { return }
+        markDirty(connection)
+        markBacklogged(connection)
     }
 
     /// Handles the end of the connection, which is closed when no reader is behind.
@@ -206,21 +227,30 @@ extension WireLoop {
     private func deliver(_ bytes: UnsafeRawBufferPointer, _ carried: CarriedStream, _ connection: Connection) {
         guard !carried.isBehind else { return carried.held.append(contentsOf: bytes) }
         let exchange = carried.exchange
-        var rest = bytes
+        // A coded block may be dear although it gives nothing.
+        let share = exchange.isCoded ? min(bytes.count, max(work.left, 1) << 6) : bytes.count
+        if exchange.isCoded { work.use(share >> 6) }
+        var rest = UnsafeRawBufferPointer(rebasing: bytes[..<share])
+        let after = bytes[share...]
         let before = exchange.bodyBytes
         let intake = exchange.take(&rest, pool: buffers, decodingAtMost: connection.decodable)
         if exchange.isCoded { connection.decodable -= Int(exchange.bodyBytes - before) }
         if exchange.isStreamed { publications.mark(exchange) }
         switch intake {
-        case .taken: rest = Self.nothing
+        case .taken:
+            rest = Self.nothing
+            if !after.isEmpty {
+                carried.held = Array(after)
+                yield(carried, connection)
+            }
         case .paused, .yielded:
-            carried.held = Array(rest)
+            carried.held = Array(rest) + after
             if intake == .paused { carried.isPaused = true } else { yield(carried, connection) }
         case .failed: return end(exchange, exchange.failure)
         }
         // The reader of a body without codings reports what it takes itself.
         if exchange.isCoded || !exchange.isStreamed {
-            connection.http2?.taken(bytes.count - rest.count, by: carried.number)
+            connection.http2?.taken(share - rest.count, by: carried.number)
         }
     }
 
@@ -290,6 +320,8 @@ extension WireLoop {
                 connection.output.consume(count)
                 connection.accepted += count
                 budget.sent(count)
+                work.use(count >> 10)
+                connection.meter.sent(count)
             case .wouldBlock: return blocked(connection)
             case .ended, .failed: return sendingStreamsFailed(connection)
             }

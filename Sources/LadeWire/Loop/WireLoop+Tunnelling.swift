@@ -25,6 +25,7 @@ extension WireLoop {
                 .connect(ConnectTunnel(to: target, authorization: proxy.authorization, limits: rules.limits))
             }
         connection.life = .tunnelling
+        connection.meter = OverheadMeter(at: now)
         connection.tunnel = tunnel
         connection.output.append(contentsOf: tunnel.opening)
         updateDue(connection)
@@ -44,9 +45,14 @@ extension WireLoop {
             switch receive(from: connection, into: space) {
             case .bytes(let count):
                 guard take(Array(space[..<count]), connection) else { return }
+            case .wouldBlock where work.left <= 0: break
             case .wouldBlock: return watch(connection, reads: true, writes: isBlocked)
             case .ended, .failed: return refuse(connection, .ended)
             }
+            if let overhead = connection.meter.fault(at: now, limit: overheadLimit) {
+                return refuse(connection, .malformed("it sends \(overhead.name)"))
+            }
+            guard work.left > 0 else { break }
         }
         markBacklogged(connection)
     }

@@ -65,6 +65,10 @@ final class WireLoop: @unchecked Sendable {
     @exclusivity(unchecked) private var asleep: Int64
     /// The number of this turn.
     @exclusivity(unchecked) private var turns = 0
+    /// What this turn has done, and may still do.
+    @exclusivity(unchecked) var work = TurnWork()
+    /// How much overhead nothing may pay for; a test sets a smaller one.
+    @exclusivity(unchecked) var overheadLimit = OverheadMeter.limit
     @exclusivity(unchecked) var publications = Publications()
     @exclusivity(unchecked) private var resumptions: [Waiter] = []
     /// The tasks of the default executor that are resumed at the end of this turn, by lane.
@@ -74,6 +78,9 @@ final class WireLoop: @unchecked Sendable {
     let scratch: UnsafeMutableRawBufferPointer
     /// Where ciphertext is received.
     let ciphertext: UnsafeMutableRawBufferPointer
+    /// The units of starting an exchange, and of looking at a connection.
+    private static let startUnits = 8
+    private static let shareUnits = 4
     /// A sleep of the system that connections survive, in nanoseconds.
     private static let shortSleep: Int64 = 5_000_000_000
     /// The identity of the loop thread as a number, once it runs.
@@ -94,7 +101,7 @@ final class WireLoop: @unchecked Sendable {
         } else {
             self.proxies = try ProxyRules(settings)
         }
-        tls = try TLSContext(settings.tls, now: now())
+        tls = try TLSContext(settings.tls, limits: settings.limits, now: now())
         self.settings = settings
         self.system = system
         rules = Exchange.Rules(settings)
@@ -155,6 +162,7 @@ final class WireLoop: @unchecked Sendable {
     /// due times and the end of the loop are looked at between any two turns.
     func turn() -> Bool {
         now = system.now()
+        work.begin(at: now)
         guard handleMessages() else { return false }
         expire()
         settle()
@@ -163,6 +171,7 @@ final class WireLoop: @unchecked Sendable {
         system.wait(until: mayWait ? wakeTime : nil, into: &ready)
         inbox.wakeUp()
         now = system.now()
+        work.begin(at: now, isContinued: true)
         if mayWait { noteSleep() }
         // Before the sockets, so that a cancellation precedes the data of the same turn.
         guard handleMessages() else { return false }
@@ -216,15 +225,6 @@ final class WireLoop: @unchecked Sendable {
             late.removeAll(keepingCapacity: true)
         }
         let count = backlog.count + ready.count
-        let began = now
-        var served = 0
-        /// Whether more can be served in this turn; the clock is read now and then.
-        func hasTime() -> Bool {
-            served += 1
-            guard served % 8 == 0 || count < 8 else { return true }
-            now = system.now()
-            return now - began <= TurnBudget.longestWork
-        }
         var index = 0
         func serveReady(upTo end: Int) -> Bool {
             while index < end {
@@ -238,6 +238,7 @@ final class WireLoop: @unchecked Sendable {
                     continue
                 }
                 connection.servedIn = turns
+                begin(connection)
                 note(socket, on: connection, TurnBudget(readyConnections: count))
                 if !hasTime() { return false }
             }
@@ -254,6 +255,7 @@ final class WireLoop: @unchecked Sendable {
                     continue
                 }
                 connection.servedIn = turns
+                begin(connection)
                 serve(connection, TurnBudget(readyConnections: count))
                 if !hasTime() {
                     backlog.insert(contentsOf: continued[(position + 1)...], at: 0)
@@ -274,14 +276,26 @@ final class WireLoop: @unchecked Sendable {
     private func settle() {
         let exchanges = admitted
         admitted = []
-        for exchange in exchanges { start(exchange) }
+        for (index, exchange) in exchanges.enumerated() {
+            guard index == 0 || hasTime() else {
+                admitted.insert(contentsOf: exchanges[index...], at: 0)
+                break
+            }
+            work.use(Self.startUnits)
+            start(exchange)
+        }
         let moved = moving
         moving = []
         reopen(moved)
         closeOrphans()
         swap(&dirty, &flushed)
-        for connection in flushed {
+        for (index, connection) in flushed.enumerated() {
+            guard index == 0 || hasTime() else {
+                dirty.insert(contentsOf: flushed[index...], at: 0)
+                break
+            }
             connection.isDirty = false
+            begin(connection)
             flush(connection)
         }
         flushed.removeAll(keepingCapacity: true)
@@ -289,6 +303,20 @@ final class WireLoop: @unchecked Sendable {
         for waiter in resumptions { waiter.resume() }
         resumptions.removeAll(keepingCapacity: true)
         for lane in lanes.indices where !deliveries[lane].isEmpty { lanes[lane].take(&deliveries[lane]) }
+    }
+
+    /// Begins the share of a connection in a turn.
+    private func begin(_ connection: Connection) {
+        work.beginConnection()
+        work.use(Self.shareUnits)
+    }
+
+    /// Whether this turn may begin more.
+    func hasTime() -> Bool {
+        work.hasTime {
+            now = system.now()
+            return now
+        }
     }
 
     /// Resumes a task at the end of this turn.
@@ -330,7 +358,7 @@ final class WireLoop: @unchecked Sendable {
             case .submit(let exchange):
                 finish(exchange, LoadingError(.cancelled, exchange.context), Response.Metrics())
             case .run(let job): job.runSynchronously(on: executor.asUnownedTaskExecutor())
-            case .cancel, .resume, .resolved: break
+            case .cancel, .resume, .resolved, .computed: break
             }
         }
         // No exchange starts any more: what the ends above have admitted was cancelled before.

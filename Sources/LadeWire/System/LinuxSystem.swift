@@ -17,6 +17,7 @@ final class LinuxSystem: WireSystem {
     private let clock: LoopClock
     /// When the timer fires; the greatest value when it is not set.
     private var timerMoment = Int64.max
+    private let threads = ComputeThreads(atEnd: TLSContext.endThread)
     private let events: UnsafeMutableBufferPointer<epoll_event>
 
     /// Makes the poller.
@@ -45,6 +46,7 @@ final class LinuxSystem: WireSystem {
     }
 
     func shutDown() {
+        threads.stop()
         for descriptor in [wakeUp, timer, epoll] { closeDescriptor(descriptor) }
     }
 
@@ -104,6 +106,8 @@ final class LinuxSystem: WireSystem {
     }
 
     func close(_ socket: Int32) { closeDescriptor(socket) }
+
+    func compute(_ key: Int, _ work: @escaping @Sendable () -> Void) { threads.run(key, work) }
 
     // MARK: - Waiting
 

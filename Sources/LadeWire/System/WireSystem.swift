@@ -67,6 +67,9 @@ protocol WireSystem: AnyObject {
     /// With nil it looks without waiting.
     func wait(until moment: Int64?, into ready: inout [ReadySocket])
 
+    /// Does work that takes milliseconds, for example on another thread, in order for each key.
+    func compute(_ key: Int, _ work: @escaping @Sendable () -> Void)
+
     /// The descriptor that ends a wait when 8 bytes are written to it.
     var wakeUpDescriptor: Int32 { get }
 

@@ -21,9 +21,14 @@ final class TLSContext: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - settings: The settings.
+    ///   - limits: Those of responses.
     ///   - now: The time of the loop's clock.
     /// - Throws: `LoadingError.Kind.invalidSetting` naming the setting.
-    init(_ settings: TLSSettings, now: Int64) throws(LoadingError) {
+    init(
+        _ settings: TLSSettings,
+        limits: TransportSettings.ResponseLimits = TransportSettings.ResponseLimits(),
+        now: Int64
+    ) throws(LoadingError) {
         Self.initialise
         self.settings = settings
         trust = try TrustStore.shared(TrustStore.Sources(settings), now: now)
@@ -35,11 +40,14 @@ final class TLSContext: @unchecked Sendable {
         // Whatever the system's configuration says.
         let least = settings.minimumVersion == .tls1_3 ? TLS1_3_VERSION : TLS1_2_VERSION
         _ = lade_tls_set_versions(raw, least, 0)
+        guard lade_tls_limit_exchanges(raw) == 1 else {
+            throw LoadingError(.transport(code: 0, message: "OpenSSL has no key exchange on curves"))
+        }
+        lade_tls_limit_certificates(raw, max(1, limits.certificateBytes))
         SSL_CTX_set_security_level(raw, max(2, SSL_CTX_get_security_level(raw)))
         SSL_CTX_set_verify_depth(raw, Self.depth)
         lade_tls_report_sessions(raw, TLSLayer.sessionCallback)
-        let checks = settings.verification == .full
-        SSL_CTX_set_verify(raw, checks ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nil)
+        lade_tls_set_verification(raw, settings.verification == .full ? 1 : 0)
         // Any given certificate is an anchor, also when another one has issued it.
         var flags = UInt(X509_V_FLAG_PARTIAL_CHAIN)
         if !settings.revocationLists.isEmpty { flags |= UInt(X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL) }

@@ -48,6 +48,7 @@ enum TLSFault: Error, Equatable {
         switch self {
         case .verification(let result): "verification result \(result) of OpenSSL"
         case .alert(let alert, _): "the server sent the alert \(alert)"
+        case .refused(Self.excessiveMessage): "the server's certificates are longer than the limit of them"
         case .refused(let reason): "reason \(reason) of OpenSSL"
         case .notTLS: "the first bytes are no record of TLS"
         case .ended: "the connection ended within the handshake"
@@ -58,6 +59,9 @@ enum TLSFault: Error, Equatable {
     private static func untrusted(_ host: String, _ cause: LoadingError.TrustCause.Cause) -> LoadingError.Kind {
         .untrustedServer(LoadingError.TrustCause(host: host, cause: cause))
     }
+
+    /// EXCESSIVE_MESSAGE_SIZE: certificates above `TransportSettings.ResponseLimits.certificateBytes`.
+    private static let excessiveMessage = 152
 
     // MARK: - Alerts
 
@@ -149,7 +153,8 @@ enum TLSFault: Error, Equatable {
         47: .other("PERMITTED_VIOLATION"),
         48: .other("EXCLUDED_VIOLATION"),
         49: .other("SUBTREE_MINMAX"),
-        50: .other("APPLICATION_VERIFICATION"),
+        // `lade_tls_verify` refuses a key of more than 8,192 bits.
+        50: .other("KEY_TOO_LARGE"),
         51: .other("UNSUPPORTED_CONSTRAINT_TYPE"),
         52: .other("UNSUPPORTED_CONSTRAINT_SYNTAX"),
         53: .other("UNSUPPORTED_NAME_SYNTAX"),

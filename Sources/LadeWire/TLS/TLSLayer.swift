@@ -43,8 +43,10 @@ final class TLSSession {
 
 /// One side of a TLS connection without I/O: ciphertext and plaintext go in and come out.
 ///
-/// It never sees a socket, so a second one around the first is a tunnel through a proxy. Used by one thread at a time.
-final class TLSLayer {
+/// It never sees a socket, so a second one around the first is a tunnel through a proxy. Used by one thread at a time: the
+/// loop hands it to another thread for a step of the handshake, and takes it back with the message of its end. This justifies
+/// `@unchecked Sendable`.
+final class TLSLayer: @unchecked Sendable {
     /// What a step of the handshake gave.
     enum Handshake: Equatable {
         /// More ciphertext is needed.
@@ -142,7 +144,7 @@ final class TLSLayer {
 
     /// Takes received ciphertext, which must stay where it is until ``keepInput()``.
     func feed(_ bytes: UnsafeRawBufferPointer) {
-        if let lower { return feed(bytes, through: lower) }
+        if let lower { return lower.feed(bytes) }
         // More arrived before the rest was read.
         keepInput()
         guard held.isEmpty else { return held.append(contentsOf: bytes) }
@@ -150,12 +152,12 @@ final class TLSLayer {
         io.pointee.input_count = bytes.count
     }
 
-    private func feed(_ bytes: UnsafeRawBufferPointer, through lower: TLSLayer) {
-        lower.feed(bytes)
-        keepInput()
+    /// Takes what the layer that this one is within has for it.
+    private func pull(_ units: inout Int) {
+        guard let lower, !isCutOff else { return }
         withUnsafeTemporaryAllocation(byteCount: 16 << 10, alignment: 16) { buffer in
             while true {
-                switch lower.read(into: buffer) {
+                switch lower.read(into: buffer, units: &units) {
                 case .bytes(let count):
                     held.append(contentsOf: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
                     continue
@@ -165,7 +167,6 @@ final class TLSLayer {
                 break
             }
         }
-        lower.keepInput()
     }
 
     /// Takes ciphertext that arrived before the layer was made.
@@ -173,13 +174,20 @@ final class TLSLayer {
 
     /// Copies what was not read of the received ciphertext, because its memory is used for something else.
     func keepInput() {
+        lower?.keepInput()
         guard io.pointee.input_count > 0 else { return }
         held = Array(UnsafeBufferPointer(start: io.pointee.input, count: io.pointee.input_count))
         io.pointee.input_count = 0
     }
 
     /// Whether a read would give something other than a wish for more: ciphertext, plaintext, the peer's end or a fault.
-    var hasInput: Bool { io.pointee.input_count > 0 || !held.isEmpty || SSL_pending(ssl) > 0 || state != .open }
+    var hasInput: Bool {
+        io.pointee.input_count > 0 || !held.isEmpty || SSL_pending(ssl) > 0 || state != .open
+            || (!isCutOff && lower?.hasInput == true)
+    }
+
+    /// Whether ciphertext has arrived that was not read.
+    var hasPendingInput: Bool { io.pointee.input_count > 0 || !held.isEmpty || lower?.hasInput == true }
 
     /// Whether the beginning of a record has arrived, and its end has not.
     var hasPartialRecord: Bool { SSL_has_pending(ssl) == 1 || lower?.hasPartialRecord == true }
@@ -229,6 +237,12 @@ final class TLSLayer {
 
     // MARK: - The handshake
 
+    /// What the latest ``advance()`` gave.
+    private(set) var advanced = Handshake.wantsInput
+
+    /// Continues the handshake, and keeps what that gave.
+    func advance() { advanced = handshake() }
+
     /// Continues the handshake with the ciphertext that has arrived.
     func handshake() -> Handshake {
         switch state {
@@ -237,6 +251,9 @@ final class TLSLayer {
         case .peerClosed: return .failed(.ended)
         case .failed(let fault): return .failed(fault)
         }
+        var units = Int.max
+        pull(&units)
+        io.pointee.units = .max
         return reading {
             guard firstBytesAreTLS else { return .failed(fail(.notTLS)) }
             ERR_clear_error()
@@ -249,6 +266,7 @@ final class TLSLayer {
             noteKeys()
             if let pins, !pins.accept(keys) { return .failed(fail(.pinMismatch)) }
             state = .open
+            lade_tls_count_messages(ssl, io)
             return .done
         }
     }
@@ -321,8 +339,23 @@ final class TLSLayer {
     // MARK: - Plaintext
 
     /// Reads as much plaintext as has arrived and fits.
-    func read(into buffer: UnsafeMutableRawBufferPointer) -> Read {
-        reading {
+    ///
+    /// - Parameters:
+    ///   - buffer: Receives it.
+    ///   - units: What reading may still cost; without any left, a wish for input may be one for more units.
+    /// - Returns: What the read gave.
+    func read(into buffer: UnsafeMutableRawBufferPointer, units: inout Int) -> Read {
+        if lower != nil {
+            // Each layer has half of them.
+            let share = max(units / 2, 1)
+            var left = share
+            pull(&left)
+            units -= share - left
+        }
+        let before = Int32(clamping: units)
+        io.pointee.units = before
+        defer { units -= Int(before) - Int(io.pointee.units) }
+        return reading {
             var filled = 0
             while filled < buffer.count {
                 switch state {
@@ -339,7 +372,7 @@ final class TLSLayer {
                     continue
                 }
                 switch SSL_get_error(ssl, result) {
-                case SSL_ERROR_WANT_READ where isCutOff: fail(.ended)
+                case SSL_ERROR_WANT_READ where isCutOff && io.pointee.input_count == 0: fail(.ended)
                 case SSL_ERROR_WANT_READ: return filled > 0 ? .bytes(filled) : .wantsInput
                 case SSL_ERROR_ZERO_RETURN: state = .peerClosed
                 case let error: fail(fault(error))
@@ -347,6 +380,13 @@ final class TLSLayer {
             }
             return .bytes(filled)
         }
+    }
+
+    /// The messages of TLS that the peer has sent since the last call, after the handshake.
+    func takeMessages() -> (keyUpdates: Int, others: Int) {
+        defer { (io.pointee.key_updates, io.pointee.other_messages) = (0, 0) }
+        let below = lower?.takeMessages() ?? (keyUpdates: 0, others: 0)
+        return (below.keyUpdates + Int(io.pointee.key_updates), below.others + Int(io.pointee.other_messages))
     }
 
     /// Encrypts plaintext; false when the connection has failed.

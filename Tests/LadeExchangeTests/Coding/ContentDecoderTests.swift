@@ -7,6 +7,49 @@ import TransportDoubles
 
 @Suite("The decoder of content codings", .timeLimit(.minutes(5)))
 struct ContentDecoderTests {
+    private static let head: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3]
+
+    @Test(
+        "finding WF-6 more than 1 MiB that decodes to nothing is a fault, in one piece or in many",
+        arguments: [16, 4_096, Int.max]
+    )
+    func barren(pieces: Int) throws {
+        func blocks(_ bytes: Int) -> Data {
+            Data(Self.head + Array(repeatElement([0, 0, 0, 0xFF, 0xFF] as [UInt8], count: bytes / 5).joined()))
+        }
+        #expect(try Self.decode("gzip", blocks(1_000 << 10), pieces: pieces).fault == nil)
+        #expect(try Self.decode("gzip", blocks(1_030 << 10), pieces: pieces).fault == .barren)
+        let end: [UInt8] = [1, 1, 0, 0xFE, 0xFF, 0x78]
+        let whole = try Self.decode("gzip", blocks(1_000 << 10) + end, pieces: pieces)
+        #expect(whole.text == Data("x".utf8))
+    }
+
+    @Test("finding WF-6 what lies between two codings is bounded in a call, and everything comes in the end")
+    func bounded() throws {
+        let text = Data(repeating: 0x78, count: 3 << 20)
+        let coded = Coded.deflated(Coded.deflated(text))
+        let decoder = try #require(ContentDecoder(field: "gzip, gzip", pool: DecoderPool()))
+        var room = [UInt8](repeating: 0, count: 1 << 20)
+        var count = 0
+        var interruptions = 0
+        try coded.withUnsafeBytes { bytes in
+            var input = bytes
+            for _ in 0..<10_000 where !decoder.isComplete {
+                count += try room.withUnsafeMutableBytes { try decoder.decode(&input, into: $0, isBounded: true) }
+                if decoder.isInterrupted { interruptions += 1 }
+            }
+        }
+        #expect(count == text.count)
+        let empty = Data(Self.head + Array(repeatElement([0, 0, 0, 0xFF, 0xFF] as [UInt8], count: 100_000).joined()))
+        let nested = Coded.deflated(empty)
+        let other = try #require(ContentDecoder(field: "gzip, gzip", pool: DecoderPool()))
+        nested.withUnsafeBytes { bytes in
+            var input = bytes
+            _ = try? room.withUnsafeMutableBytes { try other.decode(&input, into: $0, isBounded: true) }
+            #expect(other.isInterrupted)
+        }
+    }
+
     /// What came of one coded body.
     private struct Outcome: Equatable {
         var text = Data()

@@ -42,6 +42,7 @@ struct DefaultsTests {
             ("`transport.connections.total`", "\(transport.connections.total)"),
             ("`transport.connections.idleLife`", text(transport.connections.idleLife)),
             ("`transport.limits.headBytes`", bytes(transport.limits.headBytes)),
+            ("`transport.limits.certificateBytes`", bytes(transport.limits.certificateBytes)),
             ("`transport.limits.decompressionRatio`", "\(transport.limits.decompressionRatio)"),
             ("`transport.limits.streamHighWater`", bytes(transport.limits.streamHighWater)),
             ("`transport.tls.minimumVersion`", transport.tls.minimumVersion == .tls1_2 ? "TLS 1.2" : "TLS 1.3"),

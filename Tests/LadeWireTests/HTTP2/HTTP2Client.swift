@@ -78,7 +78,8 @@ final class HTTP2Client {
 
     func receive(_ bytes: [UInt8]) {
         bytes.withUnsafeBytes { bytes in
-            session.receive(bytes, at: now)
+            var units = Int.max
+            session.receive(bytes, at: now, units: &units)
             drain(bytes)
         }
     }

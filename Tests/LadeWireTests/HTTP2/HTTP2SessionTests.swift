@@ -15,6 +15,9 @@ struct HTTP2SessionTests {
     private static let malformed = HTTP2Stream.Ending.malformed(
         .malformed(LoadingError.MalformedResponse(.http2Framing))
     )
+    private static let flooded = HTTP2Stream.Ending.malformed(
+        .malformed(LoadingError.MalformedResponse(.http2Framing, redacted: "frames that bring nothing"))
+    )
     private static let ok = RawFrame.head([(":status", "200")])
     private static let okAndEnd = RawFrame.head([(":status", "200")], ends: true)
 
@@ -482,7 +485,7 @@ struct HTTP2SessionTests {
         client.receive(Self.okAndEnd + flood)
         let server = Self.server(of: client)
 
-        #expect(client.endings == [1: .complete, 3: Self.malformed])
+        #expect(client.endings == [1: .complete, 3: Self.flooded])
         #expect(client.story.last == "failed flood")
         #expect(server.goAway == NGHTTP2_ENHANCE_YOUR_CALM.rawValue)
     }

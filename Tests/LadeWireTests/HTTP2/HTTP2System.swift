@@ -115,6 +115,8 @@ final class HTTP2System: WireSystem {
 
     func ignore(_ socket: Int32) { sockets[socket]?.reads = false }
 
+    func compute(_: Int, _ work: @escaping @Sendable () -> Void) { work() }
+
     func wait(until moment: Int64?, into ready: inout [ReadySocket]) {
         mostSends = max(mostSends, sends.values.max() ?? 0)
         mostReceives = max(mostReceives, receives.values.max() ?? 0)

@@ -101,7 +101,18 @@ final class SecurePeer: SimulatedPeer, @unchecked Sendable {
     private var isOpen = false
     private(set) var hasEnded = false
 
-    init?(_ inner: any SimulatedPeer, _ server: TLSServer) {
+    /// What it sends for ever once its peer has begun.
+    enum Flood {
+        case keyUpdates(isAsked: Bool)
+        case tickets
+        /// Records of one byte of content.
+        case bytes
+    }
+
+    private let flood: Flood?
+
+    init?(_ inner: any SimulatedPeer, _ server: TLSServer, _ flood: Flood? = nil) {
+        self.flood = flood
         guard let ssl = SSL_new(server.context) else { return nil }
         SSL_set_accept_state(ssl)
         guard let layer = TLSLayer(ssl) else { return nil }
@@ -120,6 +131,31 @@ final class SecurePeer: SimulatedPeer, @unchecked Sendable {
         let output = layer.withOutput { Array($0) }
         layer.consumeOutput(output.count)
         return output
+    }
+
+    func more() -> [UInt8] {
+        guard isOpen, !hasEnded else { return [] }
+        if let flood {
+            guard (inner as? EndlessPeer)?.hasBegun == true else { return [] }
+            for _ in 0..<400 { send(flood) }
+        } else {
+            write(inner.more())
+        }
+        let output = layer.withOutput { Array($0) }
+        layer.consumeOutput(output.count)
+        return output
+    }
+
+    private func send(_ flood: Flood) {
+        switch flood {
+        case .keyUpdates(let isAsked):
+            SSL_key_update(ssl, isAsked ? SSL_KEY_UPDATE_REQUESTED : SSL_KEY_UPDATE_NOT_REQUESTED)
+            SSL_do_handshake(ssl)
+        case .tickets:
+            SSL_new_session_ticket(ssl)
+            SSL_do_handshake(ssl)
+        case .bytes: write([0x78])
+        }
     }
 
     private func converse() {
@@ -168,11 +204,31 @@ enum SimulatedRealm {
         secure(inner, speaksHTTP2: inner is HTTP2Peer)
     }
 
-    static func secure(_ inner: any SimulatedPeer, speaksHTTP2: Bool) -> any SimulatedPeer {
+    static func secure(
+        _ inner: any SimulatedPeer,
+        speaksHTTP2: Bool,
+        _ flood: SecurePeer.Flood? = nil
+    ) -> any SimulatedPeer {
         let server = speaksHTTP2 ? serverOfHTTP2 : server
-        guard let server, let peer = SecurePeer(inner, server) else { preconditionFailure("OpenSSL makes no server") }
+        guard let server, let peer = SecurePeer(inner, server, flood) else {
+            preconditionFailure("OpenSSL makes no server")
+        }
         return peer
     }
+
+    /// A server that sends two hundred certificates of its issuer's name beside its own.
+    static func withLongChain(_ inner: any SimulatedPeer) -> any SimulatedPeer {
+        guard let serverOfLongChain, let peer = SecurePeer(inner, serverOfLongChain) else {
+            preconditionFailure("OpenSSL makes no server")
+        }
+        return peer
+    }
+
+    nonisolated(unsafe) private static let serverOfLongChain: TLSServer? = {
+        guard let identity, let intermediate else { return nil }
+        let others = (0..<200).compactMap { _ in try? Identity("Intermediate", issuer: intermediate) }
+        return try? TLSServer(identity, chain: others + [intermediate])
+    }()
 
     static var authorities: [TLSSettings.CertificateSource] { authority.map { [.pem($0.pem)] } ?? [] }
 }

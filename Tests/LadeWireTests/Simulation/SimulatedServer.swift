@@ -5,6 +5,9 @@ protocol SimulatedPeer: Sendable {
     /// - Returns: What the server sends.
     mutating func receive(_ bytes: [UInt8]) -> [UInt8]
 
+    /// What the server sends without being asked, when everything before has left it.
+    mutating func more() -> [UInt8]
+
     /// The requests that the server has seen and may have processed.
     var requests: [SimulatedServer.Seen] { get }
     /// Whether the server has closed its direction.
@@ -18,6 +21,8 @@ protocol SimulatedPeer: Sendable {
 }
 
 extension SimulatedPeer {
+    mutating func more() -> [UInt8] { [] }
+
     var proxy: SimulatedProxy? { nil }
     var wasEarly: Bool { false }
     var isForwarder: Bool { false }

@@ -404,6 +404,21 @@ final class SimulatedSystem: WireSystem, @unchecked Sendable {
 
     func ignore(_ socket: Int32) { sockets[socket]?.isWatched = false }
 
+    /// Work for another thread; it is done at once unless it is kept.
+    private(set) var computations: [@Sendable () -> Void] = []
+    var keepsComputations = false
+
+    func compute(_: Int, _ work: @escaping @Sendable () -> Void) {
+        if keepsComputations { computations.append(work) } else { work() }
+    }
+
+    /// Does the work that was kept.
+    func doComputations() {
+        let all = computations
+        computations = []
+        for work in all { work() }
+    }
+
     // MARK: - Names
 
     /// What the look-up of a name finds, and after how many nanoseconds; nil for never.
@@ -504,6 +519,7 @@ final class SimulatedSystem: WireSystem, @unchecked Sendable {
             state.isConnected = true
             return
         }
+        if state.pending.isEmpty, !state.ends, !state.isReset { state.pending = state.server.more() }
         guard let place = at(.inward, state) else { return deliver(state.pending.count, &state) }
         guard state.hasPassedFault else {
             let left = place.offset - state.delivered

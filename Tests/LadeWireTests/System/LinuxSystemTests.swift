@@ -218,6 +218,7 @@ private final class InterposedSystem: WireSystem {
         inner.watch(socket, number: number, reads: reads, writes: writes, isNew: isNew)
     }
     func ignore(_ socket: Int32) { inner.ignore(socket) }
+    func compute(_ key: Int, _ work: @escaping @Sendable () -> Void) { inner.compute(key, work) }
     var wakeUpDescriptor: Int32 { inner.wakeUpDescriptor }
     func shutDown() { inner.shutDown() }
 

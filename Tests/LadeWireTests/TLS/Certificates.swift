@@ -22,6 +22,7 @@ final class Identity {
     ///   - isAuthority: Whether it may sign others.
     ///   - days: When it begins and ends, from now.
     ///   - kind: The kind of its key.
+    ///   - publicKey: The key that the certificate has in place of its own.
     /// - Throws: When OpenSSL refuses a part.
     init(
         _ name: String,
@@ -29,7 +30,8 @@ final class Identity {
         issuer: Identity? = nil,
         isAuthority: Bool = false,
         days: ClosedRange<Int> = -1...10,
-        kind: Kind = .ed25519
+        kind: Kind = .ed25519,
+        publicKey: OpaquePointer? = nil
     ) throws {
         let context = EVP_PKEY_CTX_new_id(kind == .ed25519 ? EVP_PKEY_ED25519 : EVP_PKEY_RSA, nil)
         defer { EVP_PKEY_CTX_free(context) }
@@ -43,7 +45,7 @@ final class Identity {
         ASN1_INTEGER_set(X509_get_serialNumber(certificate), Int.random(in: 1...1_000_000))
         X509_gmtime_adj(X509_getm_notBefore(certificate), days.lowerBound * 86_400)
         X509_gmtime_adj(X509_getm_notAfter(certificate), days.upperBound * 86_400)
-        X509_set_pubkey(certificate, key)
+        X509_set_pubkey(certificate, publicKey ?? key)
         let subject = X509_get_subject_name(certificate)
         X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_ASC_UTF8, Array(name.utf8), CInt(name.utf8.count), -1, 0)
         X509_set_issuer_name(certificate, issuer.map { X509_get_subject_name($0.certificate) } ?? subject)

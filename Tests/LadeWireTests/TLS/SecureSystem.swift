@@ -273,6 +273,8 @@ final class SecureSystem: WireSystem {
 
     func ignore(_ socket: Int32) { sockets[socket]?.reads = false }
 
+    func compute(_: Int, _ work: @escaping @Sendable () -> Void) { work() }
+
     func wait(until moment: Int64?, into ready: inout [ReadySocket]) {
         var isStirring = false
         for peer in sockets.values where peer.deliver() { isStirring = true }

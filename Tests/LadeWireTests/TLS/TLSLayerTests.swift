@@ -231,6 +231,116 @@ struct TLSLayerTests {
         #expect(try Self.cause(try TLSPair(try TLSServer(weak), realm.settings)) == .weakKey)
     }
 
+    @Test(
+        "finding WF-2 no key exchange over finite fields is offered, whose size the server would choose",
+        arguments: [TLS1_2_VERSION, TLS1_3_VERSION]
+    )
+    func finiteFields(version: CInt) throws {
+        let realm = try Realm()
+        // A key that the other exchange could be signed with; its weakness would be noticed after the choice.
+        let identity = try Identity("x", names: "DNS:example.com", issuer: realm.authority, kind: .rsa1024)
+        let server = try TLSServer(identity, version: version)
+        if version == TLS1_2_VERSION {
+            SSL_CTX_set_cipher_list(server.context, "DHE-RSA-AES128-GCM-SHA256")
+            SSL_CTX_ctrl(server.context, SSL_CTRL_SET_DH_AUTO, 1, nil)
+        } else {
+            var groups = Array("ffdhe2048:ffdhe8192".utf8CString)
+            SSL_CTX_ctrl(server.context, SSL_CTRL_SET_GROUPS_LIST, 0, &groups)
+        }
+        let pair = try TLSPair(server, realm.settings)
+        pair.run()
+        #expect(fault(of: pair) == .alert(40, wasAsked: false))
+    }
+
+    /// An RSA key of random numbers with these sizes.
+    private static func publicKey(bits: Int, exponent: Int) throws -> OpaquePointer {
+        func der(_ tag: UInt8, _ body: [UInt8]) -> [UInt8] {
+            [tag, 0x82, UInt8(body.count >> 8), UInt8(body.count & 0xFF)] + body
+        }
+        func odd(_ bits: Int) -> [UInt8] { [0, 0x80] + Array(repeating: 0x5A, count: bits / 8 - 2) + [1] }
+        let key = der(0x30, der(2, odd(bits)) + der(2, exponent == 17 ? [1, 0, 1] : odd(exponent)))
+        let algorithm: [UInt8] = [0x30, 13, 6, 9, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 1, 1, 1, 5, 0]
+        let bytes = der(0x30, algorithm + der(3, [0] + key))
+        return try bytes.withUnsafeBufferPointer { buffer in
+            var start = buffer.baseAddress
+            return try #require(d2i_PUBKEY(nil, &start, buffer.count))
+        }
+    }
+
+    @Test(
+        "finding WF-2 a key of more than 8,192 bits, or with a long exponent, is refused before it is computed with",
+        arguments: [(8_192, 17, true), (8_200, 17, false), (16_384, 17, false), (2_048, 64, true), (2_048, 72, false)],
+        [true, false]
+    )
+    func excessiveKeys(size: (bits: Int, exponent: Int, isFine: Bool), isChecked: Bool) throws {
+        let root = try Identity("Root", isAuthority: true)
+        let leaf = try Identity("leaf", names: "DNS:example.com", issuer: root)
+        let key = try Self.publicKey(bits: size.bits, exponent: size.exponent)
+        defer { EVP_PKEY_free(key) }
+        let other = try Identity("Other", issuer: root, isAuthority: true, publicKey: key)
+        var settings = TLSSettings()
+        settings.trustsSystemAuthorities = false
+        settings.authorities = [.pem(root.pem)]
+        if !isChecked { settings.verification = .unsafelyAcceptEveryCertificate }
+        let pair = try TLSPair(try TLSServer(leaf, chain: [other]), settings)
+        pair.run()
+        #expect(fault(of: pair) == (size.isFine ? nil : .verification(50)))
+        #expect((pair.outcome == .done) == size.isFine)
+    }
+
+    @Test("finding WF-9 the certificates of a server have a limit, which is a setting", arguments: [1, 2])
+    func longChains(times: Int) throws {
+        let root = try Identity("Root", isAuthority: true)
+        let leaf = try Identity("leaf", names: "DNS:example.com", issuer: root)
+        let others = try (0..<200).map { _ in try Identity("Root", issuer: root) }
+        var settings = TransportSettings()
+        settings.tls.trustsSystemAuthorities = false
+        settings.tls.authorities = [.pem(root.pem)]
+        settings.limits.certificateBytes *= times * times
+        let pair = try TLSPair(try TLSServer(leaf, chain: others), settings.tls, limits: settings.limits)
+        pair.run()
+        #expect((pair.outcome == .done) == (times > 1))
+        guard times == 1 else { return }
+        #expect(fault(of: pair)?.detail == "the server's certificates are longer than the limit of them")
+    }
+
+    @Test(
+        "finding WF-3 a layer reads as many records as there are units, and the rest afterwards",
+        arguments: [false, true]
+    )
+    func units(isNested: Bool) throws {
+        let realm = try Realm()
+        let server = try realm.server()
+        let pair = try TLSPair(server, realm.settings)
+        pair.run()
+        guard isNested else { return check(pair) }
+        let context = try TLSContext(realm.settings, now: 0)
+        let peer = TLSPeer(host: "example.com", isAddress: false, sessionKey: "")
+        let client = context.makeLayer(peer, protocols: [.http1_1], session: nil, within: pair.client, now: 0)
+        let inner = TLSPair(client: try #require(client), server: try server.makeLayer(within: pair.server))
+        inner.run()
+        check(inner)
+    }
+
+    private func check(_ pair: TLSPair) {
+        for _ in 0..<300 { pair.write("x", from: pair.server) }
+        let bytes = pair.server.withOutput { Array($0) }
+        pair.server.consumeOutput(bytes.count)
+        bytes.withUnsafeBytes { pair.client.feed($0) }
+        pair.client.keepInput()
+        var buffer = [UInt8](repeating: 0, count: 1_000)
+        var counts: [Int] = []
+        for _ in 0..<20 {
+            var units = 50
+            let read = buffer.withUnsafeMutableBytes { pair.client.read(into: $0, units: &units) }
+            guard case .bytes(let count) = read else { break }
+            counts.append(count)
+            #expect(count <= 50)
+        }
+        #expect(counts.reduce(0, +) == 300)
+        #expect(counts.count >= 6)
+    }
+
     /// In a process of its own, because OpenSSL reads the configuration once.
     @Test("wire WR-24 a lax configuration of the system allows neither weak keys nor old versions")
     func laxSystem() async {

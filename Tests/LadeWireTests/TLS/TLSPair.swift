@@ -91,10 +91,11 @@ final class TLSPair {
     convenience init(
         _ server: TLSServer,
         _ settings: TLSSettings,
+        limits: TransportSettings.ResponseLimits = TransportSettings.ResponseLimits(),
         host: String = "example.com",
         session: TLSSession? = nil
     ) throws {
-        let context = try TLSContext(settings, now: 0)
+        let context = try TLSContext(settings, limits: limits, now: 0)
         context.load()
         let isAddress = NormalHost(host)?.isAddress ?? false
         let peer = TLSPeer(host: host, isAddress: isAddress, sessionKey: host)
@@ -171,4 +172,12 @@ final class TLSPair {
     }
 
     var text: String { String(decoding: received, as: UTF8.self) }
+}
+
+extension TLSLayer {
+    /// Reads whatever it costs.
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> Read {
+        var units = Int.max
+        return read(into: buffer, units: &units)
+    }
 }

@@ -1,0 +1,72 @@
+import LadeCore
+
+/// What a peer sends beside content, in proportion to it.
+///
+/// Every byte that arrives is overhead until it proves to be content, which pays for three more bytes. A second pays for
+/// 256 KiB, so that a server may send single bytes for hours: eleven thousand records of TLS a second. What costs more than
+/// its bytes counts as more of them. 4 MiB that nothing has paid for are too much.
+struct OverheadMeter: Equatable {
+    /// What the overhead is; the greatest part names the fault.
+    enum Kind: Int, CaseIterable {
+        case keyUpdates
+        case tickets
+        case records
+        case framing
+
+        /// A few words for an error.
+        var name: String {
+            switch self {
+            case .keyUpdates: "key updates of TLS"
+            case .tickets: "session tickets of TLS"
+            case .records: "records of TLS without content"
+            case .framing: "frames or chunks without content"
+            }
+        }
+    }
+
+    static let limit = 4 << 20
+    private static let worth = 3
+    private static let second = 256 << 10
+    /// One for each 64 KiB of content is generous.
+    static let keyUpdate = worth * 64 << 10
+    static let ticket = 64 << 10
+
+    private var parts = SIMD4<Int>()
+    /// What nothing has paid for.
+    private(set) var debt = 0
+    private var paidAt: Int64
+
+    /// - Parameter now: The time in nanoseconds.
+    init(at now: Int64) { paidAt = now }
+
+    /// Counts what has arrived, or what is no longer of this kind.
+    mutating func add(_ bytes: Int, _ kind: Kind) {
+        debt += bytes
+        parts[kind.rawValue] += bytes
+    }
+
+    /// Records that bytes which have arrived are content.
+    mutating func content(_ bytes: Int) {
+        parts[Kind.framing.rawValue] -= bytes
+        debt = max(0, debt - (1 + Self.worth) * bytes)
+        if debt == 0 { parts = SIMD4() }
+    }
+
+    /// Records that bytes were sent, for which the peer returns windows.
+    mutating func sent(_ bytes: Int) { debt = max(0, debt - bytes / 16) }
+
+    /// What there is too much of; nil when it is in proportion.
+    mutating func fault(at now: Int64, limit: Int = limit) -> Kind? {
+        guard debt > limit else { return nil }
+        // A minute pays for everything.
+        let elapsed = max(0, min(now - paidAt, 60_000_000_000))
+        debt = max(0, debt - Int(elapsed) * Self.second / 1_000_000_000)
+        paidAt = now
+        return debt > limit ? Kind.allCases.max { parts[$0.rawValue] < parts[$1.rawValue] } : nil
+    }
+}
+
+extension LoadingError.MalformedResponse {
+    // The words have no secrets, although they name keys and sessions.
+    init(_ overhead: OverheadMeter.Kind) { self.init(.overhead, redacted: overhead.name) }
+}
