@@ -37,11 +37,12 @@ package enum AddressFault: Error, Equatable {
         return url
     }
 
-    /// The first fault of a text; nil when there is none.
+    /// The first fault of a text.
     ///
     /// - Parameters:
     ///   - text: The address as written.
     ///   - encodes: Whether characters that path, query and fragment cannot have are encoded before it is used.
+    /// - Returns: The fault; nil when there is none.
     package static func first(in text: String, encoding encodes: Bool = false) -> AddressFault? {
         Scan(text, encodes: encodes, false).fault()
     }

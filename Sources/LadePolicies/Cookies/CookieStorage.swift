@@ -58,7 +58,7 @@ struct CookieStorage: Sendable {
 
     /// Stores a cookie that a host set; returns whether it was accepted.
     ///
-    /// - Parameter isElsewhere: Whether another host was dialled in place of the one that the address names.
+    /// `isElsewhere` says whether another machine was dialled in place of the host that the address names.
     @discardableResult
     mutating func take(_ set: SetCookie, from url: URL, isElsewhere: Bool = false, at now: Date) -> Bool {
         guard let origin = Origin(url) else { return false }
