@@ -27,7 +27,12 @@ struct ChainAssembly: Sendable {
     /// The chain of an account, outermost first.
     ///
     /// Three interceptors act in it, each with the policies of its depth; the app's stand between them.
-    func chain(for account: Account.Settings, jar: CookieJar?, transport: any Transport) -> Chain {
+    func chain(
+        for account: Account.Settings,
+        isNamed: Bool,
+        jar: CookieJar?,
+        transport: any Transport
+    ) -> Chain {
         let (budget, keyRule) = (settings.retryBudget, limiter.keyRule)
         // 1 The call and its hops.
         var hop = HopInterceptor(
@@ -66,7 +71,46 @@ struct ChainAssembly: Sendable {
         for interceptor in settings.callInterceptors { layout.insert(interceptor, above: .preparation, as: .call) }
         for interceptor in settings.attemptInterceptors { layout.insert(interceptor, above: .trace, as: .attempt) }
         settings.adjustChain(&layout)
-        return Chain(layout.interceptors, transport: transport)
+        return Chain(Self.identifying(layout.interceptors, isNamed), transport: transport)
+    }
+
+    /// The interceptors, with the cache knowing what those below it add to requests.
+    private static func identifying(_ interceptors: [any Interceptor], _ isNamed: Bool) -> [any Interceptor] {
+        interceptors.indices.map { index in
+            guard var hop = interceptors[index] as? HopInterceptor else { return interceptors[index] }
+            hop.cache?.identity = CallIdentity(isNamed: isNamed, below: interceptors[(index + 1)...])
+            return hop
+        }
+    }
+}
+
+extension CallIdentity {
+    /// Who the calls of an account are, by the interceptors below the cache.
+    fileprivate init(isNamed: Bool, below interceptors: some Sequence<any Interceptor>) {
+        self.init()
+        self.isNamed = isNamed
+        var authorisers: [any Authoriser] = []
+        for interceptor in interceptors {
+            switch interceptor {
+            case let attempt as AttemptInterceptor:
+                authorisers += attempt.authorisers
+                below.authorised = Self.joined(below.authorised, attempt.authorisedFields)
+            case let exchange as ExchangeInterceptor:
+                if let jar = exchange.jar { self.cookies = { jar.sentCookies(with: $0, at: $1) } }
+                below.changed = Self.joined(below.changed, exchange.addedFields)
+            case is HopInterceptor: break
+            default: below.changed = Self.joined(below.changed, interceptor.changedFields)
+            }
+        }
+        hasAuthorisers = !authorisers.isEmpty
+        owners = { [authorisers] in
+            authorisers.compactMap(\.owner).map { Owner($0.secret, isRenewed: $0.isRenewed) }
+        }
+    }
+
+    private static func joined(_ names: Set<String>?, _ others: [String]?) -> Set<String>? {
+        guard let names, let others else { return nil }
+        return names.union(others.map { $0.lowercased() })
     }
 }
 

@@ -9,6 +9,9 @@ import Lade
 struct BodyThrottle: Interceptor {
     let bytesPerSecond: Int
 
+    /// Empty: it only delays bodies.
+    var changedFields: [String]? { [] }
+
     /// Sends the request, and delays the chunks of its body and of its response.
     func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         var request = request

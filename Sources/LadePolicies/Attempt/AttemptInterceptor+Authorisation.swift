@@ -1,4 +1,4 @@
-import LadeCore
+package import LadeCore
 
 // Credentials, and the replay after a refusal.
 //
@@ -10,6 +10,16 @@ extension AttemptInterceptor {
     @inline(never)
     func firstClaiming(_ request: Request) -> Int? {
         authorisers.isEmpty ? nil : authorisers.firstIndex { $0.claims(request) }
+    }
+
+    /// The fields that authorisers set; nil where one may set any.
+    package var authorisedFields: [String]? {
+        var names: [String] = []
+        for authoriser in authorisers {
+            guard let own = authoriser.changedFields else { return nil }
+            names += own
+        }
+        return names
     }
 
     /// Authorises the request and sends it; replays it once when an authoriser has other credentials after a refusal.

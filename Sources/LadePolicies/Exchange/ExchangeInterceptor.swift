@@ -59,6 +59,11 @@ package struct ExchangeInterceptor: Interceptor {
     /// True: cancelling the scope ends a call here as cancelling its task does.
     package var observesScope: Bool { true }
 
+    /// The names of the fields that the exchange adds, beside `Cookie`.
+    package var addedFields: [String] {
+        (tracing == nil ? [] : ["traceparent", "tracestate"]) + (deadlines?.remainingField.map { [$0] } ?? [])
+    }
+
     /// Waits for a slot, completes the request and passes it on; reads the response.
     ///
     /// - Throws: The errors of ``RateLimiter/start(_:call:)``; `LoadingError.Kind.deadlineExceeded` when no time is left, or when
