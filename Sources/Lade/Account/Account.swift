@@ -93,7 +93,7 @@ public final class Account: Sendable {
     /// - Throws: Why the store cannot be read.
     public func explainCaching(of request: Request) async throws(CacheError) -> CacheExplanation? {
         guard let cache = service.cache else { return nil }
-        let identity = chain.interceptors.lazy.compactMap { $0 as? CacheInterceptor }.first?.identity
+        let identity = chain.interceptors.lazy.compactMap { ($0 as? HopInterceptor)?.cache }.first?.identity
         return try await cache.explain(
             request,
             in: service.makeCallTemplate(for: identifier, []),
