@@ -158,7 +158,7 @@ extension WireLoop {
         do throws(HeadVetting.Fault) {
             while true {
                 // What follows a complete response is noticed in the same step.
-                guard work.left > 0 || rest.isEmpty || connection.http.receiving == .done else {
+                guard rest.isEmpty || connection.http.receiving == .done || (work.left > 0 && hasTime()) else {
                     connection.held = Array(rest)
                     markBacklogged(connection)
                     return updateDue(connection)
@@ -169,7 +169,7 @@ extension WireLoop {
                 try exchange.withVetting { vetting throws(HeadVetting.Fault) in
                     finding = try connection.http.next(&rest, &vetting, heads)
                 }
-                work.use(1 + (before - rest.count) >> 6)
+                work.use(1 + (before - rest.count) >> 5)
                 switch finding {
                 case .more: return updateDue(connection)
                 case .interim(let status, let headers):

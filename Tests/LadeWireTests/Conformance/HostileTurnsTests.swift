@@ -177,6 +177,8 @@ struct HostileTurnsTests {
         let hostile = try HostileServer(scenario.makePeer)
         var settings = TransportSettings()
         settings.proxy = .direct
+        // The servers respect no window, which would end them sooner.
+        settings.limits.streamHighWater = 64 << 20
         settings.tls.trustsSystemAuthorities = false
         settings.tls.authorities = SimulatedRealm.authorities
         let clock = LoopClock()
