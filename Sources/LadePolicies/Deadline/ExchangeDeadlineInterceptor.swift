@@ -31,7 +31,7 @@ package struct ExchangeDeadlineInterceptor: Interceptor {
         do throws(LoadingError) {
             return finished(try await next(bounded), request, next.call, start, bound)
         } catch {
-            throw failed(error, next.call, start, bound)
+            throw failed(error, request, next.call, start, bound)
         }
     }
 
@@ -80,12 +80,23 @@ package struct ExchangeDeadlineInterceptor: Interceptor {
     @inline(never)
     private func failed(
         _ error: LoadingError,
+        _ request: Request,
         _ call: Call,
         _ start: Instant,
         _ bound: ExchangeBound
     ) -> LoadingError {
-        call.ledger?.add(start.duration(to: call.time.now), to: .exchange)
+        call.ledger?.add(start.duration(to: call.time.now), to: Self.stage(error, request))
         return bound.translated(error, call)
+    }
+
+    /// The stage that ended with an error of the transport: the exchange, or the wait for a connection within which the
+    /// deadline passed.
+    private static func stage(_ error: LoadingError, _ request: Request) -> Call.StageTimes.Stage {
+        guard case .deadlineExceeded(let report) = error.kind, !report.endedExchange, report.impossibleWait == nil
+        else {
+            return .exchange
+        }
+        return .wait(.connection(host: request.url.host(percentEncoded: true)?.lowercased() ?? ""))
     }
 
     /// The seconds with three digits after the point.
@@ -97,17 +108,26 @@ package struct ExchangeDeadlineInterceptor: Interceptor {
 }
 
 extension ExchangeBound {
-    /// Converts the transport's time-out to the error of the limit that ended the exchange: the call's deadline, or the limit of
-    /// the exchange.
+    /// Converts what the transport ended with when a limit was reached to the error of that limit: the call's deadline,
+    /// or the limit of the exchange.
+    ///
+    /// The one place that says where the time went and whether the address was in use, whether the transport has
+    /// observed the deadline itself or the limit that was made of it. The time of the exchange is in the ledger before.
     func translated(_ error: LoadingError, _ call: Call) -> LoadingError {
-        guard case .timedOut(.whole) = error.kind else { return error }
         var error = error
-        guard isDeadline else {
-            error.context.wholeLimitSetting = setting
-            return error
+        let endedExchange: Bool
+        switch error.kind {
+        case .timedOut(.whole):
+            guard isDeadline else {
+                error.context.wholeLimitSetting = setting
+                return error
+            }
+            endedExchange = true
+        case .deadlineExceeded(let report) where report.impossibleWait == nil: endedExchange = report.endedExchange
+        default: return error
         }
         var report = call.deadlineReport(at: call.time.now)
-        report.endedExchange = true
+        report.endedExchange = endedExchange
         error.kind = .deadlineExceeded(report)
         return error
     }
