@@ -8,7 +8,7 @@ import LadeTesting
 
 // Slow readers, slow servers and calls that wait for a connection: which time-out applies.
 extension TransportConformance {
-    static var patience: [ConformanceCase] { [slowReader, heartbeat, queueing] }
+    static var patience: [ConformanceCase] { [slowReader, heartbeat, queueing, deadline] }
 
     // MARK: - Slow readers
 
@@ -167,15 +167,40 @@ extension TransportConformance {
                 return error
             }
         }
-        if case .deadlineExceeded = error?.kind {
-        } else {
-            context.fail("expected the deadline, got \(String(describing: error))")
-        }
+        expectDeadline(error, endedExchange: false, context)
         signal.raise()
 
         context.expect(try await context.within("the first call") { try await first.value }, gives: 200, "ok")
         context.expect(await second.value, gives: 200, "ok")
         context.expect(try await context.exchange(transport, try server.request(.get, "/next")), gives: 200, "ok")
         context.expectEqual(server.requests.map(\.target), ["/first", "/limited", "/next"], "requests")
+    }
+
+    /// Expects the deadline, and whether an exchange was in progress, which is evidence against its address.
+    private static func expectDeadline(_ error: LoadingError?, endedExchange: Bool, _ context: ConformanceContext) {
+        guard case .deadlineExceeded(let report)? = error?.kind else {
+            return context.fail("expected the deadline, got \(String(describing: error))")
+        }
+        context.expectEqual(report.endedExchange, endedExchange, "whether an exchange was in progress")
+    }
+
+    private static let deadline = ConformanceCase(
+        "LX-6",
+        "ends an exchange at the call's deadline, and says that it was in progress"
+    ) { context in
+        let server = try LoopbackServer(script: [.readRequest, .stall])
+        let transport = try context.transport()
+        let request = try server.request()
+        let error = try await context.within("a call with a deadline") { () -> LoadingError? in
+            var call = Call()
+            call.deadline = call.time.now.advanced(by: .milliseconds(200))
+            do throws(LoadingError) {
+                _ = try await transport.send(request, call: call)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        expectDeadline(error, endedExchange: true, context)
     }
 }

@@ -234,6 +234,9 @@ package final class BodyStream: ResponseBody.Source {
         }
     }
 
+    /// Pauses the transfer if the reader is at the high-water mark; what is received directly finds this itself.
+    package func pausesIfFull() -> Bool { room() == nil }
+
     /// The number of bytes that the loop has appended and the reader has not taken.
     package var unreadBytes: Int { state.withLock { $0.bytes } }
 
@@ -265,7 +268,8 @@ package final class BodyStream: ResponseBody.Source {
     /// Returns the waiter to resume.
     package func publish(now: Int64 = .min) -> Waiter? {
         lastPublished = now
-        if let last = slab {
+        // A slab is published only when there is something in it: a read may have brought nothing.
+        if let last = slab, last.count > 0 {
             // The pool would copy so few bytes to a smaller buffer.
             if last.count <= last.capacity / 2 { directSlab = max(directSlab / 2, Self.slab) }
             unpublished.append(last.finish())
@@ -285,6 +289,8 @@ package final class BodyStream: ResponseBody.Source {
     /// Returns the waiter to resume.
     package func finish(_ error: LoadingError?, trailers: Headers, metrics: Response.Metrics) -> Waiter? {
         let published = publish()
+        slab?.discard()
+        slab = nil
         let ended = state.withLock { state -> Waiter? in
             state.metrics = metrics
             guard case .open = state.end else { return nil }

@@ -188,7 +188,9 @@ package final class Exchange: @unchecked Sendable {
 
     /// The error when the deadline of the call has passed.
     package var deadlineExceeded: LoadingError {
-        LoadingError(.deadlineExceeded(call.deadlineReport(at: call.time.now)), context)
+        var report = call.deadlineReport(at: call.time.now)
+        if case .running = state.phase { report.endedExchange = true }
+        return LoadingError(.deadlineExceeded(report), context)
     }
 
     /// The context of the exchange for errors.
@@ -313,10 +315,9 @@ package final class Exchange: @unchecked Sendable {
         state.phase = .finished
         let error = error ?? codingShortfall
         endPump()
-        if let error {
-            call.record(.exchangeFailed(error, metrics))
-        } else {
-            call.record(.exchangeFinished(metrics))
+        // An exchange that has not begun has no end either.
+        if state.isAnnounced {
+            call.record(error.map { CallEvent.exchangeFailed($0, metrics) } ?? .exchangeFinished(metrics))
         }
         // Moved out, because they are not used again and copies are expensive.
         let head = finalHead.take()

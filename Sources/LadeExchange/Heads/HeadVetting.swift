@@ -239,10 +239,14 @@ package struct HeadVetting: Sendable {
     private mutating func note(_ name: Bytes, _ value: Bytes, _ line: Bytes) throws(Fault) {
         switch name.count {
         case 14 where Self.equalsIgnoringCase(name, "content-length"):
-            guard let length = Self.number(value), contentLength == nil || contentLength == length else {
-                throw malformed(.contentLength, line)
+            // Several lines mean the list of their values, and a list of equal lengths is that length (RFC 9112 §6.3).
+            for part in value.split(separator: 0x2C, omittingEmptySubsequences: false) {
+                let member = Bytes(rebasing: part)
+                guard let length = Self.number(Bytes(rebasing: member[Self.trimmed(member, from: 0)])),
+                    contentLength == nil || contentLength == length
+                else { throw malformed(.contentLength, line) }
+                contentLength = length
             }
-            contentLength = length
             lastIsFraming = true
         case 17 where Self.equalsIgnoringCase(name, "transfer-encoding"):
             guard !isChunked, Self.equalsIgnoringCase(value, "chunked") else { throw malformed(.transferCoding, line) }

@@ -60,6 +60,8 @@ package struct Admission: Sendable {
         var allowance: Int?
         /// Whether the latest attempt to connect failed.
         var isDoubtful = false
+        /// Whether its calls wait until the process may have a free descriptor.
+        var isStarved = false
         /// The queues, the most urgent first; two for each priority, one per kind.
         var lines = Array(repeating: WaitingLine<Waiter>(), count: 6)
         /// The number of waiting calls.
@@ -73,6 +75,7 @@ package struct Admission: Sendable {
 
         func hasRoom(_ kind: Kind, _ rules: Rules) -> Bool {
             let limits = rules.limits
+            guard !isStarved else { return false }
             if let capacity, active >= capacity { return false }
             if let allowance, active >= allowance { return false }
             let isAlone = kind == .exclusive && !(rules.sharesMultiplexed && multiplexing == .streams)
@@ -135,6 +138,8 @@ package struct Admission: Sendable {
     private var ready = Array(repeating: WaitingLine<Int>(), count: 3)
     /// Hosts whose call libcurl queued although it carried no other call to them.
     private var blocked: [Int] = []
+    /// Hosts whose calls wait for a descriptor, in turn.
+    private var starved = WaitingLine<Int>()
 
     /// Makes an admission without calls.
     ///
@@ -206,6 +211,7 @@ package struct Admission: Sendable {
     /// Removes a waiting call from its queue.
     package mutating func withdraw(from place: Place, host: Int) {
         hosts[host].remove(place)
+        if hosts[host].waiting == 0 { hosts[host].isStarved = false }
     }
 
     /// Ends a running call.
@@ -234,6 +240,47 @@ package struct Admission: Sendable {
         leave(host, kind)
         hosts[host].capacity = hosts[host].active
         if hosts[host].active == 0 { blocked.append(host) }
+        return prepend(exchange, host: host, kind, priority)
+    }
+
+    /// Returns a started call for which the process has no descriptor to the front of its queue.
+    ///
+    /// It waits there until ``nextStarved()``: a descriptor that any call or connection frees may serve it, whatever its
+    /// host.
+    package mutating func starve(_ exchange: Exchange, host: Int, kind: Kind = .shared, priority: Request.Priority)
+        -> Place
+    {
+        leave(host, kind)
+        if !hosts[host].isStarved {
+            hosts[host].isStarved = true
+            starved.append(host)
+        }
+        return prepend(exchange, host: host, kind, priority)
+    }
+
+    /// Whether calls wait for a descriptor.
+    package var hasStarved: Bool { !starved.isEmpty }
+
+    /// Starts the next call that waits for a descriptor, which may be free now.
+    package mutating func nextStarved() -> Exchange? {
+        while active < rules.limits.total, let host = starved.popFirst() {
+            // Its calls may have left.
+            guard hosts[host].isStarved else { continue }
+            hosts[host].isStarved = false
+            defer { markReady(host) }
+            for urgency in ready.indices {
+                guard let line = hosts[host].startableLine(urgency, rules),
+                    let exchange = hosts[host].popFirst(line: line)
+                else { continue }
+                begin(host, line % 2 == Kind.exclusive.rawValue ? .exclusive : .shared)
+                return exchange
+            }
+        }
+        return nil
+    }
+
+    private mutating func prepend(_ exchange: Exchange, host: Int, _ kind: Kind, _ priority: Request.Priority) -> Place
+    {
         let line = Host.line(Self.urgency(priority), kind)
         // Lower than every other arrival.
         latestReturn -= 1

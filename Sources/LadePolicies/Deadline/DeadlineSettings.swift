@@ -108,17 +108,26 @@ struct ExchangeBound: Sendable, Hashable {
         self.start = start
     }
 
-    /// Converts the transport's time-out to the error of the limit that ended the exchange: the call's deadline, or the limit of
-    /// the exchange.
+    /// Converts what the transport ended with when a limit was reached to the error of that limit: the call's deadline,
+    /// or the limit of the exchange.
+    ///
+    /// The one place that says where the time went and whether the address was in use, whether the transport has
+    /// observed the deadline itself or the limit that was made of it. The time of the exchange is recorded before.
     func translated(_ error: LoadingError, _ call: Call) -> LoadingError {
-        guard case .timedOut(.whole) = error.kind else { return error }
         var error = error
-        guard isDeadline else {
-            error.context.wholeLimitSetting = setting
-            return error
+        let endedExchange: Bool
+        switch error.kind {
+        case .timedOut(.whole):
+            guard isDeadline else {
+                error.context.wholeLimitSetting = setting
+                return error
+            }
+            endedExchange = true
+        case .deadlineExceeded(let report) where report.impossibleWait == nil: endedExchange = report.endedExchange
+        default: return error
         }
         var report = call.deadlineReport(at: call.time.now)
-        report.endedExchange = true
+        report.endedExchange = endedExchange
         error.kind = .deadlineExceeded(report)
         return error
     }

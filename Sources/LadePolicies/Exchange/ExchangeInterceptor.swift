@@ -232,7 +232,7 @@ package struct ExchangeInterceptor: Interceptor {
     ) -> LoadingError {
         var error = error
         if deadlines != nil {
-            call.add(bound.start.duration(to: call.time.now), to: .exchange)
+            call.add(bound.start.duration(to: call.time.now), to: Self.stage(error, request))
             error = bound.translated(error, call)
         }
         // The head may have arrived before the body failed.
@@ -243,6 +243,14 @@ package struct ExchangeInterceptor: Interceptor {
         // An exchange that sent nothing has taken nothing from the service.
         slot?.finish(isUnused: FailureKind(error).isUnsent)
         return error
+    }
+
+    /// The stage that ended with an error of the transport: the exchange, or the wait for a connection within which the
+    /// deadline passed.
+    private static func stage(_ error: LoadingError, _ request: Request) -> Call.StageTimes.Stage {
+        guard case .deadlineExceeded(let report) = error.kind, !report.endedExchange, report.impossibleWait == nil
+        else { return .exchange }
+        return .wait(.connection(host: request.url.host(percentEncoded: true)?.lowercased() ?? ""))
     }
 
     /// Stores the cookies that a head sets; the file is written within a second, and the call does not wait for it.

@@ -298,7 +298,11 @@ final class Transfer: ResponseBody.Source {
             act { $0.timePassed($1) }
             // Time-outs go first: they are about this exchange.
             guard let last = call.deadline, last <= call.time.now else { continue }
-            act { $0.fail(LoadingError(.deadlineExceeded(call.deadlineReport(at: $1)), ErrorContext(request)), at: $1) }
+            act { state, now in
+                var report = call.deadlineReport(at: now)
+                report.endedExchange = true
+                return state.fail(LoadingError(.deadlineExceeded(report), ErrorContext(request)), at: now)
+            }
         }
     }
 

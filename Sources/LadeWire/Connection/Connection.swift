@@ -113,6 +113,8 @@ final class Connection: Due {
     @exclusivity(unchecked) var idleSince: Int64 = 0
 
     @exclusivity(unchecked) var due = Int64.max
+    /// The due time for which the socket was looked at once more before it was judged.
+    @exclusivity(unchecked) var judgedDue = Int64.max
     @exclusivity(unchecked) var queuedDue = Int64.max
 
     /// Enough for a dozen session tickets.

@@ -41,7 +41,7 @@ struct Reuse: Equatable {
     init(_ head: HeadVetting.Head, request: Headers, isWhole: Bool) {
         isPossible =
             isWhole && head.version == .http1_1 && !Self.hasClose(head.headers) && !Self.hasClose(request)
-        life = isPossible ? head.headers["Keep-Alive"].flatMap(Self.announcedLife) : nil
+        life = isPossible ? head.headers.all("Keep-Alive").compactMap(Self.announcedLife).min() : nil
     }
 
     /// Whether `close` is among the options of any `Connection` field.

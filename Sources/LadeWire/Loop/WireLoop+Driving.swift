@@ -45,6 +45,7 @@ extension WireLoop {
     func serve(_ connection: Connection, _ budget: TurnBudget) {
         if connection.life == .streaming { return serveStreams(connection, budget) }
         if connection.life == .tunnelling { return continueTunnel(connection) }
+        if connection.life == .securing { return secure(connection) }
         guard connection.life == .busy, let exchange = connection.exchange, !connection.isPaused else { return }
         connection.decodable = TurnBudget.decoded
         if !connection.held.isEmpty {
@@ -113,6 +114,11 @@ extension WireLoop {
     /// Receives with one call.
     private func receiveOnce(_ exchange: Exchange, _ connection: Connection, atMost most: Int) -> IOResult {
         guard let left = connection.http.directContent, !exchange.isCoded else {
+            // A reader that is at the mark is waited for, whether the server has more or not.
+            if exchange.isStreamed, exchange.stream?.pausesIfFull() == true {
+                pause(connection)
+                return .wouldBlock
+            }
             let piece = connection.http.receiving == .head ? TurnBudget.headPiece : TurnBudget.piece
             let room = UnsafeMutableRawBufferPointer(rebasing: scratch[..<min(most, piece)])
             let result = receive(from: connection, into: room)

@@ -43,6 +43,7 @@ extension WireLoop {
         }
         finish(exchange, error, metrics)
         admitted += admission.end(host: exchange.hostNumber, kind: kind(exchange))
+        hasFreed = true
     }
 
     /// Removes an exchange from the running ones and from its connection.
@@ -51,14 +52,14 @@ extension WireLoop {
         removeRunning(exchange)
     }
 
-    private func removeRunning(_ exchange: Exchange) {
+    func removeRunning(_ exchange: Exchange) {
         let last = running.removeLast()
         guard last !== exchange else { return }
         running[exchange.index] = last
         last.index = exchange.index
     }
 
-    private func detach(_ exchange: Exchange) {
+    func detach(_ exchange: Exchange) {
         if let connection = exchange.connection {
             if connection.exchange === exchange { connection.exchange = nil }
             connection.joining.removeAll { $0 === exchange }
@@ -125,6 +126,7 @@ extension WireLoop {
         endLayer(connection)
         connection.life = .closed
         connection.due = .max
+        hasFreed = true
         if connection.socket >= 0 {
             watched[connection.number] = nil
             system.close(connection.socket)

@@ -38,12 +38,25 @@ extension WireLoop {
     /// A streamed response keeps its connection until its reader has finished.
     func kind(_ exchange: Exchange) -> Admission.Kind { exchange.isStreamed ? .exclusive : .shared }
 
-    /// Returns a running exchange to the front of its queue, where it waits for the end of another.
-    func putBack(_ exchange: Exchange) {
-        leaveRunning(exchange)
-        let priority = exchange.request.priority
-        let place = admission.takeBack(exchange, host: exchange.hostNumber, kind: kind(exchange), priority: priority)
-        wait(exchange, in: place)
+    /// Returns the exchanges for which there was no descriptor to the front of their queues, in their order.
+    func putBackStarving() {
+        for exchange in starving.reversed() {
+            guard case .running = exchange.phase else { continue }
+            removeRunning(exchange)
+            let priority = exchange.request.priority
+            let place = admission.starve(exchange, host: exchange.hostNumber, kind: kind(exchange), priority: priority)
+            wait(exchange, in: place)
+        }
+        starving = []
+    }
+
+    /// Starts the exchanges that wait for a descriptor, one after the other, until there is none again.
+    func startStarved() {
+        guard hasFreed else { return }
+        hasFreed = false
+        while starving.isEmpty, let exchange = admission.nextStarved() { start(exchange) }
+        putBackStarving()
+        admitted += admission.startable()
     }
 
     private func wait(_ exchange: Exchange, in place: Admission.Place) {
@@ -103,9 +116,12 @@ extension WireLoop {
     func expire() {
         while let exchange = deadlines.popFirst(until: now) { leaveQueue(exchange, exchange.deadlineExceeded) }
         if !resolving.isEmpty, resolver.due <= now { resolver.startWaiting(at: now) }
-        // Each once: what becomes due meanwhile is due in the next turn.
+        // Each once, also when it stands in the queue twice: what becomes due meanwhile is due in the next turn.
         var due: [Connection] = []
-        while let connection = dues.popFirst(until: now) { due.append(connection) }
+        var numbers: Set<Int> = []
+        while let connection = dues.popFirst(until: now) {
+            if numbers.insert(connection.number).inserted { due.append(connection) }
+        }
         for connection in due {
             expire(connection)
             // Also when nothing was due any more: the entry is gone.
@@ -120,6 +136,7 @@ extension WireLoop {
             if connection.idleSince + connection.idleLife <= now { close(connection) }
             return
         }
+        guard wasLookedAt(connection) else { return markBacklogged(connection) }
         if connection.life == .streaming { return expireStreams(connection) }
         for exchange in connection.joining {
             let (at, bound) = firstBound(of: exchange, connection)
@@ -136,6 +153,15 @@ extension WireLoop {
         }
         if connection.retryDue <= now { return retryAttempt(connection) }
         if let action = connection.race?.expire(at: now) { carryOut(action, connection) }
+    }
+
+    /// Whether what its socket has was looked at before a time-out is judged, which it was not when the process was
+    /// stopped meanwhile, or had no time for it; true the second time that the same time is due.
+    private func wasLookedAt(_ connection: Connection) -> Bool {
+        let due = due(of: connection)
+        guard due <= now, connection.socket >= 0, connection.judgedDue != due else { return true }
+        connection.judgedDue = due
+        return connection.isIgnored || system.peek(connection.socket) == .nothing
     }
 
     private func expire(_ exchange: Exchange, _ connection: Connection, _ bound: Bound) {

@@ -202,7 +202,7 @@ extension WireLoop {
         attempt(connection, 0)
     }
 
-    /// Makes room when the process or the system has no descriptor left, or waits for the end of another exchange.
+    /// Makes room when the process or the system has no descriptor left, or waits for the end of another connection's use.
     private func withoutDescriptor(_ connection: Connection, _ index: Int, _ code: Int32) {
         if let idle = pool.takeLongestIdle() {
             close(idle)
@@ -212,12 +212,19 @@ extension WireLoop {
             closeOrphans()
             return attempt(connection, index)
         }
-        let isAlone = !watched.values.contains { $0 !== connection && $0.exchange != nil }
+        // Those that are open, over HTTP/2 too, will end or become idle.
+        let isAlone = !watched.values.contains { $0 !== connection }
         guard let exchange = connection.exchange, connection.attempts.isEmpty, !isAlone else {
             return attemptFailed(connection, index, code)
         }
-        putBack(exchange)
+        detach(exchange)
+        starving.append(exchange)
+        let joining = takeJoining(of: connection)
+        let hadFreed = hasFreed
         close(connection)
+        // It had no descriptor.
+        hasFreed = hadFreed
+        reopen(joining)
     }
 
     private func attemptFailed(_ connection: Connection, _ index: Int, _ code: Int32) {
@@ -274,6 +281,7 @@ extension WireLoop {
     }
 
     func closeAttempts(of connection: Connection) {
+        if !connection.attempts.isEmpty { hasFreed = true }
         for attempt in connection.attempts {
             watched[attempt.number] = nil
             system.close(attempt.socket)

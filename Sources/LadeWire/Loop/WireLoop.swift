@@ -44,6 +44,10 @@ final class WireLoop: @unchecked Sendable {
     @exclusivity(unchecked) var routes = RouteMemory()
     /// The exchanges whose stream has ended and that are sent on another connection.
     @exclusivity(unchecked) var moving: [Exchange] = []
+    /// The exchanges for which there was no descriptor; they return to their queues when the turn settles.
+    @exclusivity(unchecked) var starving: [Exchange] = []
+    /// Whether something has ended since the calls that wait for a descriptor were tried.
+    @exclusivity(unchecked) var hasFreed = false
     /// Connections that are being opened and may multiplex, by the keys of the pool.
     @exclusivity(unchecked) var openings: [Int: [Connection]] = [:]
     /// The protocols that hosts have negotiated, by the keys of the pool.
@@ -164,8 +168,9 @@ final class WireLoop: @unchecked Sendable {
         now = system.now()
         work.begin(at: now)
         guard handleMessages() else { return false }
-        expire()
         settle()
+        // Nothing is judged before the sockets: what is due already ends no call whose bytes wait in one, as they do when
+        // the process was stopped.
         let wakeTime = wakeTime
         let mayWait = !hasWork && wakeTime > now && inbox.fallAsleep()
         system.wait(until: mayWait ? wakeTime : nil, into: &ready)
@@ -184,7 +189,7 @@ final class WireLoop: @unchecked Sendable {
     /// Whether something is left for the next turn, which does not wait then.
     private var hasWork: Bool {
         !backlog.isEmpty || !late.isEmpty || !dirty.isEmpty || !admitted.isEmpty || !moving.isEmpty
-            || !orphanedKeys.isEmpty
+            || !orphanedKeys.isEmpty || !starving.isEmpty || (hasFreed && admission.hasStarved)
     }
 
     /// The time at which the loop must run again: the least of all due times.
@@ -288,6 +293,8 @@ final class WireLoop: @unchecked Sendable {
         moving = []
         reopen(moved)
         closeOrphans()
+        putBackStarving()
+        startStarved()
         swap(&dirty, &flushed)
         for (index, connection) in flushed.enumerated() {
             guard index == 0 || hasTime() else {

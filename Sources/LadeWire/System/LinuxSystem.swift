@@ -125,7 +125,9 @@ final class LinuxSystem: WireSystem {
 
     func wait(until moment: Int64?, into ready: inout [ReadySocket]) {
         if let moment { wake(at: clock.systemTime(moment)) }
-        let count = epoll_wait(epoll, events.baseAddress, Int32(Self.most), moment == nil ? 0 : -1)
+        var count = epoll_wait(epoll, events.baseAddress, Int32(Self.most), moment == nil ? 0 : -1)
+        // A stop of the process interrupts a wait, which has then not looked at the sockets.
+        if count < 0, errno == EINTR { count = epoll_wait(epoll, events.baseAddress, Int32(Self.most), 0) }
         guard count > 0 else { return }
         for event in events[..<Int(count)] {
             let number = event.data.u64

@@ -16,4 +16,9 @@ struct PatienceConformanceTests {
     func queueing() async throws {
         try await conform("FT-4")
     }
+
+    @Test("finding LX-6 a deadline within an exchange says that it was in progress")
+    func deadline() async throws {
+        try await conform("LX-6")
+    }
 }

@@ -110,6 +110,26 @@ struct BodyStreamTests {
         }
     }
 
+    @Test(
+        "finding LX-1 a read that brings nothing publishes nothing, and the error or the end follows",
+        arguments: [true, false]
+    )
+    func publishesNothingEmpty(fails: Bool) throws {
+        for content in ["", "half"] {
+            let stream = makeStream()
+            append(content, to: stream)
+            _ = stream.publish()
+            #expect(stream.append { _ in 0 } == 0)
+            _ = stream.publish()
+            let error = LoadingError(.incompleteBody(received: 4, expected: 9))
+            _ = stream.finish(fails ? error : nil, trailers: [:], metrics: Response.Metrics())
+
+            if !content.isEmpty { #expect(read(stream).value == content) }
+            let last = read(stream)
+            #expect(fails ? last.error?.kind == error.kind : last.value == .some(nil))
+        }
+    }
+
     @Test("delivers an error after everything that had arrived")
     func tellsErrorsLast() {
         let stream = makeStream()

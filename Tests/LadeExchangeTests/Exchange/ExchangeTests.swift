@@ -1,4 +1,5 @@
 import LadeCore
+import LadeTesting
 import Testing
 
 @testable import LadeExchange
@@ -30,5 +31,21 @@ struct ExchangeTests {
 
         #expect(exchange.prepareForSending() == canBeSent)
         #expect(exchange.hasHead == lines.contains("HTTP/1.1 200 OK\r\n") && lines.count > 1 || !exchange.hasHead)
+    }
+
+    @Test("finding WF-11 an exchange has an end in the events when it has begun, and once", arguments: [true, false])
+    func pairs(hasBegun: Bool) throws {
+        let recorder = EventRecorder()
+        let exchange = try Exchange(
+            Request("http://a.test/"),
+            call: Call(events: [recorder]),
+            rules: Exchange.Rules(TransportSettings()),
+            lane: .direct
+        )
+        if hasBegun { exchange.announce(skipsCertificates: false) }
+        for _ in 0..<2 { _ = exchange.finish(LoadingError(.cancelled), metrics: Response.Metrics()) }
+
+        let expected = hasBegun ? ["exchange started GET http://a.test/", "exchange failed: cancelled"] : []
+        #expect(recorder.story == expected)
     }
 }

@@ -105,6 +105,41 @@ struct HeadVettingTests {
     }
 
     @Test(
+        "finding LX-10 the lines of Content-Length mean one list: equal lengths are that length, all else is refused",
+        arguments: [
+            ("5", true), ("5, 5", true), ("5,5", true), ("5 ,\t5,5", true), ("05, 5", true), ("5, 4", false),
+            ("5,", false),
+            (",5", false), ("5,,5", false), ("5, x", false), ("5; 5", false), ("5 5", false), (",", false),
+            ("5, -5", false),
+        ] as [(String, Bool)]
+    )
+    func listsOfLengths(value: String, isValid: Bool) throws {
+        for lines in [[value], ["5", value], [value, "5"], [value, value]] {
+            let fields = lines.map { "Content-Length: \($0)\r\n" }.joined()
+            var vetting = HeadVetting(limits: TransportSettings.ResponseLimits(), tolerances: [])
+            func take() throws(HeadVetting.Fault) {
+                try Array("200".utf8).withUnsafeBufferPointer { bytes throws(HeadVetting.Fault) in
+                    try vetting.begin(status: bytes)
+                }
+                for line in lines {
+                    try Array("content-length\(line)".utf8).withUnsafeBufferPointer { bytes throws(HeadVetting.Fault) in
+                        try vetting.take(field: bytes, name: 14)
+                    }
+                }
+            }
+            guard isValid else {
+                #expect(throws: HeadVetting.Fault.self) { try vet("HTTP/1.1 200 OK\r\n\(fields)\r\n") }
+                #expect(throws: HeadVetting.Fault.self) { try take() }
+                continue
+            }
+            #expect(try final(vet("HTTP/1.1 200 OK\r\n\(fields)\r\n").1).contentLength == 5)
+            try take()
+            guard case .final(let head) = try vetting.endFields() else { throw CancellationError() }
+            #expect(head.contentLength == 5)
+        }
+    }
+
+    @Test(
         "each tolerance lets through its own breach, and says so",
         arguments: [
             ("HTTP/1.1 200 OK\nA: b\n\n", TransportSettings.Tolerances.bareLineFeed, 3),

@@ -63,6 +63,38 @@ struct DeadlineInterceptorTests {
         )
     }
 
+    /// A transport that observes the deadline of the call itself, as the real ones do.
+    private struct ObservingTransport: Transport {
+        let endsExchange: Bool
+
+        func send(_ request: Request, call: Call) async throws(LoadingError) -> Response {
+            try? await call.time.sleep(for: .seconds(60))
+            var report = call.deadlineReport(at: call.time.now)
+            report.endedExchange = endsExchange
+            throw LoadingError(.deadlineExceeded(report), ErrorContext(request))
+        }
+    }
+
+    @Test(
+        "finding LX-6 a deadline that the transport observes has the stage, and the evidence, of the limit made of it",
+        arguments: [
+            (true, Call.StageTimes.Stage.exchange), (false, .wait(.connection(host: "svc.example.com"))),
+        ]
+    )
+    func observedDeadline(endsExchange: Bool, stage: Call.StageTimes.Stage) async throws {
+        let transport = ObservingTransport(endsExchange: endsExchange)
+        let chain = Chain([HopInterceptor(deadlines: DeadlineSettings()), ExchangeInterceptor(deadlines: DeadlineSettings())], transport: transport)
+        let failed = await failure(request, chain)
+        let error = try #require(failed)
+        guard case .deadlineExceeded(let report) = error.kind else { throw error }
+
+        #expect(report.stages.entries == [.init(stage: stage, duration: .seconds(60))])
+        #expect(report.endedExchange == endsExchange)
+        #expect(report.setting == "deadlines.buffered")
+        let evidence: HostEvidence = endsExchange ? .suspicious(reason: "no answer before the deadline") : .none
+        #expect(HostEvidence(error) == evidence)
+    }
+
     @Test("policies PL-01 lets an answer that is slow and healthy take 45 s")
     func waitsForSlowAnswers() async throws {
         transport.onAnyRequest().respond(.text("slow").after(.seconds(45)))

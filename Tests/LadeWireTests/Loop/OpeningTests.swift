@@ -1,3 +1,4 @@
+import CNghttp2
 import LadeCore
 import Testing
 
@@ -217,6 +218,88 @@ struct OpeningTests {
         simulation.run()
         #expect(simulation.haveAllSucceeded)
         #expect(simulation.system.mostOpen == 1)
+        #expect(simulation.findings.isEmpty)
+    }
+
+    @Test(
+        "finding WF-13 the end of any call, and any connection that becomes idle, wakes what waits for a descriptor",
+        arguments: [false, true]
+    )
+    func anyEnd(isKept: Bool) {
+        let text = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\(isKept ? "" : "Connection: close\r\n")\r\nok"
+        let answers = ["/": SimulatedServer.Answer(text), "/slow": SimulatedServer.Answer("")]
+        // The second host is busy for 5 s, and its other calls wait for a descriptor of the first one.
+        let lanes = [[call("10.0.0.1")], [call("10.0.0.2", "/slow")], [call("10.0.0.2")], [call("10.0.0.3")]]
+        let simulation = simulation(lanes) { _ in .server(answers) }
+        simulation.system.descriptors = 2
+        simulation.run()
+        #expect(simulation.outcomes.map(\.isSuccess) == [true, false, true, true])
+        #expect(simulation.outcomes[2...].allSatisfy { $0.endedAt < 1_000_000_000 })
+        #expect(simulation.system.mostOpen == 2)
+        #expect(simulation.findings.isEmpty)
+    }
+
+    @Test("finding WF-13 calls that wait for a descriptor keep their order, and a cancelled one lets the next start")
+    func orderWithoutDescriptors() {
+        var settings = Simulation.settings
+        settings.connections.perHost = 4
+        settings.connections.total = 8
+        let answers = (0..<6).reduce(into: [String: SimulatedServer.Answer]()) { answers, number in
+            answers["/\(number)"] = SimulatedServer.Answer(
+                "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok"
+            )
+        }
+        let lanes = (0..<6).map { [call("10.0.0.1", "/\($0)")] }
+        let simulation = simulation(lanes, settings) { _ in .server(answers) }
+        simulation.system.descriptors = 1
+        simulation.start()
+        simulation.turn { simulation.system.openSockets == 1 }
+        simulation.cancel(lane: 2)
+        simulation.run()
+        #expect(simulation.outcomes.map(\.isSuccess) == [true, true, false, true, true, true])
+        #expect(simulation.system.requests.map(\.target) == ["/0", "/1", "/3", "/4", "/5"])
+        #expect(simulation.findings.isEmpty)
+    }
+
+    @Test("finding WF-8 without a descriptor a call waits for a stream of the host's connection over HTTP/2")
+    func waitsForAStream() {
+        var settings = Simulation.settings
+        settings.connections.perHost = 2
+        let peer: @Sendable () -> any SimulatedPeer = {
+            HTTP2Peer(
+                ["/": HTTP2Peer.Answer(body: Array("ok".utf8))],
+                settings: [(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, 1)]
+            )
+        }
+        var shared = call()
+        shared.knowsHTTP2 = true
+        let simulation = simulation([[shared]], settings) { _ in .peer(peer()) }
+        simulation.system.descriptors = 1
+        simulation.system.leaps = false
+        simulation.start()
+        simulation.turn { simulation.outcomes[0].isOver }
+        for _ in 0..<3 { simulation.again(shared) }
+        simulation.turn { simulation.outcomes.allSatisfy(\.isOver) }
+        #expect(simulation.haveAllSucceeded)
+        #expect(simulation.system.servers.count == 1)
+        simulation.stop()
+        #expect(simulation.findings.isEmpty)
+    }
+
+    @Test("finding PT-2 an address that worked and then failed is tried last, though no other has worked since")
+    func workedAndFailed() {
+        var settings = Simulation.settings
+        settings.connections.idleLife = .zero
+        var welcomed = 0
+        let answers = ["/": Self.answer]
+        let simulation = simulation([[call("localhost"), call("localhost"), call("localhost")]], settings) { endpoint in
+            welcomed += 1
+            guard Self.isV6(endpoint) else { return welcomed < 4 ? .silence : .server(answers) }
+            return welcomed == 1 ? .server(answers) : .refusal(ECONNREFUSED)
+        }
+        simulation.run()
+        #expect(simulation.outcomes.map(\.error) == [nil, .timedOut(.connect), nil])
+        #expect(simulation.system.endpoints.map(Self.isV6) == [true, true, false, false])
         #expect(simulation.findings.isEmpty)
     }
 

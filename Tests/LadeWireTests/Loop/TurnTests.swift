@@ -182,6 +182,89 @@ struct TurnTests {
         #expect(!hasTime())
     }
 
+    @Test(
+        "finding WF-7 after a stop of the process a call continues with what waits in its socket, and then times out",
+        arguments: [false, true],
+        [Simulation.Call.Reader.none, .eager]
+    )
+    func stopped(isSecure: Bool, reader: Simulation.Call.Reader) {
+        let call = Simulation.Call(target: "/", reader: reader, content: "0123456789")
+        let scenario = Scenario("", ["/": Self.response(Array("0123456789".utf8))], [[call]])
+        let run = isSecure ? scenario.secured : scenario
+        let system = run.system(wakeUpDescriptor: -1)
+        let simulation = Simulation(run.lanes, run.settings, on: system)
+        var hasStopped = false
+        simulation.beforeWait = { [unowned simulation] in
+            let isSent = simulation.loop.watched.values.contains { $0.life == .busy && $0.hasSent && $0.firstByte == 0 }
+            guard isSent, !hasStopped else { return }
+            // The wait ends by the stop, reports nothing, and an hour has passed.
+            hasStopped = true
+            system.isDeaf = true
+            system.advance(3_600_000_000_000)
+        }
+        simulation.start()
+        simulation.turn { hasStopped }
+        simulation.turn()
+        system.isDeaf = false
+        simulation.run()
+        #expect(simulation.outcomes[0].isSuccess, "\(String(describing: simulation.outcomes[0].error))")
+        #expect(simulation.outcomes[0].content == Array("0123456789".utf8))
+        #expect(simulation.findings.isEmpty)
+    }
+
+    @Test("finding WF-7 a peer that has bytes ready for ever does not keep a deadline from ending its call")
+    func judgedOnce() {
+        let body = String(repeating: "x", count: 4 << 20)
+        var call = Simulation.Call(target: "/", content: body)
+        call.deadline = .seconds(1)
+        let system = SimulatedSystem(["/": Self.response(Array(body.utf8))])
+        let simulation = Simulation([[call]], Simulation.settings, on: system)
+        simulation.start()
+        simulation.turn { simulation.loop.running.first?.hasHead == true }
+        system.advance(2_000_000_000)
+        for _ in 0..<3 { simulation.turn() }
+        guard case .deadlineExceeded(let report)? = simulation.outcomes[0].error else {
+            Issue.record("\(String(describing: simulation.outcomes[0].error))")
+            return
+        }
+        #expect(report.endedExchange)
+        simulation.run()
+        #expect(simulation.findings.isEmpty)
+    }
+
+    @Test(
+        "finding PT-1 over HTTP/1.1 the idle time-out does not run while a reader rests at exactly the mark",
+        arguments: ["Content-Length: 8192", "Transfer-Encoding: chunked", "Connection: close"]
+    )
+    func restingReader(framing: String) {
+        let mark = 4_096
+        let half = String(repeating: "x", count: mark)
+        let isChunked = framing.hasSuffix("chunked")
+        let piece = isChunked ? "1000\r\n\(half)\r\n" : half
+        var settings = Simulation.settings
+        settings.limits.streamHighWater = mark
+        let resting = Simulation.Call(target: "/", reader: .last, content: half + half)
+        let other = Simulation.Call(target: "/", host: "10.0.0.2", error: .timedOut(.connect))
+        let answers = ["/": Answer("HTTP/1.1 200 OK\r\n\(framing)\r\n\r\n\(piece)")]
+        let system = SimulatedSystem { endpoint in
+            if case .address(let address, _) = endpoint, address.text == "10.0.0.2" { return .silence }
+            return .server(answers)
+        }
+        let simulation = Simulation([[resting], [other]], settings, on: system)
+        simulation.start()
+        // Twice as long as the limit of idleness, until the reader takes what has arrived.
+        simulation.turn { simulation.outcomes[1].isOver }
+        #expect(!simulation.outcomes[0].isOver)
+        simulation.turn { simulation.outcomes[0].content.count == mark || simulation.outcomes[0].isOver }
+        system.advance(300_000_000)
+        system.deliver(Array((isChunked ? piece + "0\r\n\r\n" : piece).utf8), on: 0)
+        if framing.hasSuffix("close") { system.endIdle(0) }
+        simulation.run()
+        #expect(simulation.outcomes[0].isSuccess, "\(String(describing: simulation.outcomes[0].error))")
+        #expect(simulation.outcomes[0].content.count == 2 * mark)
+        #expect(simulation.findings.isEmpty)
+    }
+
     @Test("wire WR-6 after 2 ms messages come first, and then those connections that the turn did not reach")
     func fairness() {
         let count = 24

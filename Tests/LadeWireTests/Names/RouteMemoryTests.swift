@@ -43,6 +43,19 @@ struct RouteMemoryTests {
         #expect(AddressRace(many, known: known).addresses == [many[39]] + many[8..<23])
     }
 
+    @Test("finding PT-2 an address that worked and then failed is last")
+    func workedAndFailed() {
+        var memory = RouteMemory()
+        memory.worked(resolved[0], for: route, at: 0)
+        memory.failed(resolved[0], for: route, at: 1)
+        #expect(memory.known(route, at: 2) == RouteMemory.Known(worked: nil, failed: [resolved[0]]))
+        #expect(order(memory, route, at: 2) == ["10.0.0.1", "::2", "10.0.0.2", "::3", "::1"])
+        // Another address that fails takes nothing from the one that worked.
+        memory.worked(resolved[1], for: route, at: 3)
+        memory.failed(resolved[2], for: route, at: 4)
+        #expect(memory.known(route, at: 5).worked == resolved[1])
+    }
+
     @Test("wire WR-14 an outcome counts for 10 minutes")
     func life() {
         var memory = RouteMemory()

@@ -1,4 +1,5 @@
 import LadeCore
+import LadeExchange
 import Testing
 
 @testable import LadeWire
@@ -100,6 +101,35 @@ struct ProxyTests {
         settings.credentials = .init(user: "Aladdin", password: "open sesame")
         // RFC 7617 §2.
         #expect(try Proxy(settings).authorization == "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==")
+    }
+
+    @Test(
+        "finding PT-4 exceptions count for host and port, in the settings as in the environment",
+        arguments: [
+            ("intern.test:8080", "http://intern.test:8080/", true), ("intern.test:8080", "http://intern.test/", false),
+            ("intern.test:8080", "https://a.intern.test:8080/", true), ("intern.test:80", "http://intern.test/", true),
+            ("intern.test:80", "https://intern.test/", false), ("intern.test:443", "https://intern.test/", true),
+            ("intern.test", "http://intern.test:8080/", true), (".test", "http://intern.test:8080/", true),
+            ("10.0.0.0/8", "http://10.1.2.3:81/", true), ("10.0.0.7:8080", "http://10.0.0.7/", false),
+            ("[2001:db8::7]:8080", "http://[2001:db8::7]:8080/", true),
+            ("[2001:db8::7]:8080", "http://[2001:db8::7]/", false), ("*", "https://intern.test/", true),
+        ]
+    )
+    func exceptions(entry: String, address: String, isDirect: Bool) throws {
+        var settings = TransportSettings()
+        let exchange = try Exchange(
+            Request(address),
+            call: Call(),
+            rules: Exchange.Rules(settings),
+            lane: .direct
+        )
+        let variables = ["http_proxy": "p.test:1", "https_proxy": "p.test:1", "no_proxy": "other.test,\(entry)"]
+        settings.proxy = .environment
+        let environment = try ProxyRules(settings, environment: variables)
+        #expect(try (environment.proxy(for: exchange) == nil) == isDirect)
+
+        settings.proxy = .proxy(.init(.http, host: "p.test", port: 1, exceptions: ["other.test", entry]))
+        #expect(try (ProxyRules(settings).proxy(for: exchange) == nil) == isDirect)
     }
 
     @Test("only an HTTPS proxy has a TLS peer, which is marked as a proxy")

@@ -31,6 +31,8 @@ final class Simulation: @unchecked Sendable {
         var reader = Reader.none
         var status = 200
         var content = ""
+        /// How long the call may take; nil for no limit.
+        var deadline: Duration?
         /// What it fails with when nothing goes wrong.
         var error: LoadingError.Kind?
         /// Whether the body may end anywhere, because its end is that of the connection.
@@ -50,6 +52,7 @@ final class Simulation: @unchecked Sendable {
         var error: LoadingError.Kind?
         /// How many ends of the exchange were reported, and whether anything was after one.
         var endings = 0
+        var starts = 0
         var hasEventAfterEnd = false
         var repeats = 0
         /// All events as text.
@@ -73,6 +76,7 @@ final class Simulation: @unchecked Sendable {
             if simulation.outcomes[index].endings > 0 { simulation.outcomes[index].hasEventAfterEnd = true }
             switch event {
             case .exchangeFinished, .exchangeFailed: simulation.outcomes[index].endings += 1
+            case .exchangeStarted: simulation.outcomes[index].starts += 1
             case .exchangeRepeated: simulation.outcomes[index].repeats += 1
             default: break
             }
@@ -266,6 +270,7 @@ final class Simulation: @unchecked Sendable {
         gates = []
         lastGates = []
         if outcomes.contains(where: { !$0.isOver }) { find("a call survives the transport") }
+        if outcomes.contains(where: { $0.starts != $0.endings }) { find("finding WF-11: an exchange has no end") }
         if system.openSockets > 0 { find("\(system.openSockets) sockets are left") }
         if !loop.watched.isEmpty || !loop.resolving.isEmpty { find("connections are left") }
         if loop.pool.open != 0 { find("the pool counts \(loop.pool.open) connections") }
@@ -284,7 +289,8 @@ final class Simulation: @unchecked Sendable {
             request.timeouts.idle = .seconds(5)
             request.timeouts.connect = .seconds(10)
             if call.reader != .none { request.delivery = .streamed }
-            let context = LadeCore.Call(events: [Tally(self, index)])
+            var context = LadeCore.Call(events: [Tally(self, index)])
+            if let deadline = call.deadline { context.deadline = context.time.now.advanced(by: deadline) }
             let response = try await transport.send(request, call: context)
             outcomes[index].status = response.status.code
             if let bytes = response.body.bytes {
@@ -296,6 +302,7 @@ final class Simulation: @unchecked Sendable {
                     }
                 }
                 for try await chunk in response.body {
+                    if chunk.isEmpty { find("finding LX-1: a chunk is empty") }
                     outcomes[index].content += chunk
                     if call.reader == .slow {
                         await withCheckedContinuation { gate in
@@ -329,9 +336,12 @@ final class Simulation: @unchecked Sendable {
     }
 
     private func checkTurn() {
-        if !isStopped, loop.wakeTime <= loop.now { find("finding WF-1: a due time was not acted on in its turn") }
+        if !isStopped, loop.backlog.isEmpty, loop.wakeTime <= loop.now {
+            find("finding WF-1: a due time was not acted on in its turn")
+        }
         for (index, outcome) in outcomes.enumerated() {
             if outcome.endings > 1 { find("call \(index) ended \(outcome.endings) times") }
+            if outcome.endings > outcome.starts { find("finding WF-11: an exchange ended that had not begun") }
             if outcome.hasEventAfterEnd { find("call \(index) has an event after its end") }
         }
         if loop.pool.open > loop.settings.connections.total { find("too many connections") }

@@ -247,6 +247,50 @@ struct SecureLoopTests {
         }
     }
 
+    @Test(
+        "finding PT-3 the key of TLS sessions has scheme, host, port and destination, and no session is offered for another"
+    )
+    func sessionKeys() throws {
+        let realm = try Realm()
+        let destinations: [(String, Request.Destination?)] = [
+            ("https://127.0.0.1/", nil), ("https://127.0.0.1:444/", nil),
+            ("https://127.0.0.1/", .host("10.0.0.1", port: 443)), ("https://127.0.0.1/", .host("10.0.0.1", port: 444)),
+            ("https://127.0.0.1/", .host("10.0.0.2", port: 443)), ("https://127.0.0.1/", .unixSocket(path: "/s")),
+        ]
+        func exchange(_ index: Int, _ recorder: EventRecorder = EventRecorder()) throws -> Exchange {
+            var request = try Request(destinations[index].0)
+            request.destination = destinations[index].1
+            let call = Call(events: [recorder])
+            return try Exchange(request, call: call, rules: Exchange.Rules(realm.settings), lane: .direct)
+        }
+        let keys = try destinations.indices.map { try TLSPeer(exchange($0)).sessionKey }
+        #expect(Set(keys).count == destinations.count)
+        let same = try Exchange(
+            Request("https://127.0.0.1:443/x?y"),
+            call: Call(),
+            rules: Exchange.Rules(realm.settings),
+            lane: .direct
+        )
+        #expect(try TLSPeer(same).sessionKey == keys[0])
+
+        // Every server would take the session of any other.
+        let plan = SecureSystem.Plan(server: try realm.server(), responses: [[.text(Self.closing)]])
+        let system = SecureSystem(Array(repeating: plan, count: 2 * destinations.count))
+        let loop = try WireLoop(realm.settings, system: system, now: { 1 })
+        for index in Array(destinations.indices) + Array(destinations.indices) {
+            let recorder = EventRecorder()
+            loop.inbox.post(.submit(try exchange(index, recorder)))
+            for _ in 0..<10_000 where outcome(recorder).endings == 0 { #expect(loop.turn()) }
+            #expect(outcome(recorder).isSecured)
+        }
+        let isResumed = system.peers.map(\.isResumed)
+        #expect(isResumed == destinations.map { _ in false } + destinations.map { _ in true })
+        system.letsTimePass = true
+        for _ in 0..<1_000 where system.openSockets > 0 { #expect(loop.turn()) }
+        loop.inbox.stop()
+        #expect(!loop.turn())
+    }
+
     @Test("wire WR-72 new connections share one store that is read once, and resume from the second on")
     func newConnections() throws {
         let realm = try Realm()
