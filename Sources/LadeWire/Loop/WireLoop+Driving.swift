@@ -45,7 +45,7 @@ extension WireLoop {
     func serve(_ connection: Connection, _ budget: TurnBudget) {
         if connection.life == .streaming { return serveStreams(connection, budget) }
         if connection.life == .tunnelling { return continueTunnel(connection) }
-        if connection.life == .securing { return secure(connection) }
+        if connection.life == .securing { return lookAtHandshake(connection) }
         guard connection.life == .busy, let exchange = connection.exchange, !connection.isPaused else { return }
         connection.decodable = TurnBudget.decoded
         if !connection.held.isEmpty {

@@ -179,6 +179,12 @@ extension WireLoop {
         if hasFed { compute(tls, connection) } else { flushLayer(connection) }
     }
 
+    /// Continues the handshake with what waits in the socket, before a time-out is judged.
+    func lookAtHandshake(_ connection: Connection) {
+        let number = connection.number
+        noteSecuring(ReadySocket(number: number, isReadable: true, isWritable: false, isBroken: false), on: connection)
+    }
+
     /// Takes the next step of a handshake on another thread: what it costs is for the peer to choose.
     private func compute(_ tls: TLSLayer, _ connection: Connection) {
         tls.keepInput()
