@@ -4,7 +4,8 @@ package import LadeCore
 ///
 /// Only HTTP 401 is a refusal. The replay is not a retry: it happens without delay and does not count as an attempt. A
 /// request whose body cannot be sent again is not replayed, but the authorisers are notified of the refusal. A second
-/// 401 is returned as the response.
+/// 401 is returned as the response, unless it has another challenge for an authoriser that answers challenges: up to
+/// three are answered (RFC 7616 §3.3).
 package struct AuthorisationInterceptor: Interceptor {
     /// The authorisers, in the order in which they act.
     package let authorisers: [any Authoriser]
@@ -38,23 +39,45 @@ package struct AuthorisationInterceptor: Interceptor {
         let (authorised, acting) = try await authorise(request, from: first, context)
         let response = try await next(authorised)
         guard response.status == 401 else { return response }
-        // Every authoriser is notified, even when nothing can be replayed: the next call profits.
-        let willing = acting.filter { $0.wasRefused(authorised, by: response, in: context) }
-        guard let replaying = willing.first, request.canRepeatBody,
-            budget?.withdraw(for: keyRule(request)) ?? true
-        else { return refused(response, acting) }
-        await response.discardBody(next.call)
-        let replay: Request
-        do throws(LoadingError) {
-            (replay, _) = try await authorise(request, from: first, context)
-        } catch {
-            // The replay is not made: it has cost the service nothing.
-            if let budget { budget.refund(for: keyRule(request), budget.settings.retryCost) }
-            throw error
+        return try await replayed(request, authorised, acting, from: first, after: response, context, next)
+    }
+
+    /// The most replays of one exchange.
+    private static let mostReplays = 3
+
+    /// Sends a refused request again with other credentials, as long as there are any.
+    private func replayed(
+        _ request: Request,
+        _ refusedRequest: Request,
+        _ refusedBy: [any Authoriser],
+        from first: Int,
+        after refusal: Response,
+        _ context: AuthorisationContext,
+        _ next: Next
+    ) async throws(LoadingError) -> Response {
+        var (request, authorised, acting, response) = (request, refusedRequest, refusedBy, refusal)
+        for replays in 0..<Self.mostReplays {
+            // Every authoriser is notified, even when nothing can be replayed: the next call profits. Those that answer
+            // challenges may have one more.
+            let notified = replays == 0 ? acting : acting.filter { $0 is any ChallengeAnswering }
+            let willing = notified.filter { $0.wasRefused(authorised, by: response, in: context) }
+            guard let replaying = willing.first, request.canRepeatBody,
+                budget?.withdraw(for: keyRule(request)) ?? true
+            else { return refused(response, acting) }
+            await response.discardBody(next.call)
+            request.answeredNonces = authorised.answeredNonces
+            do throws(LoadingError) {
+                (authorised, acting) = try await authorise(request, from: first, context)
+            } catch {
+                // The replay is not made: it has cost the service nothing.
+                if let budget { budget.refund(for: keyRule(request), budget.settings.retryCost) }
+                throw error
+            }
+            next.call.record(.requestReplayed(authoriser: replaying.identifier))
+            response = try await next(authorised)
+            guard response.status == 401 else { return response }
         }
-        next.call.record(.requestReplayed(authoriser: replaying.identifier))
-        let answer = try await next(replay)
-        return answer.status == 401 ? refused(answer, acting) : answer
+        return refused(response, acting)
     }
 
     /// The refusal, with the name of the authoriser whose credentials it refuses.
