@@ -107,8 +107,16 @@ struct Fetch: Sendable {
     /// - Returns: Success; throws for a failure and for an unsuccessful status.
     func run() async throws(CommandError) -> ExitCode {
         let path = try OutputPlace(output, settings.request, isForCurl: settings.followsCurl).path()
+        if output.skipsExisting, let path, InputReader.exists(path), !settings.printsCurl, !settings.isOffline {
+            if !output.isSilent { console.say("lade: \(path.escapedForDisplay()) exists and is left as it is.") }
+            return .success
+        }
         let file: OutputFile? =
-            if let path, !settings.printsCurl, !settings.isOffline {
+            if let path, let first = settings.request.firstByte, first > 0, !settings.isUpload, !settings.printsCurl,
+                !settings.isOffline
+            {
+                try OutputFile(appendingTo: path)
+            } else if let path, !settings.printsCurl, !settings.isOffline {
                 try await OutputFile(path, mayOverwrite: mayOverwrite || output.continuesFile)
                     .opened(in: context.time)
             } else { nil }
@@ -116,8 +124,8 @@ struct Fetch: Sendable {
         call.request.delivery = .streamed
         // The command decides whether a status is a success after it has shown the body.
         call.request.deliversEveryStatus = true
-        if output.includesHead || output.headPath != nil || call.request.method == .head {
-            call.request.headRecord = HeadRecord()
+        if output.includesHead || output.headPath != nil || output.writeOut != nil || call.request.method == .head {
+            call.request.headRecord = HeadRecord(keepsTunnels: !output.hidesTunnelHeads)
         }
         call.bodyRate = output.rate
         if let jar { call.jar = jar }
@@ -166,6 +174,8 @@ struct Fetch: Sendable {
         let request = call.request
         var facts = WriteOut.Facts(request: request)
         facts.number = settings.addressNumber
+        facts.address = settings.request.address ?? ""
+        facts.usesProxy = settings.connection.proxy != nil
         let collector = FactCollector()
         let start = context.time.now
         let account = try await context.account(
@@ -330,7 +340,7 @@ struct Fetch: Sendable {
             try await begin(response, in: &sink)
             if let selection = output.selection, isAccepted(response), response.request.method != .head {
                 try await copy(selection, of: response, &load, witness)
-            } else if writesBody(of: response) {
+            } else if writesBody(of: response), try checkRange(of: response, witness) {
                 try await copy(response, of: &load, to: &sink, witness, isDevice: device != nil)
             }
             try await sink.finish()
@@ -339,7 +349,34 @@ struct Fetch: Sendable {
     }
 
     private func isAccepted(_ response: Response) -> Bool {
-        output.ignoresStatus || response.status.exitCode == .success
+        output.ignoresStatus || response.status.exitCode == .success || beginsAtTheEnd(response)
+    }
+
+    /// Whether the response has the bytes behind those that `-C NUMBER` leaves out; false where there are none.
+    ///
+    /// - Throws: An error for a response that has the whole, of which a part is there already.
+    private func checkRange(of response: Response, _ witness: Witness) throws(CommandError) -> Bool {
+        guard let first = settings.request.firstByte, first > 0, !settings.isUpload, response.request.method != .head
+        else {
+            return true
+        }
+        if response.headers["Content-Range"] != nil, response.status != 416 { return true }
+        if beginsAtTheEnd(response) { return false }
+        throw CommandError(
+            what: "The server sends no rest from byte \(first) on.",
+            advice: "Leave out -C, and fetch the whole.",
+            code: .localFile
+        )
+    }
+
+    /// Whether `-C NUMBER` leaves out as many bytes as the resource has.
+    private func beginsAtTheEnd(_ response: Response) -> Bool {
+        guard let first = settings.request.firstByte, first > 0, !settings.isUpload else { return false }
+        if response.status == 416 {
+            return response.headers["Content-Range"]?.behind("bytes */").flatMap { Whole.count($0) } == first
+        }
+        return response.headers["Content-Range"] == nil && response.status == 200
+            && response.headers["Content-Length"].flatMap { Whole.count($0) } == first
     }
 
     private func writesBody(of response: Response) -> Bool {
