@@ -89,13 +89,13 @@ struct ConnectionSettings: Sendable {
             details: "A password given here can be seen by other users of the machine.",
             isCommon: false
         ) { $0.proxyUser = $1 },
-        .flag("proxy-digest", .connection, "Prove the proxy's password by a digest", isCommon: false) {
+        .flag("proxy-digest", .connection, "Prove its password by a digest", isCommon: false) {
             $0.proxyScheme = .digest
         },
-        .flag("proxy-anyauth", .connection, "Prove it in the safest way offered", isCommon: false) {
+        .flag("proxy-anyauth", .connection, "The same in the safest way offered", isCommon: false) {
             $0.proxyScheme = .best
         },
-        .value("proxy-header", "NAME:VALUE", .connection, "Pass a header to the proxy alone", isCommon: false) {
+        .value("proxy-header", "NAME:VALUE", .connection, "A header for the proxy", isCommon: false) {
             settings,
             value throws(CommandError) in settings.proxyHeaders.append(try HeaderEdit(line: value))
         },

@@ -116,7 +116,7 @@ struct PolicySettings: Sendable {
         .duration(
             "retry-max-time",
             .policy,
-            "Begin no further try after this time",
+            "Begin no try after this time",
             details:
                 "Counted from the beginning of the call. Nor is a delay waited for that a server requests and that "
                 + "ends later. A try that has begun is not ended: --deadline does that.",

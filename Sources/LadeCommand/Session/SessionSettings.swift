@@ -57,7 +57,7 @@ struct SessionSettings: Sendable {
             }
             settings.cookieOutput = value
         },
-        .flag("junk-session-cookies", letter: "j", .request, "Leave out the files' session cookies", isCommon: false) {
+        .flag("junk-session-cookies", letter: "j", .request, "Drop session cookies of files", isCommon: false) {
             $0.dropsSessionCookies = true
         },
         .value(

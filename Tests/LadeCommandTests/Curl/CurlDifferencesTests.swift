@@ -51,7 +51,7 @@ struct CurlDifferencesTests {
 
     @Test(
         "finding CF-25 what is wrong before anything is sent is shown in spite of -s",
-        arguments: ["-d @nofile", "-T nofile", "-b nofile", "-I -X GET", "--netrc-file nofile", "-F a=@nofile"]
+        arguments: ["-d @nofile", "-T nofile", "-I -X GET", "--netrc-file nofile", "-F a=@nofile"]
     )
     func loudRefusal(options: String) async throws {
         let server = try LoopbackServer { _ in .text("hi") }
