@@ -224,7 +224,7 @@ struct DigestTests {
         var script = server.onAnyRequest().respond(refusals[0])
         for refusal in refusals.dropFirst() { script = script.then(refusal) }
         _ = script.then(.status(200))
-        let response = try await Chain([AuthorisationInterceptor(authorisers: [try make()])], transport: server)
+        let response = try await Chain([AttemptInterceptor(authorisers: [try make()])], transport: server)
             .send(Request("https://a.test/"), call: Call(random: SeededRandom(seed: 1)))
         let answers = server.requests.map { request in
             request.headers["Authorization"].map { answer in
@@ -278,7 +278,7 @@ struct DigestTests {
         let server = ScriptedTransport()
         server.onAnyRequest().respond(.status(401))
         let counted = CountedRefusals()
-        let response = try await Chain([AuthorisationInterceptor(authorisers: [counted])], transport: server)
+        let response = try await Chain([AttemptInterceptor(authorisers: [counted])], transport: server)
             .send(Request("https://a.test/"), call: Call())
         #expect(response.status == 401)
         #expect(server.received.count == 2)

@@ -86,7 +86,7 @@ struct RedirectTests {
     func emptyAndLoops() async throws {
         let empty = ScriptedTransport()
         empty.onAnyRequest().respond(redirect(302, to: ""))
-        let response = try await Chain([RedirectInterceptor(policy: RedirectPolicy())], transport: empty)
+        let response = try await Chain([HopInterceptor(redirects: RedirectPolicy())], transport: empty)
             .send(Request("https://a.test/"), call: Call())
         #expect(response.status == 302)
         transport.onAnyRequest().respond(redirect(302, to: "/")).then(redirect(302, to: "/")).then(.status(200))
