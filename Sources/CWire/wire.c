@@ -101,6 +101,27 @@ int lade_wire_connect_error(int socket) {
     return error;
 }
 
+int lade_wire_local(int socket, struct lade_address *address, uint16_t *port) {
+    struct sockaddr_storage local;
+    socklen_t size = sizeof local;
+    if (getsockname(socket, (struct sockaddr *)&local, &size) != 0) return errno;
+    memset(address, 0, sizeof *address);
+    if (local.ss_family == AF_INET) {
+        const struct sockaddr_in *v4 = (const struct sockaddr_in *)&local;
+        memcpy(address->bytes, &v4->sin_addr, 4);
+        *port = ntohs(v4->sin_port);
+    } else if (local.ss_family == AF_INET6) {
+        const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&local;
+        memcpy(address->bytes, &v6->sin6_addr, 16);
+        address->is_v6 = 1;
+        address->scope = v6->sin6_scope_id;
+        *port = ntohs(v6->sin6_port);
+    } else {
+        return EAFNOSUPPORT;
+    }
+    return 0;
+}
+
 int64_t lade_wire_send(int socket, const void *bytes, size_t count) {
     return send(socket, bytes, count, MSG_NOSIGNAL);
 }

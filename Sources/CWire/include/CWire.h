@@ -34,6 +34,9 @@ int lade_wire_connect_unix(int socket, const char *path);
 // The outcome of connecting: 0, or the error number.
 int lade_wire_connect_error(int socket);
 
+// The address and the port that a socket was connected from: 0, or the error number.
+int lade_wire_local(int socket, struct lade_address *address, uint16_t *port);
+
 // Sends without SIGPIPE.
 int64_t lade_wire_send(int socket, const void *bytes, size_t count);
 

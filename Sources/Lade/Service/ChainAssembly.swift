@@ -56,6 +56,7 @@ struct ChainAssembly: Sendable {
             hosts: settings.hosts,
             authorisers: account.authorisers,
             keyRule: keyRule,
+            gateLimit: limiter.gateLimit,
             random: settings.random
         )
         // 3 The exchange of an attempt.

@@ -13,10 +13,15 @@ struct ConnectionSettings: Sendable {
     struct Pin: Equatable, Sendable {
         var pattern: String
         var hash: String
+
+        /// The pattern of pins that every host must present.
+        static let everyHost = "*"
     }
 
     var timeouts = Request.Timeouts()
     var destination: Request.Destination?
+    /// Where to connect instead, by host and port of the address; the first that fits counts.
+    var connectTargets: [ConnectTarget] = []
     var version = Request.VersionPreference.automatic
     var proxy: ProxySettings.Proxy?
     var isDirect = false
@@ -25,8 +30,15 @@ struct ConnectionSettings: Sendable {
     /// The user and the password for the proxy, as `--proxy-user` writes them.
     var proxyUser: String?
     var tunnels = false
+    /// How the password for the proxy is proved.
+    var proxyScheme = UserCredentials.Scheme.basic
+    /// The fields for the proxy alone.
+    var proxyHeaders: [HeaderEdit] = []
+    /// Whether requests name HTTP/1.0, and those for a tunnel.
+    var isHTTP1_0 = false
+    var asksProxyByHTTP1_0 = false
     var addressFamily: TransportSettings.AddressFamily?
-    /// Addresses of hosts that need no look-up.
+    /// Addresses of hosts that need no look-up, by `HOST:PORT`; `*` is every host.
     var resolved: [String: [HostAddress]] = [:]
     var authorityFile: String?
     var certificateFile: String?
@@ -77,6 +89,16 @@ struct ConnectionSettings: Sendable {
             details: "A password given here can be seen by other users of the machine.",
             isCommon: false
         ) { $0.proxyUser = $1 },
+        .flag("proxy-digest", .connection, "Prove its password by a digest", isCommon: false) {
+            $0.proxyScheme = .digest
+        },
+        .flag("proxy-anyauth", .connection, "The same in the safest way offered", isCommon: false) {
+            $0.proxyScheme = .best
+        },
+        .value("proxy-header", "NAME:VALUE", .connection, "A header for the proxy", isCommon: false) {
+            settings,
+            value throws(CommandError) in settings.proxyHeaders.append(try HeaderEdit(line: value))
+        },
         .flag("proxytunnel", letter: "p", .connection, "Ask the proxy for a tunnel, also for http", isCommon: false) {
             $0.tunnels = true
         },
@@ -181,6 +203,13 @@ struct ConnectionSettings: Sendable {
                 advice: "Name the proxy with -x; a user of a proxy of the environment stands in its variable."
             )
         }
+        for case .set(let name, let value) in proxyHeaders {
+            try CommandError.translating { () throws(LoadingError) in
+                var request = try Request("http://localhost/")
+                request.headers.add(name, value)
+                try request.validate()
+            }
+        }
         do throws(LoadingError) {
             _ = try ProxyExceptions(proxyExceptions ?? [])
         } catch {
@@ -188,6 +217,19 @@ struct ConnectionSettings: Sendable {
                 "--noproxy: an entry is no host",
                 advice: "Write names, *.names, addresses, networks such as 192.0.2.0/24, or *."
             )
+        }
+    }
+
+    /// Adds or removes addresses as curl does: behind a dash the entry is removed, and a star is every host.
+    mutating func addCurlResolved(_ text: String) throws(CommandError) {
+        if let entry = text.behind("-") {
+            resolved[entry.lowercased()] = nil
+        } else if let rest = text.behind("*:") {
+            var other = ConnectionSettings()
+            try other.addResolved("x:" + rest)
+            for (key, addresses) in other.resolved { resolved["*" + key.dropFirst()] = addresses }
+        } else {
+            try addResolved(text)
         }
     }
 
@@ -211,10 +253,14 @@ struct ConnectionSettings: Sendable {
     func resolvedHosts(for url: URL) -> [String: [HostAddress]] {
         guard let port = Origin(url)?.port else { return [:] }
         let ending = ":\(port)"
-        return resolved.reduce(into: [:]) { hosts, entry in
-            guard entry.key.hasSuffix(ending) else { return }
-            hosts[String(entry.key.dropLast(ending.count))] = entry.value
+        var hosts: [String: [HostAddress]] = [:]
+        if let all = resolved["*" + ending], let host = url.host(percentEncoded: false) {
+            hosts[host.lowercased()] = all
         }
+        for (key, addresses) in resolved where key.hasSuffix(ending) && !key.hasPrefix("*") {
+            hosts[String(key.dropLast(ending.count))] = addresses
+        }
+        return hosts
     }
 
     /// What is known of the proxy for an address; nil for none.
@@ -248,8 +294,19 @@ struct ConnectionSettings: Sendable {
     /// Applies the settings that belong to a request.
     func apply(to request: inout Request) {
         request.timeouts = timeouts
-        request.destination = destination
-        request.version = version
+        request.destination = destination ?? ConnectTarget.destination(of: request.url, among: connectTargets)
+        request.version = isHTTP1_0 ? .http1_1 : version
+        var form = request.headForm
+        (form.isHTTP1_0, form.asksProxyByHTTP1_0) = (isHTTP1_0, asksProxyByHTTP1_0)
+        for case .set(let name, let value) in proxyHeaders { form.proxyFields.add(name, value) }
+        if form != HeadForm() { request.headForm = form }
+    }
+
+    /// The proxy's user and password, which an interceptor proves when the proxy asks; nil where they are sent at once.
+    var challengedProxyCredentials: UserCredentials? {
+        guard proxyScheme != .basic, let proxy, proxy.kind == .http else { return nil }
+        if let proxyUser { return UserCredentials(proxyScheme, pair: proxyUser) }
+        return proxy.credentials.map { UserCredentials(proxyScheme, pair: "\($0.user):\($0.password.reveal())") }
     }
 
     /// The entries of `no_proxy`, which count for `--proxy` too, as with curl; those that are not understood count for nothing.
@@ -276,6 +333,7 @@ struct ConnectionSettings: Sendable {
                 let user = UserCredentials(.basic, pair: proxyUser)
                 proxy.credentials = .init(user: user.user, password: user.password)
             }
+            if challengedProxyCredentials != nil { proxy.credentials = nil }
             settings.proxy = .proxy(proxy)
         } else if isDirect || proxyExceptions == ["*"] {
             settings.proxy = .direct
@@ -303,7 +361,7 @@ struct ConnectionSettings: Sendable {
         for pattern in Set(pins.map(\.pattern)) {
             let hashes = pins.filter { $0.pattern == pattern }.map(\.hash)
             do throws(LoadingError) {
-                try set.pin(hashes, for: pattern)
+                if pattern == Pin.everyHost { try set.pinEveryHost(hashes) } else { try set.pin(hashes, for: pattern) }
             } catch {
                 throw CommandError(error)
             }
@@ -327,7 +385,11 @@ extension ProxySettings.Proxy {
     /// Reads `[http|socks5://][USER:PASSWORD@]HOST[:PORT]`; the default port is 1080.
     ///
     /// - Throws: A usage error, which does not show the password.
-    init(argument text: String) throws(CommandError) {
+    ///
+    /// - Parameters:
+    ///   - text: The address.
+    ///   - isForCurl: Whether `socks5` means, as with curl, that this machine looks up names.
+    init(argument text: String, isForCurl: Bool = false) throws(CommandError) {
         let (scheme, address) = text.cut(at: "://").map { ($0.before, $0.after) } ?? ("", text[...])
         let kind: Kind
         switch scheme.lowercased() {
@@ -348,5 +410,6 @@ extension ProxySettings.Proxy {
         }
         let (host, port) = try Quantity.hostAndPort(String(rest), of: "--proxy")
         self.init(kind, host: host, port: port ?? 1_080, credentials: credentials)
+        resolvesNames = !(isForCurl && scheme.lowercased() == "socks5")
     }
 }

@@ -95,6 +95,7 @@ struct CurlLine {
         let pairs = held.map { "\($0.name)=\(showsSecrets ? $0.value.reveal() : "<redacted>")" }
         var words = pairs.isEmpty ? [] : ["-b", pairs.joined(separator: "; ")]
         words += settings.session.cookieFiles.flatMap { ["-b", $0] }
+        if settings.session.dropsSessionCookies { words.append("-j") }
         return words + (settings.session.cookieOutput.map { ["-c", $0] } ?? [])
     }
 
@@ -193,6 +194,9 @@ struct CurlLine {
         if let delay = policy.retryDelay {
             words += ["--retry-delay", "\(max(1, delay.wholeNanoseconds / 1_000_000_000))"]
         }
+        if let time = policy.retryTime {
+            words += ["--retry-max-time", "\(max(1, time.wholeNanoseconds / 1_000_000_000))"]
+        }
         return words
     }
 
@@ -209,6 +213,19 @@ struct CurlLine {
                 words += ["-U", showsSecrets ? user : String(decoding: name, as: UTF8.self) + ":<redacted>"]
             }
             if connection.tunnels { words.append("-p") }
+            switch connection.proxyScheme {
+            case .basic: break
+            case .digest: words.append("--proxy-digest")
+            case .best: words.append("--proxy-anyauth")
+            }
+            for edit in connection.proxyHeaders {
+                if case .set(let name, let value) = edit {
+                    words += [
+                        "--proxy-header",
+                        value.isEmpty ? "\(name);" : "\(name): \(showsSecrets ? value : "<redacted>")",
+                    ]
+                }
+            }
             let user =
                 proxy.credentials.map { "\($0.user):\(showsSecrets ? $0.password.reveal() : "<redacted>")@" } ?? ""
             let scheme = proxy.kind == .http ? "http" : "socks5h"

@@ -29,6 +29,28 @@ struct CurlOption: Sendable {
     /// The options that have a counterpart; every other is refused by its name.
     static let all: [CurlOption] = switches + values + ignoredOptions + specialOptions
 
+    /// Switches that are refused, and that do nothing when they are taken back.
+    static let unsupportedSwitches: Set<String> = [
+        "http0.9", "ntlm", "negotiate", "proxy-ntlm", "proxy-negotiate", "tr-encoding", "raw", "ftp-pasv",
+        "haproxy-protocol",
+        "sasl-ir", "http3", "http3-only", "crlf", "ssl-reqd", "ssl", "false-start", "mptcp", "xattr", "styled-output",
+    ]
+
+    /// Whether `--no-NAME` undoes what the option has done: not where the option is a choice among several.
+    var canBeTakenBack: Bool {
+        switch meaning {
+        case .option, .ignored: true
+        case .special: !["no-clobber", "clobber", "proxy-basic", "tlsv1.3"].contains(name)
+        }
+    }
+
+    /// Whether both options are names of one.
+    func isSame(as other: CurlOption) -> Bool {
+        guard case .option(let name) = meaning, case .option(let otherName) = other.meaning else { return false }
+        let pairs: [Set<String>] = [["include", "show-headers"]]
+        return name == otherName || pairs.contains([name, otherName])
+    }
+
     /// The options of `lade get` that no line of curl can have, with the reason.
     static let withoutForm: [String: String] = {
         var reasons: [String: String] = [:]
@@ -58,6 +80,16 @@ struct CurlOption: Sendable {
         CurlOption(name: name, letter: letter, takesValue: value, meaning: meaning)
     }
 
+    /// What `--no-remote-name` behind `--remote-name-all` says about the next address.
+    static let standardOutput = row(
+        "no-remote-name",
+        nil,
+        false,
+        .special { (settings, _) in
+            settings.output.add(.standardOutput)
+        }
+    )
+
     private static let switches: [CurlOption] =
         ([
             ("get", "G"), ("head", "I"), ("location", "L"), ("insecure", "k"), ("include", "i"), ("show-headers", nil),
@@ -66,7 +98,8 @@ struct CurlOption: Sendable {
             ("remote-time", "R"), ("create-dirs", nil), ("fail-with-body", nil), ("location-trusted", nil),
             ("globoff", "g"), ("proxytunnel", "p"), ("ipv4", "4"), ("ipv6", "6"), ("http1.1", nil), ("http2", nil),
             ("http2-prior-knowledge", nil), ("compressed", nil), ("digest", nil), ("anyauth", nil), ("basic", nil),
-            ("parallel", "Z"), ("fail-early", nil), ("path-as-is", nil),
+            ("parallel", "Z"), ("fail-early", nil), ("path-as-is", nil), ("junk-session-cookies", "j"),
+            ("proxy-digest", nil), ("proxy-anyauth", nil),
         ] as [(String, Character?)]).map { row($0, $1, false, .option($0)) }
 
     private static let values: [CurlOption] =
@@ -78,11 +111,12 @@ struct CurlOption: Sendable {
             ("netrc-file", nil, nil), ("output", "o", nil), ("output-dir", nil, nil), ("dump-header", "D", nil),
             ("write-out", "w", nil), ("max-time", "m", nil), ("connect-timeout", nil, nil),
             ("max-redirs", nil, "max-redirects"), ("max-filesize", nil, "max-size"), ("limit-rate", nil, nil),
-            ("retry", nil, nil), ("retry-delay", nil, nil), ("proxy", "x", nil), ("proxy-user", "U", nil),
+            ("retry", nil, nil), ("retry-delay", nil, nil), ("retry-max-time", nil, nil), ("proxy", "x", nil),
+            ("proxy-user", "U", nil),
             ("noproxy", nil, nil), ("cacert", nil, nil), ("cert", "E", nil), ("key", nil, nil),
-            ("unix-socket", nil, nil), ("resolve", nil, nil), ("range", "r", nil), ("time-cond", "z", nil),
+            ("unix-socket", nil, nil), ("range", "r", nil), ("time-cond", "z", nil),
             ("etag-save", nil, nil), ("etag-compare", nil, nil), ("oauth2-bearer", nil, nil),
-            ("parallel-max", nil, nil),
+            ("parallel-max", nil, nil), ("proxy-header", nil, nil),
         ] as [(String, Character?, String?)]).map { row($0, $1, true, .option($2 ?? $0)) }
 
     private static let ignoredOptions: [CurlOption] =
@@ -92,7 +126,7 @@ struct CurlOption: Sendable {
             ("compressed-ssh", nil), ("sessionid", nil), ("no-sessionid", nil), ("alpn", nil),
             ("npn", nil), ("no-npn", nil), ("metalink", nil), ("trace-time", nil), ("trace-ids", nil),
             ("tlsv1", "1"), ("tlsv1.0", nil), ("tlsv1.1", nil), ("tlsv1.2", nil), ("disable", "q"),
-            ("parallel-immediate", nil), ("proxy-basic", nil), ("suppress-connect-headers", nil), ("tcp-fastopen", nil),
+            ("parallel-immediate", nil), ("tcp-fastopen", nil), ("ca-native", nil), ("proxy-ca-native", nil),
         ] as [(String, Character?)]).map { row($0, $1, false, .ignored) }
         + ["keepalive-time", "expect100-timeout", "happy-eyeballs-timeout-ms", "trace-config"]
         .map { row($0, nil, true, .ignored) }
@@ -102,15 +136,29 @@ struct CurlOption: Sendable {
             "url",
             nil,
             true,
-            .special { (settings, value) throws(CommandError) in try settings.addCurlAddress(value) }
+            .special { (settings, value) throws(CommandError) in
+                guard let path = value.behind("@") else { return try settings.addCurlAddress(value) }
+                for line in try ArgumentFile.lines(String(path), of: "--url") {
+                    let address = String(decoding: line, as: UTF8.self).trimmedOfSpace
+                    guard !address.isEmpty, !address.begins(with: "#") else { continue }
+                    try settings.addCurlAddress(String(address))
+                    settings.output.add(.remoteName)
+                }
+            }
         ),
         row(
             "continue-at",
             "C",
             true,
             .special { (settings, value) throws(CommandError) in
-                guard value == "-" else { throw CurlReader.wrong("only “-C -” is known") }
-                settings.output.continuesFile = true
+                guard value != "-" else {
+                    settings.output.continuesFile = true
+                    return
+                }
+                guard let byte = Whole.count(value), byte < .max else {
+                    throw CurlReader.wrong("--continue-at is neither a dash nor a number of bytes")
+                }
+                settings.request.firstByte = Int64(byte)
             }
         ),
         row(
@@ -118,19 +166,44 @@ struct CurlOption: Sendable {
             nil,
             true,
             .special { (settings, value) throws(CommandError) in
-                // In lade the option is for every host of the call, as with an empty host and port here.
-                guard value.utf8.starts(with: "::".utf8) else {
-                    throw CurlReader.wrong("only “--connect-to ::HOST:PORT” is known")
+                if let target = try ConnectTarget(curlValue: value) {
+                    settings.connection.connectTargets.append(target)
                 }
-                let target = String(decoding: value.utf8.dropFirst(2), as: UTF8.self)
-                let isBare = target.utf8.last == UInt8(ascii: ":")
-                let text = isBare ? String(decoding: target.utf8.dropLast(), as: UTF8.self) : target
-                let (host, port) = try Quantity.hostAndPort(text, of: "--connect-to")
-                settings.connection.destination = .host(host, port: port)
             }
         ),
         row("remove-on-error", nil, false, .special { (settings, _) in settings.output.removesOnError = true }),
         row("retry-connrefused", nil, false, .special { (settings, _) in settings.policy.repeatsRefused = true }),
+        row(
+            "resolve",
+            nil,
+            true,
+            .special { (settings, value) throws(CommandError) in try settings.connection.addCurlResolved(value) }
+        ),
+        row("out-null", nil, false, .special { (settings, _) in settings.output.add(.file("/dev/null")) }),
+        row("proxy-basic", nil, false, .special { (settings, _) in settings.connection.proxyScheme = .basic }),
+        row("post301", nil, false, .special { (settings, _) in settings.policy.keepsPost.insert(301) }),
+        row("post302", nil, false, .special { (settings, _) in settings.policy.keepsPost.insert(302) }),
+        row("post303", nil, false, .special { (settings, _) in settings.policy.keepsPost.insert(303) }),
+        row("retry-all-errors", nil, false, .special { (settings, _) in settings.policy.retriesAllErrors = true }),
+        row("skip-existing", nil, false, .special { (settings, _) in settings.output.skipsExisting = true }),
+        row(
+            "suppress-connect-headers",
+            nil,
+            false,
+            .special { (settings, _) in settings.output.hidesTunnelHeads = true }
+        ),
+        row("http1.0", "0", false, .special { (settings, _) in settings.connection.isHTTP1_0 = true }),
+        row(
+            "proxy1.0",
+            nil,
+            true,
+            .special { (settings, value) throws(CommandError) in
+                settings.connection.proxy = try ProxySettings.Proxy(argument: value, isForCurl: true)
+                settings.connection.asksProxyByHTTP1_0 = true
+            }
+        ),
+        row("request-target", nil, true, .special { (settings, value) in settings.request.target = value }),
+        row("follow", nil, false, .special { (settings, _) in settings.policy.followsByRules = true }),
         row("no-clobber", nil, false, .special { (settings, _) in settings.output.keepsExisting = true }),
         row("clobber", nil, false, .special { (settings, _) in settings.output.keepsExisting = false }),
         row("tlsv1.3", nil, false, .special { (settings, _) in settings.connection.needsTLS13 = true }),
@@ -139,8 +212,10 @@ struct CurlOption: Sendable {
             "e",
             true,
             .special { (settings, value) throws(CommandError) in
-                guard !value.ends(with: ";auto") else { throw CurlReader.unknown("--referer “;auto”") }
-                settings.request.referer = value
+                let (first, isAuto) =
+                    value.ends(with: ";auto") ? (value.utf8.dropLast(5), true) : (value.utf8[...], false)
+                settings.request.referer = isAuto && first.isEmpty ? nil : String(Substring(first))
+                settings.policy.setsReferer = isAuto
             }
         ),
         row(
@@ -187,6 +262,14 @@ struct CurlOption: Sendable {
             }
         ),
         row(
+            "socks5",
+            nil,
+            true,
+            .special { (settings, value) throws(CommandError) in
+                settings.connection.proxy = try ProxySettings.Proxy(argument: "socks5://" + value, isForCurl: true)
+            }
+        ),
+        row(
             "pinnedpubkey",
             nil,
             true,
@@ -195,8 +278,10 @@ struct CurlOption: Sendable {
                 guard !pins.isEmpty, pins.allSatisfy({ $0.utf8.starts(with: "sha256//".utf8) }) else {
                     throw CurlReader.wrong("only “--pinnedpubkey sha256//…” is known")
                 }
-                settings.curlPins = pins.map {
-                    String(decoding: $0.utf8.dropFirst("sha256//".utf8.count), as: UTF8.self)
+                // curl demands them of the hosts of redirects too.
+                settings.connection.pins = pins.map { pin in
+                    let hash = String(decoding: pin.utf8.dropFirst("sha256//".utf8.count), as: UTF8.self)
+                    return .init(pattern: ConnectionSettings.Pin.everyHost, hash: hash)
                 }
             }
         ),
@@ -214,15 +299,6 @@ struct CurlOption: Sendable {
             true,
             .special { (_, value) throws(CommandError) in
                 guard value.lowercased() == "pem" else { throw CurlReader.unknown("--key-type other than PEM") }
-            }
-        ),
-        row(
-            "retry-max-time",
-            nil,
-            true,
-            .special { (settings, value) throws(CommandError) in
-                guard value != "0" else { return }
-                settings.policy.deadline = try Quantity.duration(value, of: "--retry-max-time")
             }
         ),
     ]

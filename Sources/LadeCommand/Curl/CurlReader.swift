@@ -5,10 +5,22 @@ import Lade
 /// A line that is accepted does what curl does with it, but for the differences that *Coming from curl* lists. Everything
 /// else is refused by name, before anything is sent.
 struct CurlReader {
+    /// An option or an address of the present operation.
+    private enum Step {
+        case option(CurlOption, [UInt8])
+        case address(String)
+    }
+
     /// The settings of the present operation.
     private var settings: GetSettings
-    private var given: Set<String> = []
+    /// What the operation consists of so far, applied at its end: `--no-NAME` takes an option back.
+    private var steps: [Step] = []
+    private var variables = CurlVariables()
+    private var fileDepth = 0
     private let rows = GetSettings.rows
+
+    // A file of options that names itself would be read without end.
+    private static let fileLimit = 8
 
     /// Reads a command line.
     ///
@@ -50,10 +62,22 @@ struct CurlReader {
     private mutating func begin() {
         settings.followsCurl = true
         settings.request.hasStrictPatterns = true
+        settings.request.isForCurl = true
+        settings.policy.followsLoops = true
         settings.connection.decodesContent = false
         settings.output.mayOverwrite = true
         settings.policy.repeatsLikeCurl = true
-        given = []
+    }
+
+    /// Whether an option of a name was given in the present operation.
+    private func isGiven(_ name: String) -> Bool {
+        steps.contains { if case .option(let option, _) = $0 { option.name == name } else { false } }
+    }
+
+    private var hasAddress: Bool {
+        steps.contains { step in
+            if case .option(let option, _) = step { option.name == "url" } else { true }
+        }
     }
 
     private mutating func finished() throws(CommandError) -> GetSettings {
@@ -63,25 +87,38 @@ struct CurlReader {
 
     /// Checks and completes an operation.
     private mutating func end() throws(CommandError) {
-        if settings.policy.followsRedirects, settings.policy.redirectLimit == nil { settings.policy.redirectLimit = 50 }
-        if !settings.policy.followsRedirects { settings.policy.redirectLimit = nil }
-        let addresses = [settings.request.address].compactMap(\.self) + settings.request.otherAddresses
-        if let pins = settings.curlPins {
-            for address in addresses {
-                guard let host = URLHost.host(of: address) else { continue }
-                settings.connection.pins += pins.map { .init(pattern: host, hash: $0) }
+        for step in steps {
+            switch step {
+            case .option(let option, let value): try apply(option, value)
+            case .address(let text): try settings.addCurlAddress(text)
             }
-            settings.curlPins = nil
         }
+        defer { steps = [] }
+        let addresses = [settings.request.address].compactMap(\.self) + settings.request.otherAddresses
         for address in addresses {
             guard let allowed = settings.allowedSchemes else { break }
             let scheme = String(decoding: address.utf8.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self).lowercased()
             guard allowed.contains(scheme) else { throw Self.wrong("--proto allows no \(scheme)") }
         }
-        if settings.request.uploadPath != nil, given.contains("range") {
+        try endContinuing()
+        try checkOldVersion()
+        if settings.policy.followsByRules {
+            settings.policy.followsRedirects = true
+            let request = settings.request
+            settings.policy.followsByRules =
+                !request.data.isEmpty || !request.json.isEmpty || !request.formParts.isEmpty
+        }
+        if settings.policy.followsRedirects, settings.policy.redirectLimit == nil { settings.policy.redirectLimit = 50 }
+        if !settings.policy.followsRedirects { settings.policy.redirectLimit = nil }
+        // curl's limit is for a transfer with its redirects; with further tries it begins anew with each.
+        if settings.policy.retries == nil, let limit = settings.connection.timeouts.whole {
+            settings.connection.timeouts.whole = nil
+            settings.policy.deadline = limit
+        }
+        if settings.request.uploadPath != nil, isGiven("range") {
             throw Self.unknown("--range with --upload-file")
         }
-        if given.contains("head"), let method = settings.request.method, method != "HEAD" {
+        if isGiven("head"), let method = settings.request.method, method != "HEAD" {
             throw Self.unknown("--head with --request \(method.asArgument)")
         }
         // Without data, -G asks for what happens anyway.
@@ -97,6 +134,29 @@ struct CurlReader {
         }
     }
 
+    /// Completes `-C`, which begins a download or an upload behind its first bytes.
+    private func checkOldVersion() throws(CommandError) {
+        guard settings.connection.isHTTP1_0 else { return }
+        let isUnknown = [settings.request.uploadPath].compactMap(\.self).contains { !InputReader.isRegularFile($0) }
+        guard !isUnknown, !settings.request.readsInput else {
+            throw Self.wrong("--http1.0 with a body of unknown length")
+        }
+    }
+
+    private mutating func endContinuing() throws(CommandError) {
+        guard isGiven("continue-at") else { return }
+        if settings.output.keepsExisting { throw Self.wrong("--continue-at with --no-clobber") }
+        if !settings.request.data.isEmpty || !settings.request.json.isEmpty || !settings.request.formParts.isEmpty {
+            throw Self.wrong("--continue-at with a body of -d or -F")
+        }
+        // An upload of which nothing is known to be there begins at the first byte, and so does a response that goes to
+        // no file.
+        let isFile = settings.output.usesRemoteNames || (settings.output.target ?? .standardOutput) != .standardOutput
+        guard settings.output.continuesFile, settings.request.uploadPath != nil || !isFile else { return }
+        settings.output.continuesFile = false
+        if settings.request.uploadPath != nil { settings.request.firstByte = 0 }
+    }
+
     private mutating func readOptions(_ words: inout ArraySlice<[UInt8]>) throws(CommandError) {
         var optionsEnded = false
         while let word = words.popFirst() {
@@ -108,7 +168,7 @@ struct CurlReader {
             } else if isOption {
                 try readLetters(word[1...], &words)
             } else {
-                try settings.addCurlAddress(try Self.text(word, "an address"))
+                steps.append(.address(try Self.text(word, "an address")))
             }
         }
     }
@@ -119,33 +179,39 @@ struct CurlReader {
     ) throws(CommandError) {
         let name = String(decoding: word.prefix { $0 != UInt8(ascii: "=") }, as: UTF8.self)
         let attached = word.dropFirst(name.utf8.count).isEmpty ? nil : Array(word.dropFirst(name.utf8.count + 1))
+        guard let plain = name.behind("expand-") else { return try readLong(name, attached, &rest) }
+        let value = try variables.expanded(try Self.value("--\(name)", &rest, attached), of: name)
+        try readLong(String(plain), value, &rest)
+    }
+
+    private mutating func readLong(
+        _ name: String,
+        _ attached: [UInt8]?,
+        _ rest: inout ArraySlice<[UInt8]>
+    ) throws(CommandError) {
         if try readStructure(name, letter: nil, attached, &rest) { return }
         guard let option = CurlOption.all.first(where: { $0.name == name }) else {
             return try readNegation(name, attached)
         }
         guard option.takesValue || attached == nil else { throw Self.wrong("--\(option.name) takes no value") }
-        let value = option.takesValue ? try Self.value("--\(name)", &rest, attached) : []
-        try apply(option, value)
+        steps.append(.option(option, option.takesValue ? try Self.value("--\(name)", &rest, attached) : []))
     }
 
-    /// The options that set the same as another one.
-    private static let related: [Set<String>] = [
-        ["remote-name", "remote-name-all"], ["include", "show-headers"], ["netrc", "netrc-optional", "netrc-file"],
-        ["fail", "fail-with-body"], ["location", "location-trusted"], ["digest", "basic", "anyauth", "oauth2-bearer"],
-    ]
-
-    /// Reads `--no-NAME`, which is known when NAME is not in effect.
+    /// Reads `--no-NAME`, which takes NAME back.
     private mutating func readNegation(_ name: String, _ attached: [UInt8]?) throws(CommandError) {
         let positive = String(decoding: name.utf8.dropFirst(3), as: UTF8.self)
-        let isKnown =
-            name.utf8.starts(with: "no-".utf8) && attached == nil
-            && CurlOption.all.contains { $0.name == positive && !$0.takesValue }
-        if positive == "remote-name", attached == nil, given.contains("remote-name-all"), !given.contains(positive) {
+        guard name.utf8.starts(with: "no-".utf8), attached == nil else { throw Self.unknown("--\(name)".asArgument) }
+        if CurlOption.unsupportedSwitches.contains(positive) { return }
+        if positive == "remote-name", isGiven("remote-name-all"), !isGiven(positive) {
             // The next address is for the standard output.
-            return settings.output.add(.standardOutput)
+            return steps.append(.option(CurlOption.standardOutput, []))
         }
-        let related = Self.related.first { $0.contains(positive) } ?? [positive]
-        guard isKnown, given.isDisjoint(with: related) else { throw Self.unknown("--\(name)".asArgument) }
+        guard let option = CurlOption.all.first(where: { $0.name == positive && !$0.takesValue }),
+            option.canBeTakenBack || !isGiven(positive)
+        else { throw Self.unknown("--\(name)".asArgument) }
+        steps.removeAll { step in
+            if case .option(let other, _) = step { other.name == positive || other.isSame(as: option) } else { false }
+        }
     }
 
     private mutating func readLetters(
@@ -165,10 +231,11 @@ struct CurlReader {
                 throw Self.unknown(byte < 0x7F && byte > 0x20 ? "-\(letter)" : "letter")
             }
             guard option.takesValue else {
-                try apply(option, [])
+                steps.append(.option(option, []))
                 continue
             }
-            return try apply(option, try Self.value("-\(letter)", &rest, attached))
+            steps.append(.option(option, try Self.value("-\(letter)", &rest, attached)))
+            return
         }
     }
 
@@ -180,13 +247,24 @@ struct CurlReader {
         _ rest: inout ArraySlice<[UInt8]>
     ) throws(CommandError) -> Bool {
         if name == "next" || letter == ":" {
-            guard settings.request.address != nil else { throw Self.wrong("--next without an address before it") }
+            guard hasAddress else {
+                // In a file of options it may stand first, too.
+                if fileDepth > 0 { return true }
+                throw Self.wrong("--next without an address before it")
+            }
             try end()
             settings.beginNext()
             begin()
             return true
         }
+        if name == "variable" {
+            try variables.set(try Self.value("--variable", &rest, attached))
+            return true
+        }
         guard name == "config" || letter == "K" else { return false }
+        guard fileDepth < Self.fileLimit else { throw Self.wrong("files of options that name one another") }
+        fileDepth += 1
+        defer { fileDepth -= 1 }
         let path = try Self.text(try Self.value("--config", &rest, attached), "--config")
         for entry in try OptionFile(path).entries {
             var words = entry.arguments.map { Array($0.utf8) }[...]
@@ -203,7 +281,6 @@ struct CurlReader {
     }
 
     private mutating func apply(_ option: CurlOption, _ value: [UInt8]) throws(CommandError) {
-        given.insert(option.name)
         if option.name == "remote-name-all", settings.request.address != nil {
             throw Self.wrong("--remote-name-all stands behind an address")
         }
@@ -231,8 +308,22 @@ struct CurlReader {
         switch (name, text) {
         case ("max-redirs", "-1"): settings.policy.redirectLimit = Int(Int32.max)
         case ("max-time", "0"), ("connect-timeout", "0"), ("retry-delay", "0"), ("limit-rate", "0"): break
+        case ("proxy", _):
+            settings.connection.isDirect = text.isEmpty
+            settings.connection.proxy = text.isEmpty ? nil : try ProxySettings.Proxy(argument: text, isForCurl: true)
         case ("output", ""): throw Self.wrong("--output without a name")
         case ("user", ""), ("proxy-user", ""): break
+        case ("header", _):
+            var lines = [text]
+            if let path = text.behind("@") {
+                lines = try ArgumentFile.lines(String(path), of: "--header").map { String(decoding: $0, as: UTF8.self) }
+            }
+            for line in lines {
+                if let edit = try HeaderEdit(curlLine: line) { settings.request.headers.append(edit) }
+            }
+        case ("cookie", _) where !text.has("=") && !InputReader.exists(text) && text != "-":
+            // curl keeps cookies from then on, and a file that does not exist has none.
+            settings.session.keepsNewCookies = true
         case ("digest", _) where settings.request.userScheme == .best,
             ("basic", _) where settings.request.userScheme == .best:
             break
@@ -270,15 +361,6 @@ struct CurlReader {
     }
 }
 
-/// Finds the host of an address as it is written.
-private enum URLHost {
-    static func host(of address: String) -> String? {
-        guard let (_, rest) = Address(address).base.cut(at: "://") else { return nil }
-        let authority = rest.utf8.prefix { $0 != UInt8(ascii: "/") }
-        return String(decoding: authority.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self).lowercased()
-    }
-}
-
 extension GetSettings {
     /// Adds an address as curl reads it: without a scheme it is `http`.
     mutating func addCurlAddress(_ text: String) throws(CommandError) {
@@ -307,5 +389,18 @@ extension GetSettings {
     /// Whether a form is combined with another body.
     fileprivate var isFormMixedWithData: Bool {
         !request.formParts.isEmpty && (!request.data.isEmpty || !request.json.isEmpty) && !request.sendsDataInQuery
+    }
+}
+
+extension HeaderEdit {
+    /// Reads a line as curl does; nil for one that is neither a field nor an empty field, which curl leaves out.
+    fileprivate init?(curlLine line: String) throws(CommandError) {
+        if let (name, _) = line.cut(at: ":") {
+            guard !name.isEmpty else { return nil }
+            try self.init(line: line)
+        } else {
+            guard let (name, rest) = line.cut(at: ";"), rest.isEmpty, !name.trimmedOfSpace.isEmpty else { return nil }
+            self = .set(String(name.trimmedOfSpace), "")
+        }
     }
 }

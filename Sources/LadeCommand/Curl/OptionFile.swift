@@ -45,7 +45,10 @@ struct OptionFile {
     private static func entry(_ line: ArraySlice<UInt8>) throws(Fault) -> Entry? {
         var rest = line.drop(while: \.isBlank)
         guard let first = rest.first, first != UInt8(ascii: "#") else { return nil }
-        let name = rest.prefix { !$0.isBlank && $0 != UInt8(ascii: "=") && $0 != UInt8(ascii: ":") }
+        // Behind a dash only a blank ends the name: `-uann:pw` is a letter with its value.
+        let isDashed = first == UInt8(ascii: "-")
+        let isSeparator = { (byte: UInt8) in !isDashed && (byte == UInt8(ascii: "=") || byte == UInt8(ascii: ":")) }
+        let name = rest.prefix { !$0.isBlank && !isSeparator($0) }
         guard let text = String(validating: name, as: UTF8.self), !text.isEmpty else {
             throw Fault(reason: "no option")
         }

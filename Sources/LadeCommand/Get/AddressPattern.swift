@@ -119,8 +119,12 @@ struct AddressPattern {
             ? end + 1 : nil
     }
 
+    // New releases of curl read a name there, old ones a character.
+    private static let namedFault = Fault(reason: "has a list or a range with a name")
+
     /// A list whose opening brace was read; nil when the brace is a character.
     private static func list(_ rest: inout ArraySlice<UInt8>, _ isStrict: Bool) throws(Fault) -> [[UInt8]]? {
+        if isStrict, rest.first == UInt8(ascii: "<") { throw namedFault }
         var items: [[UInt8]] = [[]]
         var ahead = rest
         while let byte = ahead.popFirst() {
@@ -145,6 +149,7 @@ struct AddressPattern {
 
     /// A range whose opening bracket was read; nil when the bracket is a character.
     private static func range(_ rest: inout ArraySlice<UInt8>, _ isStrict: Bool) throws(Fault) -> [[UInt8]]? {
+        if isStrict, rest.first == UInt8(ascii: "<") { throw namedFault }
         guard let end = rest.firstIndex(of: UInt8(ascii: "]")), let choice = choice(of: rest[..<end]) else {
             guard isStrict else { return nil }
             throw Fault(reason: "has a range that is none")

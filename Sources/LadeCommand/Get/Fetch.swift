@@ -24,8 +24,14 @@ struct Fetch: Sendable {
         let place = OutputPlace(settings)
         let path = settings.writesNothing ? nil : try place.path(reserving: files.names)
         defer { if let path { place.release(path, in: files.names) } }
+        if output.skipsExisting, let path, InputReader.exists(path) {
+            if !output.isSilent { console.say("lade: \(path.escapedForDisplay()) exists and is left as it is.") }
+            return .success
+        }
         let file: OutputFile? =
-            if let path {
+            if let path, let first = settings.request.firstByte, first > 0, !settings.isUpload {
+                try OutputFile(appendingTo: path)
+            } else if let path {
                 try await OutputFile(path, mayOverwrite: mayOverwrite || mayStay).opened(in: context.time)
             } else { nil }
         if !settings.writesNothing { try place.checkOthers() }
@@ -33,8 +39,8 @@ struct Fetch: Sendable {
         call.request.delivery = .streamed
         // The command decides whether a status is a success after it has shown the body.
         call.request.deliversEveryStatus = true
-        if output.includesHead || output.headPath != nil || call.request.method == .head {
-            call.request.headRecord = HeadRecord()
+        if output.includesHead || output.headPath != nil || output.writeOut != nil || call.request.method == .head {
+            call.request.headRecord = HeadRecord(keepsTunnels: !output.hidesTunnelHeads)
         }
         call.bodyRate = output.rate
         if let jar { call.jar = jar }
@@ -89,6 +95,8 @@ struct Fetch: Sendable {
         let request = call.request
         var facts = WriteOut.Facts(request: request)
         facts.number = settings.addressNumber
+        facts.address = settings.request.address ?? ""
+        facts.usesProxy = settings.connection.proxy != nil
         let collector = FactCollector()
         let start = context.time.now
         let account = try await context.account(
@@ -302,7 +310,7 @@ struct Fetch: Sendable {
                 sayUnchanged(nil)
             } else if let selection = output.selection, isAccepted(response), response.request.method != .head {
                 try await copy(selection, of: response, &load, witness)
-            } else if !output.failsWithoutBody || response.status.code < 400 {
+            } else if !output.failsWithoutBody || response.status.code < 400, try checkRange(of: response, witness) {
                 try await copy(response, of: &load, to: &sink, witness, isDevice: device != nil)
             }
             try await sink.finish()
@@ -312,7 +320,34 @@ struct Fetch: Sendable {
     }
 
     private func isAccepted(_ response: Response) -> Bool {
-        output.ignoresStatus || response.exitCode == .success
+        output.ignoresStatus || response.exitCode == .success || beginsAtTheEnd(response)
+    }
+
+    /// Whether the response has the bytes behind those that `-C NUMBER` leaves out; false where there are none.
+    ///
+    /// - Throws: An error for a response that has the whole, of which a part is there already.
+    private func checkRange(of response: Response, _ witness: Witness) throws(CommandError) -> Bool {
+        guard let first = settings.request.firstByte, first > 0, !settings.isUpload, response.request.method != .head
+        else {
+            return true
+        }
+        if response.headers["Content-Range"] != nil, response.status != 416 { return true }
+        if beginsAtTheEnd(response) { return false }
+        throw CommandError(
+            what: "The server sends no rest from byte \(first) on.",
+            advice: "Leave out -C, and fetch the whole.",
+            code: .localFile
+        )
+    }
+
+    /// Whether `-C NUMBER` leaves out as many bytes as the resource has.
+    private func beginsAtTheEnd(_ response: Response) -> Bool {
+        guard let first = settings.request.firstByte, first > 0, !settings.isUpload else { return false }
+        if response.status == 416 {
+            return response.headers["Content-Range"]?.behind("bytes */").flatMap { Whole.count($0) } == first
+        }
+        return response.headers["Content-Range"] == nil && response.status == 200
+            && response.headers["Content-Length"].flatMap { Whole.count($0) } == first
     }
 
     /// Whether a condition of the call holds, for the server or for the command itself.

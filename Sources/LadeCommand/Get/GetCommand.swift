@@ -16,8 +16,6 @@ struct GetSettings: CallSettings {
     var allowedSchemes: Set<String>?
     /// The scheme that a curl command has for addresses without one; nil for http.
     var defaultScheme: String?
-    /// The pins of a curl command, which are for the hosts of its addresses.
-    var curlPins: [String]?
     /// Whether the calls are made at the same time, and how many.
     var isParallel = false
     var parallelLimit = 50
@@ -84,6 +82,9 @@ struct GetSettings: CallSettings {
             isCommon: false
         ) { settings, value throws(CommandError) in try CurlReader.read(value, into: &settings) },
     ]
+
+    /// Whether the request sends a file.
+    var isUpload: Bool { request.uploadPath != nil }
 
     /// Ends an operation; the options that follow are those of the next.
     mutating func beginNext() {

@@ -37,6 +37,20 @@ extension RequestSettings {
         request.headers = requestHeaders(edits)
         request.omitsAccept = !request.headers.contains("Accept")
         complete(&request, edits)
+        if let target {
+            guard !target.isEmpty, target.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+                throw .usage("--request-target: no target", advice: "It has no spaces and no letters beyond ASCII.")
+            }
+            request.headForm.target = target
+        }
+        if let firstByte {
+            if let length = request.body?.length, length > 0, uploadPath != nil {
+                let size = firstByte + length
+                request.headers.set("Content-Range", "bytes \(firstByte)-\(size - 1)/\(size)")
+            } else if uploadPath == nil, firstByte > 0 {
+                request.headers.set("Range", "bytes=\(firstByte)-")
+            }
+        }
         if userScheme == .basic, let user = user ?? addressUser, !request.headers.contains("Authorization") {
             let pair = try await Self.pair(of: user, at: url, prompt)
             request.headers["Authorization"] = "Basic " + Data(pair.utf8).base64EncodedString()
@@ -207,7 +221,12 @@ extension RequestSettings {
             return try await Self.body(of: data, joinedBy: "&", contentType: Self.formType)
         }
         if !json.isEmpty { return try await Self.body(of: json, joinedBy: "", contentType: Self.jsonType) }
-        if let uploadPath { return try Self.body(ofFile: uploadPath, contentType: nil) }
+        if let uploadPath {
+            guard let firstByte else { return try Self.body(ofFile: uploadPath, contentType: nil) }
+            return try CommandError.translating { () throws(LoadingError) in
+                try RequestBody.file(uploadPath, offset: firstByte)
+            }
+        }
         if readsStandardInput || items.contains(.standardInput) {
             return try Self.body(ofFile: "-", contentType: nil)
         }

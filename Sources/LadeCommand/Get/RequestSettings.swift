@@ -87,6 +87,12 @@ struct RequestSettings: Sendable {
     var userAgent: String?
     var referer: String?
     var timeCondition: TimeCondition?
+    /// Where a download or an upload begins, as curl's `-C NUMBER` says; nil for the whole.
+    var firstByte: Int64?
+    /// Whether the options are those of a curl command line.
+    var isForCurl = false
+    /// What the request names in place of the path and the query of its address.
+    var target: String?
     /// The file with the entity tag that the server compares.
     var tagPath: String?
 

@@ -57,6 +57,15 @@ enum OutputFile {
         }
     }
 
+    /// The destination of what is added to the end of a file, which is made where it is missing.
+    init(appendingTo path: String) throws(CommandError) {
+        do throws(SystemError) {
+            self = .special(try Descriptor.open(path, O_WRONLY | O_CREAT | O_APPEND))
+        } catch {
+            throw .file(path, "written", error)
+        }
+    }
+
     /// The destination, after a reader has opened its pipe.
     ///
     /// - Throws: An interruption as soon as the task is cancelled.

@@ -32,6 +32,10 @@ struct OutputSettings: Sendable {
     var removesOnError = false
     /// Whether a file that exists is kept, and the new one has a number behind its name.
     var keepsExisting = false
+    /// Whether a call is left out whose file exists.
+    var skipsExisting = false
+    /// Whether the heads of a proxy's responses to CONNECT are not shown.
+    var hidesTunnelHeads = false
     var headPath: String?
     var tagPath: String?
     /// How fast a body is sent and received at most, in bytes per second.
@@ -162,7 +166,8 @@ struct OutputSettings: Sendable {
             .output,
             "Print this after the call: '%{http_code}'",
             details: "The variables are " + WriteOut.Variable.allCases.map(\.rawValue).joined(separator: ", ")
-                + ", and %header{Name}. \\n is a line end, %% a percent sign.",
+                + ", url.host and other parts of an address, %header{Name}, %header{Name:all:, }. \\n is a line "
+                + "end, %% a percent sign.",
             isCommon: false
         ) { settings, value throws(CommandError) in settings.writeOut = try WriteOut(value) },
         .value(
@@ -227,7 +232,7 @@ struct OutputSettings: Sendable {
     /// Whether the body goes to a file that is named like the remote file.
     var usesRemoteName: Bool { target == .remoteName || (target == nil && usesRemoteNames) }
 
-    /// Adds a destination, for the next address without one.
+    /// Adds the destination of the next address without one.
     mutating func add(_ next: Target) {
         if target == nil { target = next } else { otherTargets.append(next) }
     }

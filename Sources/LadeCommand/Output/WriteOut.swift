@@ -10,7 +10,10 @@ struct WriteOut: Sendable {
     private enum Piece: Sendable {
         case text(String)
         case variable(Variable)
+        case component(Component)
         case header(String)
+        /// All values of a field, with a text between them.
+        case headers(String, separator: String)
         /// What follows goes to the standard error, or to the standard output again.
         case stream(isError: Bool)
         /// What follows is written only after a failure.
@@ -19,15 +22,22 @@ struct WriteOut: Sendable {
 
     /// A variable between `%{` and `}`.
     enum Variable: String, CaseIterable, Sendable {
+        case connectionCount = "num_connects"
         case contentType = "content_type"
         case errorMessage = "errormsg"
         case exitCode = "exitcode"
         case filename = "filename_effective"
+        case headers = "header_json"
         case status = "http_code"
+        case tunnelStatus = "http_connect"
         case version = "http_version"
+        case json
+        case localAddress = "local_ip"
+        case localPort = "local_port"
         case method
         case headerCount = "num_headers"
         case redirects = "num_redirects"
+        case proxyUsed = "proxy_used"
         case retries = "num_retries"
         case redirectURL = "redirect_url"
         case referer
@@ -35,6 +45,7 @@ struct WriteOut: Sendable {
         case remotePort = "remote_port"
         case responseCode = "response_code"
         case scheme
+        case delivered = "size_delivered"
         case downloaded = "size_download"
         case headSize = "size_header"
         case requestSize = "size_request"
@@ -45,11 +56,40 @@ struct WriteOut: Sendable {
         case connect = "time_connect"
         case nameLookup = "time_namelookup"
         case preTransfer = "time_pretransfer"
+        case redirectTime = "time_redirect"
         case firstByte = "time_starttransfer"
         case total = "time_total"
         case url
         case finalURL = "url_effective"
         case number = "urlnum"
+
+        /// Whether the value is a number, which stands without quotes in JSON.
+        fileprivate var isNumber: Bool {
+            switch self {
+            case .contentType, .errorMessage, .filename, .headers, .json, .localAddress, .version, .method,
+                .redirectURL,
+                .referer, .remoteAddress, .scheme, .url, .finalURL:
+                false
+            default: true
+            }
+        }
+    }
+
+    /// A component of an address behind `url.`, or behind `urle.` of the last one that was requested.
+    struct Component: Sendable {
+        enum Part: String, CaseIterable, Sendable {
+            case scheme, user, password, host, port, path, query, fragment, zoneid, options
+        }
+
+        var part: Part
+        var isOfLast: Bool
+
+        fileprivate init?(_ name: Substring) {
+            guard let (start, rest) = name.cut(at: "."), start == "url" || start == "urle",
+                let part = Part(rawValue: String(rest))
+            else { return nil }
+            (self.part, isOfLast) = (part, start == "urle")
+        }
     }
 
     /// The facts of a completed call.
@@ -61,6 +101,12 @@ struct WriteOut: Sendable {
         var metrics = Response.Metrics()
         var redirects = 0
         var attempts = 1
+        /// The number of connections that were made.
+        var connections = 0
+        /// The address as the user wrote it, with user and password.
+        var address = ""
+        /// Whether the call went through a proxy.
+        var usesProxy = false
         var elapsed = Duration.zero
         /// Which address of its operation the call is for, from 0.
         var number = 0
@@ -103,12 +149,9 @@ struct WriteOut: Sendable {
                 pieces.append(try Self.piece(Substring(scalars[..<end].dropFirst())))
                 scalars = scalars[end...]
             case ("%", "h") where scalars.starts(with: "header{".unicodeScalars):
-                guard let end = scalars.firstIndex(of: "}") else {
-                    throw .usage("--write-out: “%header{” without “}”", advice: "Write %header{Content-Type}.")
-                }
-                pieces += [.text(text), .header(String(scalars[..<end].dropFirst("header{".count)))]
+                scalars = scalars.dropFirst("header{".unicodeScalars.count)
+                pieces += [.text(text), try Self.headerPiece(&scalars)]
                 text = ""
-                scalars = scalars[end...]
             case ("%", "o") where scalars.starts(with: "output{".unicodeScalars):
                 throw .usage("--write-out: “%output{” is not known", advice: "Print it, and redirect it with >.")
             default:
@@ -120,12 +163,31 @@ struct WriteOut: Sendable {
         pieces.append(.text(text))
     }
 
+    /// The field up to the closing brace, which stays: `NAME` or `NAME:all:SEPARATOR`, in which `\}` is a brace.
+    private static func headerPiece(_ scalars: inout Substring.UnicodeScalarView) throws(CommandError) -> Piece {
+        var inside = ""
+        while let scalar = scalars.first, scalar != "}" {
+            scalars.removeFirst()
+            if scalar == "\\", scalars.first == "}" {
+                inside.unicodeScalars.append(scalars.removeFirst())
+            } else {
+                inside.unicodeScalars.append(scalar)
+            }
+        }
+        guard !scalars.isEmpty else {
+            throw .usage("--write-out: “%header{” without “}”", advice: "Write %header{Content-Type}.")
+        }
+        guard let (name, separator) = inside.cut(at: ":all:") else { return .header(inside) }
+        return .headers(String(name), separator: String(separator))
+    }
+
     private static func piece(_ name: Substring) throws(CommandError) -> Piece {
         switch name {
         case "stdout": .stream(isError: false)
         case "stderr": .stream(isError: true)
         case "onerror": .onlyAfterFailure
-        default: .variable(try variable(name))
+        default:
+            if let component = Component(name) { .component(component) } else { .variable(try variable(name)) }
         }
     }
 
@@ -151,7 +213,10 @@ struct WriteOut: Sendable {
             switch piece {
             case .text(let plain): text = plain
             case .variable(let variable): text = Self.value(variable, facts)
+            case .component(let component): text = Self.value(component, facts)
             case .header(let name): text = facts.response?.headers[name] ?? ""
+            case .headers(let name, let separator):
+                text = (facts.response?.headers.all(name) ?? []).joined(separator: separator)
             case .stream(let next):
                 isError = next
                 continue
@@ -169,7 +234,58 @@ struct WriteOut: Sendable {
         guard let response, response.status.code / 100 == 3, let location = response.headers["Location"] else {
             return ""
         }
-        return URL(string: location, relativeTo: response.request.url)?.absoluteString ?? location
+        guard let target = URL(reference: location, against: response.request.url)?.absoluteString else {
+            return location
+        }
+        // An address without a path has that of the root.
+        let parts = AddressParts(target)
+        let end = target.utf8.index(target.utf8.startIndex, offsetBy: parts.authorityEnd)
+        guard !parts.hostIsEmpty, target.utf8[end...].first != UInt8(ascii: "/") else { return target }
+        return target[..<end] + "/" + target[end...]
+    }
+
+    /// A component of an address; empty without it.
+    private static func value(_ component: Component, _ facts: Facts) -> String {
+        let last = (facts.response?.request ?? facts.request).url.absoluteString
+        let written = component.isOfLast && facts.redirects > 0 ? last : facts.address
+        guard let url = URL(string: written) else { return "" }
+        return switch component.part {
+        case .scheme: url.scheme ?? ""
+        case .user: url.user(percentEncoded: false) ?? ""
+        case .password: url.password(percentEncoded: false) ?? ""
+        case .host: url.host(percentEncoded: false) ?? ""
+        case .port: "\(url.port ?? (url.scheme == "https" ? 443 : 80))"
+        case .path: url.path(percentEncoded: true).isEmpty ? "/" : url.path(percentEncoded: true)
+        case .query: url.query(percentEncoded: true) ?? ""
+        case .fragment: url.fragment(percentEncoded: true) ?? ""
+        case .zoneid, .options: ""
+        }
+    }
+
+    /// The fields of the response as JSON: each name in lower case once, with its values in a list.
+    private static func headersInJSON(_ response: Response?) -> String {
+        var names: [String] = []
+        var values: [String: [String]] = [:]
+        for field in response?.headers ?? Headers() {
+            let name = field.name.asciiLowercased
+            if values[name] == nil { names.append(name) }
+            values[name, default: []].append(JSONQuoting.string(field.value))
+        }
+        let members = names.map { "\(JSONQuoting.string($0)):[\((values[$0] ?? []).joined(separator: ","))]" }
+        return "{" + members.joined(separator: ",\n") + "\n}"
+    }
+
+    /// Every variable as a member of one JSON object.
+    private static func json(_ facts: Facts) -> String {
+        let variables = Variable.allCases.filter { $0 != .json && $0 != .headers }
+        let members = variables.sorted { $0.rawValue < $1.rawValue }.map { variable in
+            let text = value(variable, facts)
+            let shown =
+                variable.isNumber
+                ? (Int64(text).map(String.init) ?? text) : text.isEmpty ? "null" : JSONQuoting.string(text)
+            return "\"\(variable.rawValue)\":\(shown)"
+        }
+        return "{" + members.joined(separator: ",") + ",\"curl_version\":\"lade/\(Version.number)\"}"
     }
 
     private static func value(_ variable: Variable, _ facts: Facts) -> String {
@@ -182,6 +298,16 @@ struct WriteOut: Sendable {
         case .filename: facts.path ?? ""
         case .status, .responseCode: response.map { "\($0.status)" } ?? "000"
         case .version: version(response?.version)
+        case .connectionCount: "\(facts.connections)"
+        case .headers: headersInJSON(response)
+        case .json: json(facts)
+        case .tunnelStatus: facts.request.headRecord?.tunnelHead.map(Self.status) ?? "000"
+        case .localAddress: facts.request.headRecord?.localEnd?.address ?? ""
+        case .localPort: "\(facts.request.headRecord?.localEnd?.port ?? 0)"
+        case .proxyUsed: facts.usesProxy ? "1" : "0"
+        case .delivered: "\(metrics.decodedBodyBytes)"
+        case .redirectTime:
+            seconds(facts.redirects > 0 ? max(.zero, facts.elapsed - (metrics.total ?? .zero)) : .zero)
         case .method: (response?.request ?? facts.request).method.rawValue
         case .redirects: "\(facts.redirects)"
         case .retries: "\(max(0, facts.attempts - 1))"
@@ -209,6 +335,11 @@ struct WriteOut: Sendable {
         }
     }
 
+    /// The three digits of a status line.
+    private static func status(_ head: Data) -> String {
+        String(decoding: head.drop { $0 != UInt8(ascii: " ") }.dropFirst().prefix(3), as: UTF8.self)
+    }
+
     private static func version(_ version: HTTPVersion?) -> String {
         version.map { String($0.rawValue.drop { $0 != "/" }.dropFirst()) } ?? "0"
     }
@@ -227,6 +358,12 @@ final class FactCollector: EventSink {
         var metrics = Response.Metrics()
         var redirects = 0
         var attempts = 1
+        var connections = 0
+
+        mutating func note(_ metrics: Response.Metrics) {
+            self.metrics = metrics
+            if metrics.isReusedConnection == false { connections += 1 }
+        }
     }
 
     private let state = Locked(State())
@@ -234,8 +371,8 @@ final class FactCollector: EventSink {
     func record(_ event: CallEvent, of call: Call) {
         state.withLock { state in
             switch event {
-            case .exchangeFinished(let metrics): state.metrics = metrics
-            case .exchangeFailed(_, let metrics): state.metrics = metrics
+            case .exchangeFinished(let metrics): state.note(metrics)
+            case .exchangeFailed(_, let metrics): state.note(metrics)
             case .redirectFollowed: state.redirects += 1
             case .attemptStarted(let number): state.attempts = max(state.attempts, number)
             default: break
@@ -245,6 +382,8 @@ final class FactCollector: EventSink {
 
     /// Adds the collected facts.
     func complete(_ facts: inout WriteOut.Facts) {
-        (facts.metrics, facts.redirects, facts.attempts) = state.withLock { ($0.metrics, $0.redirects, $0.attempts) }
+        let state = state.withLock(\.self)
+        (facts.metrics, facts.redirects, facts.attempts) = (state.metrics, state.redirects, state.attempts)
+        facts.connections = state.connections
     }
 }

@@ -19,7 +19,9 @@ struct HeadTimeout: Interceptor {
     ///
     /// - Throws: `LoadingError.Kind.timedOut` for the whole exchange.
     func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
-        guard !request.hasBody, request.timeouts.whole == nil else { return try await next(request) }
+        guard !request.hasBody, request.timeouts.whole == nil, request.deadline == nil else {
+            return try await next(request)
+        }
         let call = next.call
         return try await call.run(until: call.time.now.advanced(by: limit)) {
             LoadingError(.timedOut(.whole), ErrorContext(request))

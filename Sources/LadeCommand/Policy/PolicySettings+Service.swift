@@ -11,6 +11,11 @@ extension PolicySettings {
         settings.redirects.limit = redirectLimit ?? (followsRedirects || work == .list ? 10 : 0)
         settings.redirects.sendsBodyToOtherOrigins = sendsBodyElsewhere
         settings.redirects.trustsAllOrigins = trustsEveryOrigin
+        settings.redirects.countsAsPost = followsByRules
+        settings.redirects.keepsPost = StatusSet(keepsPost)
+        settings.redirects.setsReferer = setsReferer
+        settings.redirects.followsLoops = followsLoops
+        settings.retries.hook = retryHook(settings.time, since: settings.time.now)
         if let retryDelay {
             settings.retries.backoff = .exponentialTimer(initial: retryDelay, maximum: retryDelay, growth: 1, jitter: 0)
         }
@@ -150,9 +155,14 @@ extension CommandContext {
             keeping: RefreshTokenKeeper(session: call.session, console: console),
             receiving: receive
         )
-        if let authoriser = try call.credentials?.authoriser(for: request, hiding: console.secrets) {
+        if let authoriser = try call.credentials?.authoriser(
+            for: request,
+            trustsEveryOrigin: policy.trustsEveryOrigin,
+            hiding: console.secrets
+        ) {
             accountSettings.authorisers.append(authoriser)
         }
+        if let netrc = call.netrc { accountSettings.authorisers.append(NetrcAuthoriser(netrc)) }
         accountSettings.cookies = call.jar.map { .jar($0) } ?? .off
         var settings = Service.Settings()
         settings.cache = call.cache
@@ -167,6 +177,10 @@ extension CommandContext {
         if work == .call { settings.attemptInterceptors = [HeadTimeout(idle: request.timeouts.idle)] }
         if let rate = call.bodyRate { settings.attemptInterceptors.append(BodyThrottle(bytesPerSecond: rate)) }
         settings.attemptInterceptors += witness.interceptors(connection)
+        if let credentials = connection.challengedProxyCredentials {
+            console.secrets.add([credentials.password])
+            settings.attemptInterceptors.append(ProxyProof(credentials))
+        }
         try policy.apply(to: &settings, for: work)
         let resolved = connection.resolvedHosts(for: request.url)
         if !resolved.isEmpty {

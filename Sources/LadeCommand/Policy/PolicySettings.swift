@@ -31,7 +31,19 @@ struct PolicySettings: Sendable {
     var sendsBodyElsewhere = false
     /// Whether credentials and fields follow redirects to every host.
     var trustsEveryOrigin = false
+    /// Whether a redirect makes any method but GET and HEAD a GET as it makes a POST, for a body that a form makes.
+    var followsByRules = false
+    /// The statuses whose redirects of a POST keep it.
+    var keepsPost: Set<Int> = []
+    /// Whether redirects to the same address are followed, up to the limit.
+    var followsLoops = false
+    /// Whether a redirected request has a `Referer`.
+    var setsReferer = false
     var retryDelay: Duration?
+    /// How long after the beginning of a call another try may begin.
+    var retryTime: Duration?
+    /// Whether every failure and every status from 400 on is tried again.
+    var retriesAllErrors = false
     var retries: Int?
     var repeatsUnsafe = false
     /// Whether only that is sent again what curl sends again.
@@ -101,6 +113,15 @@ struct PolicySettings: Sendable {
             "The delay before each further try",
             isCommon: false
         ) { $0.retryDelay = $1 },
+        .duration(
+            "retry-max-time",
+            .policy,
+            "Begin no try after this time",
+            details:
+                "Counted from the beginning of the call. Nor is a delay waited for that a server requests and that "
+                + "ends later. A try that has begun is not ended: --deadline does that.",
+            isCommon: false
+        ) { $0.retryTime = $1 },
         .flag(
             "retry-unsafe",
             .policy,
@@ -244,6 +265,23 @@ struct PolicySettings: Sendable {
             isCommon: false
         ) { settings, value throws(CommandError) in try settings.addHost(value) }
     ]
+
+    /// What limits the tries by time, and tries again what the policy would not; nil without such an option.
+    ///
+    /// - Parameters:
+    ///   - time: The source of the present time.
+    ///   - start: The beginning of the call.
+    func retryHook(_ time: any TimeSource, since start: Instant) -> RetryPolicy.Hook? {
+        guard retryTime != nil || retriesAllErrors else { return nil }
+        return RetryPolicy.Hook(shouldRetry: { [retryTime, retriesAllErrors] attempt, suggestion in
+            guard suggestion || retriesAllErrors else { return false }
+            guard let retryTime else { return true }
+            let elapsed = start.duration(to: time.now)
+            guard elapsed < retryTime else { return false }
+            guard case .answer(_, let pause?) = attempt.outcome else { return true }
+            return elapsed + max(attempt.delay, pause) <= retryTime
+        })
+    }
 
     /// Checks rules that involve several options.
     func validate(_ request: RequestSettings, _ connection: ConnectionSettings) throws(CommandError) {

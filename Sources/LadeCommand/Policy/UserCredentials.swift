@@ -30,14 +30,21 @@ struct UserCredentials: Sendable {
     }
 
     /// The authoriser for the origin of a request.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - trustsEveryOrigin: Whether the password goes to the hosts of redirects too.
+    ///   - secrets: Receives the password.
     func authoriser(
         for request: Request,
+        trustsEveryOrigin: Bool,
         hiding secrets: SecretMask
     ) throws(CommandError) -> any Authoriser {
         secrets.add([password])
         var scope = CredentialScope(origins: [Origin(request.url)].compactMap(\.self))
         // The address was typed beside the password.
         scope.allowsInsecure = true
+        if trustsEveryOrigin { scope.containsEveryOrigin = true }
         let digest = DigestAuthoriser(user: user, password: password, scope: scope)
         guard scheme == .best else { return digest }
         return try CommandError.translating { [user, password, scope] () throws(LoadingError) in
@@ -47,7 +54,7 @@ struct UserCredentials: Sendable {
 }
 
 /// Sends nothing until the server asks, and then the digest, or the password where it accepts nothing else.
-private final class ChallengedAuthoriser: Authoriser {
+private final class ChallengedAuthoriser: ChallengeAnswering {
     private let digest: DigestAuthoriser
     private let basic: BasicAuthoriser
     private let usesBasic = Locked(false)
@@ -74,9 +81,7 @@ private final class ChallengedAuthoriser: Authoriser {
     func wasRefused(_ request: Request, by response: Response, in context: AuthorisationContext) -> Bool {
         guard !usesBasic.withLock(\.self) else { return false }
         if digest.wasRefused(request, by: response, in: context) { return true }
-        let offersBasic = response.headers.all("WWW-Authenticate").contains {
-            $0.lowercased().contains("basic")
-        }
+        let offersBasic = AuthenticationChallenge.all(in: response.headers).contains { $0.scheme == "basic" }
         guard offersBasic, !request.headers.contains("Authorization") else { return false }
         usesBasic.withLock { $0 = true }
         return true

@@ -57,16 +57,20 @@ struct Netrc: Sendable {
     ///
     /// - Parameters:
     ///   - host: The host.
-    ///   - user: The user name if it is known; then only an entry with this name counts.
+    ///   - user: The user name if it is known; then only an entry with this name counts, or one with a password
+    ///     alone.
     /// - Returns: The user name and password, separated by a colon; nil when there are none.
     func credentials(for host: String, user: String?) -> Secret? {
-        let entry = entries.first { entry in
-            guard entry.machine.map({ $0.equalsIgnoringASCIICase(host) }) ?? true else { return false }
-            guard let user else { return entry.login != nil || entry.password != nil }
-            return entry.login?.isSpelled(like: user) == true
+        let entries = entries.filter { $0.machine.map { $0.equalsIgnoringASCIICase(host) } ?? true }
+        guard let user else {
+            guard let entry = entries.first(where: { $0.login != nil || $0.password != nil }) else { return nil }
+            return Secret("\(entry.login ?? ""):\(entry.password?.reveal() ?? "")")
         }
-        guard let entry else { return nil }
-        return Secret("\(entry.login ?? ""):\(entry.password?.reveal() ?? "")")
+        // A password without a user name is for every user of the machine.
+        let own = entries.filter { $0.login?.isSpelled(like: user) == true }
+        let entry =
+            own.first { $0.password != nil } ?? entries.first { $0.login == nil && $0.password != nil } ?? own.first
+        return entry.map { Secret("\(user):\($0.password?.reveal() ?? "")") }
     }
 }
 

@@ -9,6 +9,8 @@ struct PreparedCall: Sendable {
     var session: SessionFile?
     /// The user and the password for a scheme that begins with the server's challenge.
     var credentials: UserCredentials?
+    /// The users of hosts that redirects may lead to; nil when the first host alone has one.
+    var netrc: Netrc?
     /// The cache of the call; nil without one.
     var cache: CacheSettings?
     /// How fast the bodies are sent and received at most, in bytes per second.
@@ -46,6 +48,17 @@ struct PreparedCall: Sendable {
                 let found = try settings.session.netrcCredentials(for: host, user: user)
             {
                 requestSettings.user = found.reveal()
+            }
+        }
+        if requestSettings.isForCurl {
+            // Other credentials are not replaced by those of the file behind a redirect.
+            let isSignedIn =
+                settings.request.user != nil || settings.policy.authorisation != nil
+                || given.contains { $0.name.equalsIgnoringASCIICase("Authorization") }
+            if !isSignedIn { netrc = try settings.session.netrc() }
+            // curl asks for no password of a user in the address.
+            if requestSettings.user == nil, let user = requestSettings.addressUser, !user.has(":") {
+                requestSettings.user = user + ":"
             }
         }
         for text in settings.session.cookieTexts { requestSettings.headers.append(.set("Cookie", text)) }

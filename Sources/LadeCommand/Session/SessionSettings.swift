@@ -10,6 +10,10 @@ struct SessionSettings: Sendable {
     var cookieTexts: [String] = []
     var cookieFiles: [String] = []
     var cookieOutput: String?
+    /// Whether cookies that servers set are kept for the later requests of the command, though no file has any.
+    var keepsNewCookies = false
+    /// Whether the cookies of files that end with a session are left out.
+    var dropsSessionCookies = false
     var name: String?
     var readsNetrc = false
     /// Whether a missing `.netrc` is no error.
@@ -52,6 +56,9 @@ struct SessionSettings: Sendable {
                 throw .usage("--cookie-jar: no file", advice: "Name the file that gets the cookies, or -.")
             }
             settings.cookieOutput = value
+        },
+        .flag("junk-session-cookies", letter: "j", .request, "Drop session cookies of files", isCommon: false) {
+            $0.dropsSessionCookies = true
         },
         .value(
             "session",
@@ -106,17 +113,22 @@ struct SessionSettings: Sendable {
     private static let cookieFileLimit = 16 << 20
 
     /// Whether cookies are kept between requests.
-    var keepsCookies: Bool { name != nil || cookieOutput != nil || !cookieFiles.isEmpty }
+    var keepsCookies: Bool { name != nil || cookieOutput != nil || !cookieFiles.isEmpty || keepsNewCookies }
 
     /// The user name and password in `.netrc` for an address, as one text.
     func netrcCredentials(for host: String, user: String?) throws(CommandError) -> Secret? {
+        try netrc()?.credentials(for: host, user: user)
+    }
+
+    /// The file `.netrc`; nil when it is not read.
+    func netrc() throws(CommandError) -> Netrc? {
         guard readsNetrc || netrcPath != nil else { return nil }
         let home = Environment.value(.home).map { $0 + "/.netrc" }
         guard let path = netrcPath ?? Environment.value(.netrc) ?? home else {
             throw .usage("--netrc: there is no home", advice: "Name the file with --netrc-file FILE.")
         }
         guard !netrcIsOptional || InputReader.exists(path) else { return nil }
-        return try Netrc(PrivateFile(path: path, kind: "netrc file")).credentials(for: host, user: user)
+        return try Netrc(PrivateFile(path: path, kind: "netrc file"))
     }
 
     /// The cookie jar for a call, filled from the files; nil when cookies are not kept.
@@ -145,7 +157,7 @@ struct SessionSettings: Sendable {
                 )
             }
             if !found.oddLines.isEmpty { warn(Self.warning(path, found.oddLines)) }
-            cookies += found.cookies
+            cookies += found.cookies.filter { !dropsSessionCookies || $0.expires != nil }
         }
         for cookie in cookies { jar.insert(cookie, at: now) }
         return jar

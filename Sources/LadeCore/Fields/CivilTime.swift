@@ -1,21 +1,27 @@
 /// A date and time of day in UTC by the proleptic Gregorian calendar, and its second since 1970.
 ///
 /// All arithmetic is on integers, without calendar objects, locales or time zones.
-struct CivilTime: Hashable, Sendable {
+package struct CivilTime: Hashable, Sendable {
     /// 0001-01-01T00:00:00Z.
     static let earliest: Int64 = -62_135_596_800
     /// 9999-12-31T23:59:59Z.
     static let latest: Int64 = 253_402_300_799
 
-    var year: Int64
-    var month: Int64
-    var day: Int64
-    var hour: Int64 = 0
-    var minute: Int64 = 0
-    var second: Int64 = 0
+    package var year: Int64
+    package var month: Int64
+    package var day: Int64
+    package var hour: Int64
+    package var minute: Int64
+    package var second: Int64
+
+    /// Makes a time of its parts, which need not be possible.
+    package init(year: Int64, month: Int64, day: Int64, hour: Int64 = 0, minute: Int64 = 0, second: Int64 = 0) {
+        (self.year, self.month, self.day) = (year, month, day)
+        (self.hour, self.minute, self.second) = (hour, minute, second)
+    }
 
     /// A leap second, 60, is the same moment as the second after it.
-    var secondsSince1970: Int64 {
+    package var secondsSince1970: Int64 {
         let days = Self.days(beforeYear: year) + Self.days(beforeMonth: month, year: year) + day - 1
         return Self.earliest + days * 86_400 + hour * 3_600 + minute * 60 + second
     }
@@ -24,7 +30,7 @@ struct CivilTime: Hashable, Sendable {
     var weekday: Int { Int((secondsSince1970 - Self.earliest) / 86_400 % 7) }
 
     /// Whether each part is possible: years 1…9999, a day that the month has, second 60 at 23:59 only.
-    var isValid: Bool {
+    package var isValid: Bool {
         (1...9999).contains(year) && (1...12).contains(month)
             && (1...Self.days(inMonth: month, year: year)).contains(day)
             && (0...23).contains(hour) && (0...59).contains(minute)

@@ -1,6 +1,8 @@
 /// How content is to be presented, and under which file name (RFC 6266): `attachment; filename="report.pdf"`.
 public struct ContentDisposition: Sendable, Hashable {
     /// The disposition in lower case: `inline`, `attachment`, `form-data`; an unknown one means `attachment` (§4.2).
+    ///
+    /// A field that begins with a parameter has none; it is read as `attachment`, as browsers and curl read it.
     public let type: String
     /// The name that the sender gives, decoded but not to be trusted: use `safeFilename` for a file.
     ///
@@ -33,9 +35,11 @@ public struct ContentDisposition: Sendable, Hashable {
     /// Reads the field.
     ///
     /// Faults in the parameters are tolerated: unreadable parameters are left out, an unquoted file name may contain
-    /// blanks and other characters, and a closing quote may be missing.
+    /// blanks and other characters, and a closing quote may be missing. The type may be missing where a parameter or a
+    /// semicolon stands in its place: `filename=a`.
     ///
-    /// - Throws: `FieldError` if there is no disposition type, or something other than parameters follows it.
+    /// - Throws: `FieldError` if there is neither a disposition type nor a parameter, or something other than parameters
+    ///   follows the type.
     public init(_ string: some StringProtocol) throws(FieldError) {
         try self.init(bytes: Array(string.utf8))
     }
@@ -46,10 +50,24 @@ public struct ContentDisposition: Sendable, Hashable {
     public init(bytes: [UInt8]) throws(FieldError) {
         var cursor = FieldCursor(bytes, field: "Content-Disposition")
         cursor.skipWhitespace()
-        guard let type = cursor.lowercasedToken() else { throw cursor.error(.expected("a disposition type")) }
-        cursor.skipWhitespace()
+        let start = cursor
+        let type: String
+        var pairs: [FieldCursor.Pair] = []
+        if cursor.next == UInt8(ascii: ";") {
+            type = Self.defaultType
+        } else {
+            guard let token = cursor.lowercasedToken() else { throw cursor.error(.expected("a disposition type")) }
+            cursor.skipWhitespace()
+            if cursor.next == UInt8(ascii: "=") {
+                type = Self.defaultType
+                cursor = start
+                pairs = [cursor.pair(before: .semicolon)].compactMap(\.self)
+            } else {
+                type = token
+            }
+        }
         guard cursor.isAt(.semicolon) else { throw cursor.error(.expected("a semicolon")) }
-        let pairs = cursor.pairs(delimiters: .semicolon)
+        pairs += cursor.pairs(delimiters: .semicolon)
         let extended = pairs.first { $0.name == "filename*" }?.value
         self.type = type
         self.filename = extended.flatMap(ExtendedValue.decode) ?? pairs.first { $0.name == "filename" }?.value
@@ -59,6 +77,9 @@ public struct ContentDisposition: Sendable, Hashable {
     /// The name of the form field that a part of a `multipart/form-data` body belongs to (RFC 7578 §4.2).
     public var name: String? { parameters.first("name") }
 
+    /// The type of a field without one.
+    private static let defaultType = "attachment"
+
     private static func isFilename(_ name: String) -> Bool { name == "filename" || name == "filename*" }
 }
 
@@ -67,7 +88,6 @@ extension ContentDisposition: CustomStringConvertible {
     ///
     /// A file name that is not plain ASCII is sent twice: as `filename`, with `_` for characters that old clients
     /// misread, and in full as `filename*`, which others prefer (RFC 6266 appendix D).
-    /// over, and whole as `filename*`, which the others prefer (RFC 6266 appendix D).
     public var description: String {
         var text = type
         if let filename {

@@ -26,13 +26,43 @@ package final class HeadRecord: Sendable {
         var unfinished = Data()
         var bytes = 0
         var dropped = 0
+        /// The latest complete response to CONNECT.
+        var tunnelHead: Data?
+        var localEnd: LocalEnd?
     }
+
+    /// The address and the port that a connection was made from.
+    package struct LocalEnd: Sendable, Equatable {
+        package var address: String
+        package var port: Int
+
+        package init(address: String, port: Int) {
+            (self.address, self.port) = (address, port)
+        }
+    }
+
+    private let keepsTunnels: Bool
 
     private let limits: Limits
     private let state = Locked(State())
 
-    package init(limits: Limits = Limits()) {
+    /// Makes an empty record.
+    ///
+    /// - Parameters:
+    ///   - limits: The bounds.
+    ///   - keepsTunnels: Whether the responses to CONNECT are among its heads.
+    package init(limits: Limits = Limits(), keepsTunnels: Bool = true) {
         self.limits = limits
+        self.keepsTunnels = keepsTunnels
+    }
+
+    /// The latest response to CONNECT; nil without a tunnel.
+    package var tunnelHead: Data? { state.withLock(\.tunnelHead) }
+
+    /// Where the latest connection was made from, as far as the transport knows.
+    package var localEnd: LocalEnd? {
+        get { state.withLock(\.localEnd) }
+        set { state.withLock { $0.localEnd = newValue } }
     }
 
     /// Every complete head with its status line, fields and final empty line, the oldest first.
@@ -42,12 +72,18 @@ package final class HeadRecord: Sendable {
     package var dropped: Int { state.withLock(\.dropped) }
 
     /// Adds a line with its line end; an empty line ends the head.
-    package func append(_ line: UnsafeBufferPointer<UInt8>) {
+    ///
+    /// - Parameters:
+    ///   - line: The line.
+    ///   - isOfTunnel: Whether it belongs to the response to CONNECT.
+    package func append(_ line: UnsafeBufferPointer<UInt8>, isOfTunnel: Bool = false) {
         state.withLock { state in
             state.unfinished.append(line)
             let content = line.last == 0x0A ? line.dropLast() : line[...]
             guard content.isEmpty || content.elementsEqual(CollectionOfOne(0x0D)) else { return }
-            take(&state)
+            if isOfTunnel { state.tunnelHead = state.unfinished }
+            guard isOfTunnel, !keepsTunnels else { return take(&state) }
+            state.unfinished = Data()
         }
     }
 

@@ -58,6 +58,8 @@ public enum ProxySettings: Sendable, Hashable {
         public var exceptions: [String]
         /// Whether `http` addresses go through a tunnel too; for transports that ask for tunnels themselves.
         package var tunnels = false
+        /// Whether a proxy of SOCKS 5 resolves names; otherwise this machine does.
+        package var resolvesNames = true
 
         /// Makes a proxy.
         public init(

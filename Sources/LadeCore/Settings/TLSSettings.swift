@@ -124,6 +124,19 @@ extension TLSSettings {
             pinsByPattern[key] = checked
         }
 
+        /// Demands these keys of every host without pins of its own.
+        ///
+        /// - Parameter pins: As for ``pin(_:for:)``.
+        /// - Throws: As ``pin(_:for:)``.
+        package mutating func pinEveryHost(_ pins: [String]) throws(LoadingError) {
+            var checked = TLSSettings.PinSet()
+            // Any name: the pins are checked, and kept for every host.
+            try checked.pin(pins, for: "localhost")
+            pinsByPattern[Self.everyHost] = checked.pins(for: "localhost")
+        }
+
+        private static let everyHost = "*"
+
         /// The pins of a host, in base64; nil when it has none.
         ///
         /// For a text that cannot be a host the result is empty while anything is pinned: no key is accepted for it.
@@ -131,7 +144,7 @@ extension TLSSettings {
             guard !pinsByPattern.isEmpty else { return nil }
             guard let host = Self.key(host) else { return [] }
             if let exact = pinsByPattern[host] { return exact }
-            return host.cut(at: ".").flatMap { pinsByPattern["*." + $0.after] }
+            return host.cut(at: ".").flatMap { pinsByPattern["*." + $0.after] } ?? pinsByPattern[Self.everyHost]
         }
 
         /// A host or a pattern in the normal form of hosts.

@@ -10,8 +10,8 @@
 /// | `[example.org]`, `a..b`, `1.2.3.4.5`, more than 253 bytes | none |
 ///
 /// Percent escapes are decoded (RFC 3986 §6.2.2), letters become lower case, and one dot at the end is dropped. A name
-/// whose last label is a number is an IPv4 address in any of the forms that `inet_aton` reads. An IPv6 address is
-/// written as in RFC 5952. A name in another script becomes its A-labels (RFC 5890, UTS 46).
+/// whose labels are all numbers is an IPv4 address in any of the forms that `inet_aton` reads, and otherwise no host.
+/// `shop.7` is a name, because no function reads it as an address. An IPv6 address is written as in RFC 5952. A name in another script becomes its A-labels (RFC 5890, UTS 46).
 package struct NormalHost: Sendable, Hashable {
     /// The kinds of host.
     package enum Kind: Sendable, Hashable {
@@ -76,7 +76,7 @@ package struct NormalHost: Sendable, Hashable {
         }
         if name.last == UInt8(ascii: ".") { name.removeLast() }
         guard Self.isName(name) else { return nil }
-        if Self.endsInNumber(name) {
+        if Self.consistsOfNumbers(name) {
             guard let address = Self.ipv4(name) else { return nil }
             (text, kind) = (address, .ipv4)
         } else {
@@ -161,10 +161,12 @@ package struct NormalHost: Sendable, Hashable {
         return labels.allSatisfy { (1...labelLimit).contains($0.count) }
     }
 
-    private static func endsInNumber(_ name: [UInt8]) -> Bool {
-        guard let last = name.split(separator: UInt8(ascii: ".")).last else { return false }
-        if last.allSatisfy(\.isDigit) { return true }
-        return last.starts(with: "0x".utf8) && last.dropFirst(2).allSatisfy { $0.hexadecimalValue != nil }
+    /// Whether every label is a number in decimal, octal or hexadecimal.
+    private static func consistsOfNumbers(_ name: [UInt8]) -> Bool {
+        name.split(separator: UInt8(ascii: ".")).allSatisfy { label in
+            if label.allSatisfy(\.isDigit) { return true }
+            return label.starts(with: "0x".utf8) && label.dropFirst(2).allSatisfy { $0.hexadecimalValue != nil }
+        }
     }
 }
 

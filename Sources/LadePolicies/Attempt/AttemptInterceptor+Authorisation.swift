@@ -4,7 +4,8 @@ package import LadeCore
 //
 // Only HTTP 401 is a refusal. The replay is not a retry: it happens without delay and does not count as an attempt. A
 // request whose body cannot be sent again is not replayed, but the authorisers are notified of the refusal. A second
-// 401 is returned as the response.
+// 401 is returned as the response, unless it has another challenge for an authoriser that answers challenges: up to
+// three are answered (RFC 7616 §3.3).
 extension AttemptInterceptor {
     /// The first authoriser that handles a request; nil when the request is sent as it is.
     @inline(never)
@@ -38,32 +39,55 @@ extension AttemptInterceptor {
         next.call.lateChoices.append(credentials)
         let response = try await next(authorised)
         guard response.status == 401 else { return response }
-        // Every authoriser is notified, even when nothing can be replayed: the next call profits.
-        let sent = credentials.renewed ?? authorised
-        let willing = acting.filter { $0.wasRefused(sent, by: response, in: context) }
-        guard let replaying = willing.first, request.canRepeatBody,
-            budget?.withdraw(for: keyRule(request)) ?? true
-        else { return refused(response, acting) }
-        await response.discardBody(next.call)
-        let replay: Request
-        do throws(LoadingError) {
-            (replay, _) = try await authorise(request, from: first, context)
-        } catch {
-            // The replay is not made: it has cost the service nothing.
-            if let budget { budget.refund(for: keyRule(request), budget.settings.retryCost) }
-            throw error
-        }
-        next.call.record(.requestReplayed(authoriser: replaying.identifier))
-        do throws(LoadingError) {
-            let answer = try await next(replay)
-            return answer.status == 401 ? refused(answer, acting) : answer
-        } catch {
-            // Nor has one that never left this machine.
-            if let budget, FailureKind.isFree(error) {
-                budget.refund(for: keyRule(request), budget.settings.retryCost)
+        return try await replayed(request, authorised, credentials, acting, from: first, after: response, context, next)
+    }
+
+    /// The most replays of one exchange.
+    private static let mostReplays = 3
+
+    /// Sends a refused request again with other credentials, as long as there are any.
+    private func replayed(
+        _ request: Request,
+        _ refusedRequest: Request,
+        _ credentials: ChosenCredentials,
+        _ refusedBy: [any Authoriser],
+        from first: Int,
+        after refusal: Response,
+        _ context: AuthorisationContext,
+        _ next: Next
+    ) async throws(LoadingError) -> Response {
+        var (request, authorised, acting, response) = (request, refusedRequest, refusedBy, refusal)
+        for replays in 0..<Self.mostReplays {
+            let sent = credentials.renewed ?? authorised
+            // Every authoriser is notified, even when nothing can be replayed: the next call profits. Those that answer
+            // challenges may have one more.
+            let notified = replays == 0 ? acting : acting.filter { $0 is any ChallengeAnswering }
+            let willing = notified.filter { $0.wasRefused(sent, by: response, in: context) }
+            guard let replaying = willing.first, request.canRepeatBody,
+                budget?.withdraw(for: keyRule(request)) ?? true
+            else { break }
+            await response.discardBody(next.call)
+            request.answeredNonces = sent.answeredNonces
+            do throws(LoadingError) {
+                (authorised, acting) = try await authorise(request, from: first, context)
+            } catch {
+                // The replay is not made: it has cost the service nothing.
+                if let budget { budget.refund(for: keyRule(request), budget.settings.retryCost) }
+                throw error
             }
-            throw error
+            next.call.record(.requestReplayed(authoriser: replaying.identifier))
+            do throws(LoadingError) {
+                response = try await next(authorised)
+            } catch {
+                // Nor has one that never left this machine.
+                if let budget, FailureKind.isFree(error) {
+                    budget.refund(for: keyRule(request), budget.settings.retryCost)
+                }
+                throw error
+            }
+            guard response.status == 401 else { return response }
         }
+        return refused(response, acting)
     }
 
     /// The refusal, with the name of the authoriser whose credentials it refuses.

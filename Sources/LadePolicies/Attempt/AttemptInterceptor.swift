@@ -21,6 +21,7 @@ package struct AttemptInterceptor: Interceptor {
     /// The authorisers of the account, in the order in which they act.
     package var authorisers: [any Authoriser]
     let keyRule: ServiceKey.Rule
+    private let gateLimit: Duration
     private let keys: IdempotencyKeys
 
     /// Makes the interceptor.
@@ -31,6 +32,7 @@ package struct AttemptInterceptor: Interceptor {
     ///   - hosts: The addresses of hosts.
     ///   - authorisers: The authorisers, in the order in which they act.
     ///   - keyRule: Which requests share a budget.
+    ///   - gateLimit: The longest time for which a server's delay holds calls, which an error states of a longer one.
     ///   - random: The source of the first idempotency key.
     package init(
         retries: RetryPolicy? = nil,
@@ -38,6 +40,7 @@ package struct AttemptInterceptor: Interceptor {
         hosts: HostDirectory? = nil,
         authorisers: [any Authoriser] = [],
         keyRule: @escaping ServiceKey.Rule = { ServiceKey($0) },
+        gateLimit: Duration = RateLimits().gateLimit,
         random: any RandomSource = SystemRandom()
     ) {
         self.retries = retries
@@ -45,6 +48,7 @@ package struct AttemptInterceptor: Interceptor {
         self.hosts = hosts
         self.authorisers = authorisers
         self.keyRule = keyRule
+        self.gateLimit = gateLimit
         keys = IdempotencyKeys(random)
     }
 
@@ -58,7 +62,7 @@ package struct AttemptInterceptor: Interceptor {
     ///   deadline; `LoadingError.Kind.cancelled` as soon as the task is cancelled.
     package func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         guard let retries else { return try await attempt(request, next) }
-        var round = RetryRound(retries, budget, keyRule, keys, request, next.call)
+        var round = RetryRound(retries, budget, keyRule, gateLimit, keys, request, next.call)
         next.call.noteAttempt()
         next.call.record(.attemptStarted(next.call.attempt))
         let first: Result<Response, LoadingError>

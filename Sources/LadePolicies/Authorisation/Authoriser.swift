@@ -134,6 +134,24 @@ extension Authoriser {
     public var changedFields: [String]? { nil }
 }
 
+/// An authoriser that proves its credentials by answering challenges of the server, each of them once.
+///
+/// It adds the nonce of each answer to ``LadeCore/Request/answeredNonces``, and refuses to answer one of them again. A
+/// second challenge to the same exchange is answered, too, such as one whose nonce had expired (RFC 7616 §3.3).
+package protocol ChallengeAnswering: Authoriser {}
+
+private enum AnsweredNonces: Request.Tag {
+    static let defaultValue: Set<String> = []
+}
+
+extension Request {
+    /// The nonces of the challenges that this exchange has answered.
+    var answeredNonces: Set<String> {
+        get { self[AnsweredNonces.self] }
+        set { self[AnsweredNonces.self] = newValue }
+    }
+}
+
 /// What an authoriser can use: the call, and access to the network without authorisation.
 public struct AuthorisationContext: Sendable {
     /// The call that waits for credentials: its time, randomness, deadline and events.

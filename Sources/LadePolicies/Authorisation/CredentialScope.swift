@@ -22,6 +22,8 @@ public struct CredentialScope: Sendable, Hashable {
     ///
     /// What goes to this machine alone (`localhost`, 127.0.0.0/8, `::1`) passes no network and may always be plain.
     public var allowsInsecure = false
+    /// Whether it contains every origin, as curl's `--location-trusted` asks for; false by default.
+    package var containsEveryOrigin = false
 
     /// Makes a scope from addresses: their origins, and their paths with everything below.
     ///
@@ -47,9 +49,10 @@ public struct CredentialScope: Sendable, Hashable {
     /// Whether the scope contains the address of a request.
     public func contains(_ request: Request) -> Bool {
         guard let origin = Origin(request.url) else { return false }
-        return entries.contains { entry in
-            entry.origin == origin && (entry.path == "/" || Self.isBelow(entry.path, request.url))
-        }
+        return containsEveryOrigin
+            || entries.contains { entry in
+                entry.origin == origin && (entry.path == "/" || Self.isBelow(entry.path, request.url))
+            }
     }
 
     private static func isBelow(_ folder: String, _ url: URL) -> Bool {

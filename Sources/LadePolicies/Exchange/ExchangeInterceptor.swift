@@ -77,6 +77,7 @@ package struct ExchangeInterceptor: Interceptor {
             case .slot(let free): slot = free
             case .waiting(let id, let key, let reason):
                 slot = try await limiter.wait(id, key, reason, next.call)
+            case .waitingForAll(let wait): slot = try await limiter.wait(wait, next.call)
             }
             if next.call.hasLateChoices {
                 if let newest = Self.checked(request, next.call) {

@@ -35,7 +35,8 @@ package struct RedirectTrail {
 
     /// Decides about one response to one request.
     package mutating func decide(_ status: HTTPStatus, _ headers: Headers, to request: Request) -> RedirectDecision {
-        guard Self.isRedirect(status), let location = headers.octets("Location").first else {
+        // An empty `Location` names no other address.
+        guard Self.isRedirect(status), let location = headers.octets("Location").first, !location.isEmpty else {
             return .deliver
         }
         let limit = request.redirectLimit ?? policy.limit
@@ -57,7 +58,7 @@ package struct RedirectTrail {
         // Many servers test cookies with an address that sets one and redirects to itself.
         if headers.contains("Set-Cookie") { asked.removeAll() } else { note(request) }
         let key = Self.key(next)
-        guard !asked.contains(key) else {
+        guard policy.followsLoops || !asked.contains(key) else {
             return .refuse(.loop(url: Redaction(next).address(target.absoluteString)))
         }
         hops += 1
@@ -103,7 +104,8 @@ package struct RedirectTrail {
     private func makeRequest(_ target: URL, _ status: HTTPStatus, _ request: Request) -> Request {
         let changesMethod =
             switch status.code {
-            case 301, 302: request.method == .post
+            case _ where policy.keepsPost.contains(status): false
+            case 301, 302: request.method == .post || policy.countsAsPost
             case 303: request.method != .get && request.method != .head
             default: false
             }
@@ -113,7 +115,18 @@ package struct RedirectTrail {
             next.body = nil
             for name in Self.contentFields { next.headers.remove(name) }
         }
-        return next.moved(to: target, trusting: policy.credentialOrigins, orAll: policy.trustsAllOrigins)
+        next = next.moved(to: target, trusting: policy.credentialOrigins, orAll: policy.trustsAllOrigins)
+        if policy.setsReferer { next.headers.set("Referer", Self.referer(request.url)) }
+        return next
+    }
+
+    /// An address as `Referer` names it, without user information and fragment (RFC 9110 §10.1.3).
+    private static func referer(_ url: URL) -> String {
+        let address = url.absoluteString.prefix { $0 != "#" }
+        guard let (scheme, rest) = address.cut(at: "://") else { return String(address) }
+        let authority = rest.utf8.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
+        guard let at = authority.lastIndex(of: UInt8(ascii: "@")) else { return String(address) }
+        return scheme + "://" + rest[authority.index(after: at)...]
     }
 
     /// The fields that describe a body which was removed (RFC 9110 §15.4).

@@ -3,7 +3,7 @@
 #else
     import Foundation
 #endif
-import LadeCore
+package import LadeCore
 
 /// How redirects are followed.
 public struct RedirectPolicy: Sendable {
@@ -29,6 +29,14 @@ public struct RedirectPolicy: Sendable {
     public var sendsBodyToOtherOrigins = false
     /// Whether every origin counts as one of ``credentialOrigins``, as with curl's `--location-trusted`.
     package var trustsAllOrigins = false
+    /// The statuses whose redirects of a POST keep method and body, as with curl's `--post301`; none by default.
+    package var keepsPost: StatusSet = []
+    /// Whether every method counts as POST where a redirect turns POST into GET, as with curl's `--follow` and a body.
+    package var countsAsPost = false
+    /// Whether an address may be requested again with nothing changed, up to the limit; false by default, for it is a loop.
+    package var followsLoops = false
+    /// Whether a redirected request names the address that it comes from in `Referer`; false by default.
+    package var setsReferer = false
 
     /// Makes the default policy.
     public init() {}

@@ -19,6 +19,7 @@ struct RetryRound {
     private let policy: RetryPolicy
     private let budget: RetryBudget?
     private let keyRule: ServiceKey.Rule
+    private let gateLimit: Duration
     private let hasKey: Bool
     private let spent: TouchMark?
     private var delays: Backoff.Delays?
@@ -30,6 +31,7 @@ struct RetryRound {
         _ policy: RetryPolicy,
         _ budget: RetryBudget?,
         _ keyRule: @escaping ServiceKey.Rule,
+        _ gateLimit: Duration,
         _ keys: IdempotencyKeys,
         _ request: Request,
         _ call: Call
@@ -37,6 +39,7 @@ struct RetryRound {
         self.policy = policy
         self.budget = budget
         self.keyRule = keyRule
+        self.gateLimit = gateLimit
         var prepared = request
         var hasKey = request.headers.contains(policy.idempotencyField)
         if !hasKey, request.hasTags, let key = request.idempotencyKey {
@@ -143,18 +146,37 @@ struct RetryRound {
         switch decision.action {
         case .accept, .giveUp, .retry:
             switch outcome {
-            case .success(let response): return .deliver(Self.counted(response, attempt.number))
-            case .failure(let error): return .fail(Self.described(error, outcome, attempt.number))
+            case .success(let response):
+                var response = Self.counted(response, attempt.number)
+                if let refusal = refusal(decision, attempt) { response.retryRefusal = refusal }
+                return .deliver(response)
+            case .failure(var error):
+                error.context.retryRefusal = refusal(decision, attempt)
+                return .fail(Self.described(error, outcome, attempt.number))
             }
         case .refuseDelay(let pause):
             let key = keyRule(attempt.request).description
-            let error = LoadingError(.rateLimited(key: key, wait: pause))
+            var error = LoadingError(.rateLimited(key: key, wait: pause))
+            if pause > gateLimit { error.context.detail = "calls to it are held for \(gateLimit.shortText)" }
             return .fail(Self.described(error, outcome, attempt.number))
         case .exceedDeadline(let wait):
             let stage = Call.StageTimes.Stage.wait(.backoff(attempt: attempt.number + 1))
             let report = call.deadlineReport(at: call.time.now, impossible: .init(stage: stage, duration: wait))
             let error = LoadingError(.deadlineExceeded(report))
             return .fail(Self.described(error, outcome, attempt.number))
+        }
+    }
+
+    /// Why an attempt that the limit allows is not made, in words for an error; nil where the error itself says it.
+    private func refusal(_ decision: RetryPolicy.Decision, _ attempt: RetryPolicy.Attempt) -> String? {
+        guard decision.action == .giveUp, attempt.number <= max(0, attempt.request.retryLimit ?? policy.limit) else {
+            return nil
+        }
+        switch decision.rule {
+        case .notIdempotent, .bodyNotReplayable, .budgetEmpty, .hookRefuses: return decision.rule.description
+        // That 404 stays 404 needs no words; of an error of the server it is not evident.
+        case .finalStatus(let status) where status.code >= 500: return decision.rule.description
+        default: return nil
         }
     }
 

@@ -20,19 +20,27 @@ enum RequestHead {
     /// - Returns: The bytes, with the empty line at the end.
     static func bytes(of exchange: Exchange, framing: RequestFraming, through proxy: Proxy? = nil) -> [UInt8] {
         let request = exchange.request
+        let form = request.headForm
         var head: [UInt8] = []
         head.reserveCapacity(256 + exchange.address.utf8.count)
         head.append(text: request.method.rawValue)
         head.append(0x20)
-        if proxy != nil {
-            head.append(text: "http://")
-            appendAuthority(of: exchange, to: &head)
+        if let target = form.target {
+            head.append(text: target)
+        } else {
+            if proxy != nil {
+                head.append(text: "http://")
+                appendAuthority(of: exchange, to: &head)
+            }
+            appendTarget(of: exchange, to: &head)
         }
-        appendTarget(of: exchange, to: &head)
-        head.append(text: " HTTP/1.1\r\nHost: ")
+        head.append(text: form.isHTTP1_0 ? " HTTP/1.0\r\nHost: " : " HTTP/1.1\r\nHost: ")
         appendHost(of: exchange, to: &head)
         head.appendLineEnd()
-        let authorization = proxy?.authorization
+        let authorization = proxy.flatMap { form.proxyAuthorization?.reveal() ?? $0.authorization }
+        if proxy != nil {
+            for field in form.proxyFields { head.append(text: "\(field.name): \(field.value)\r\n") }
+        }
         if let authorization { head.append(text: "Proxy-Authorization: \(authorization)\r\n") }
         var hasAccept = false
         var hasContentType = false

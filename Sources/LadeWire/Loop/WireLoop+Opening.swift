@@ -255,6 +255,7 @@ extension WireLoop {
         closeAttempts(of: connection)
         connection.race = nil
         connection.connectedAt = now
+        if let record = connection.exchange?.heads, let end = system.localEnd(attempt.socket) { record.localEnd = end }
         watched[number] = nil
         watched[connection.number] = connection
         system.watch(attempt.socket, number: connection.number, reads: true, writes: false, isNew: false)

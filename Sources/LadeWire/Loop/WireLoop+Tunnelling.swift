@@ -22,7 +22,7 @@ extension WireLoop {
             if case .socks5 = proxy.kind {
                 .socks5(SOCKS5(to: target, credentials: proxy.credentials))
             } else {
-                .connect(ConnectTunnel(to: target, authorization: proxy.authorization, limits: rules.limits))
+                .connect(connectTunnel(to: target, by: proxy, for: connection.exchange))
             }
         connection.life = .tunnelling
         connection.meter = OverheadMeter(at: now)
@@ -30,6 +30,12 @@ extension WireLoop {
         connection.output.append(contentsOf: tunnel.opening)
         updateDue(connection)
         continueTunnel(connection)
+    }
+
+    private func connectTunnel(to target: Tunnel.Target, by proxy: Proxy, for exchange: Exchange?) -> ConnectTunnel {
+        let form = exchange?.request.headForm ?? HeadForm()
+        let authorization = form.proxyAuthorization?.reveal() ?? proxy.authorization
+        return ConnectTunnel(to: target, authorization: authorization, form: form, limits: rules.limits)
     }
 
     /// Sends and receives what a tunnel needs.

@@ -22,11 +22,20 @@ struct ConnectTunnel {
     /// - Parameters:
     ///   - target: The end of the tunnel.
     ///   - authorization: The value of `Proxy-Authorization`; nil for none.
+    ///   - form: How the request for it is written.
     ///   - limits: The limits of the response's head.
-    init(to target: Tunnel.Target, authorization: String?, limits: TransportSettings.ResponseLimits) {
+    init(
+        to target: Tunnel.Target,
+        authorization: String?,
+        form: HeadForm = HeadForm(),
+        limits: TransportSettings.ResponseLimits
+    ) {
         let authority = target.authority
         let field = authorization.map { "Proxy-Authorization: \($0)\r\n" } ?? ""
-        request = Array("CONNECT \(authority) HTTP/1.1\r\nHost: \(authority)\r\n\(field)\r\n".utf8)
+        let host = form.proxyFields.contains("Host") ? "" : "Host: \(authority)\r\n"
+        let others = form.proxyFields.map { "\($0.name): \($0.value)\r\n" }.joined()
+        let version = form.asksProxyByHTTP1_0 ? "1.0" : "1.1"
+        request = Array("CONNECT \(authority) HTTP/\(version)\r\n\(host)\(field)\(others)\r\n".utf8)
         limit = limits.headBytes
         vetting = HeadVetting(limits: limits, tolerances: [])
     }
@@ -59,11 +68,11 @@ struct ConnectTunnel {
     /// Takes a line; nil when others follow.
     private mutating func take(_ heads: HeadRecord?) -> Tunnel.Step? {
         if status != nil, isAboutBody {
-            line.withUnsafeBufferPointer { heads?.append($0) }
+            line.withUnsafeBufferPointer { heads?.append($0, isOfTunnel: true) }
             return nil
         }
         let outcome = line.withUnsafeBufferPointer { line -> Result<HeadVetting.Finding, HeadVetting.Fault> in
-            heads?.append(line)
+            heads?.append(line, isOfTunnel: true)
             do throws(HeadVetting.Fault) {
                 return .success(try vetting.take(line))
             } catch {

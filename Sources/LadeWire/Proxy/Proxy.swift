@@ -43,7 +43,7 @@ struct Proxy: Hashable, Sendable {
         kind =
             switch settings.kind {
             case .http: .http
-            case .socks5: .socks5(resolvesNames: true)
+            case .socks5: .socks5(resolvesNames: settings.resolvesNames)
             }
         self.host = host.text
         port = UInt16(clamping: settings.port)

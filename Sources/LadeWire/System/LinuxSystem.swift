@@ -1,4 +1,5 @@
 import CWire
+import LadeCore
 import LadeExchange
 
 #if canImport(Glibc)
@@ -80,6 +81,13 @@ final class LinuxSystem: WireSystem {
     }
 
     func connectError(_ socket: Int32) -> Int32 { lade_wire_connect_error(socket) }
+
+    func localEnd(_ socket: Int32) -> HeadRecord.LocalEnd? {
+        var raw = lade_address()
+        var port: UInt16 = 0
+        guard lade_wire_local(socket, &raw, &port) == 0 else { return nil }
+        return HeadRecord.LocalEnd(address: SocketAddress(raw).text, port: Int(port))
+    }
 
     func receive(_ socket: Int32, into buffer: UnsafeMutableRawBufferPointer) -> IOResult {
         let count = recv(socket, buffer.baseAddress, buffer.count, 0)

@@ -1,3 +1,5 @@
+import LadeCore
+
 /// What a call of the system for a socket gave.
 enum IOResult: Equatable {
     /// A number of bytes, greater than 0, was moved.
@@ -51,6 +53,9 @@ protocol WireSystem: AnyObject {
     /// The outcome of connecting once the socket is writable: 0, or the error number.
     func connectError(_ socket: Int32) -> Int32
 
+    /// Where a connected socket was connected from; nil for a Unix socket.
+    func localEnd(_ socket: Int32) -> HeadRecord.LocalEnd?
+
     func receive(_ socket: Int32, into buffer: UnsafeMutableRawBufferPointer) -> IOResult
     func send(_ socket: Int32, _ bytes: UnsafeRawBufferPointer) -> IOResult
     func peek(_ socket: Int32) -> Arrivals
@@ -80,4 +85,9 @@ protocol WireSystem: AnyObject {
 /// The system's error number.
 struct SystemError: Error, Equatable {
     let errno: Int32
+}
+
+extension WireSystem {
+    /// Nil: the system does not tell.
+    func localEnd(_ socket: Int32) -> HeadRecord.LocalEnd? { nil }
 }

@@ -25,6 +25,22 @@ struct CurlDifferencesTests {
         "nothing is sent",
     ]
 
+    private static let laterDifferences = [
+        "`Proxy-Connection: Keep-Alive`", "`%{num_connects}` counts", "asked with HTTP/1.0", "asked with HTTP/1.1",
+        "Digest, or Basic", "trailers are not shown", "nothing of it is shown", "500 fields", "contradictory framing",
+        "folded header field", "with a user name", "two slashes", "zone of an IPv6 address",
+        "8,190 bytes", "control characters are sent", "to that of the address", "400 days at most", "single quotes",
+        "`download`", "416 does not say", "`-H 'Name : value'`", "frames the body", "limits each request",
+        "30 s of silence",
+        "`--json @-`", "`%{json}`",
+    ]
+
+    @Test(
+        "finding CL-10 each difference that lines of curl meet stands in the documentation",
+        arguments: laterDifferences
+    )
+    func laterDocumented(text: String) throws { try documented(text: text) }
+
     @Test("finding CF-25 each intended difference stands in the documentation", arguments: differences)
     func documented(text: String) throws {
         let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..").standardized
@@ -35,7 +51,7 @@ struct CurlDifferencesTests {
 
     @Test(
         "finding CF-25 what is wrong before anything is sent is shown in spite of -s",
-        arguments: ["-d @nofile", "-T nofile", "-b nofile", "-I -X GET", "--netrc-file nofile", "-F a=@nofile"]
+        arguments: ["-d @nofile", "-T nofile", "-I -X GET", "--netrc-file nofile", "-F a=@nofile"]
     )
     func loudRefusal(options: String) async throws {
         let server = try LoopbackServer { _ in .text("hi") }

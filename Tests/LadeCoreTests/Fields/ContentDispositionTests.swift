@@ -51,6 +51,29 @@ struct ContentDispositionTests {
         #expect(!disposition.parameters.contains { $0.name.hasPrefix("filename") }, "\(rule)")
     }
 
+    @Test(
+        "finding CL-8 a field that begins with a parameter has its file name",
+        arguments: [
+            ("filename=n", "n"), ("filename=n; charset=x", "n"), (#"FileName = "a;b.txt""#, "a;b.txt"),
+            ("; filename=n", "n"), (";filename=n", "n"), (" ; x=1; filename=n", "n"), ("x=1; filename=n", "n"),
+            ("filename*=UTF-8''%41; filename=n", "A"), ("filename=a; filename=b", "a"), ("name=n", nil),
+            (#"filename="../n""#, "../n"), ("filename=", ""), ("filename=a b", "a b"),
+        ] as [(String, String?)]
+    )
+    func withoutType(text: String, filename: String?) throws {
+        let disposition = try ContentDisposition(text)
+        #expect(disposition.type == "attachment")
+        #expect(disposition.filename == filename)
+    }
+
+    @Test(
+        "finding CL-8 what is neither a type nor a parameter is no field",
+        arguments: ["", "=n", "\"n\"", "a b; filename=n"]
+    )
+    func neither(text: String) {
+        #expect(throws: FieldError.self) { try ContentDisposition(text) }
+    }
+
     @Test("A file name in bytes that are not UTF-8 is read as ISO-8859-1")
     func latin1() throws {
         let bytes = Array(#"attachment; filename="na"#.utf8) + [0xEF] + Array(#"ve""#.utf8)
@@ -70,7 +93,7 @@ struct ContentDispositionTests {
     @Test(
         "Without a disposition type it is an error",
         arguments: [
-            ("", 0), ("; filename=a", 0), ("filename=a", 8), ("attachment filename=a", 11), ("\"inline\"", 0),
+            ("", 0), ("attachment filename=a", 11), ("\"inline\"", 0),
             ("a, b", 1),
         ]
     )

@@ -35,12 +35,28 @@ struct NormalHostTests {
             "[::1.2.3.4:5]",
             "[1:2:3:4:5:6:7:8::]", "[::1%25]", "[fe80::1%25a/b]", "256.0.0.1", "1.2.3.4.5", "1.256.1", "4294967296",
             "08.0.0.1",
-            "0x1g.0x7f.0x100", "a.1", "a%", "a%2", "a%zz", "a%00b", "a%2fb", "a%40b", "a%5cb", "a b",
+            "a%", "a%2", "a%zz", "a%00b", "a%2fb", "a%40b", "a%5cb", "a b",
             "a%FC", "b\u{FC}c her.example", "\u{301}a.example", "a:80", String(repeating: "a", count: 64) + ".example",
         ]
     )
     func refuses(written: String) {
         #expect(NormalHost(written) == nil)
+    }
+
+    @Test(
+        "finding CL-9 a host that ends in a number is a name where another label is none",
+        arguments: [
+            ("a.1", "a.1", .name), ("shop.83", "shop.83", .name), ("A.B.0x7F", "a.b.0x7f", .name),
+            ("a.0177.", "a.0177", .name),
+            ("0x1g.0x7f.0x100", "0x1g.0x7f.0x100", .name), ("127.0.0.a.1", "127.0.0.a.1", .name),
+            ("a%2e1", "a.1", .name),
+            ("127.1", "127.0.0.1", .ipv4), ("256.1", nil, nil), ("127.0.0.1.83", nil, nil), ("0x.256.0.0.1", nil, nil),
+        ] as [(String, String?, NormalHost.Kind?)]
+    )
+    func numberAtTheEnd(written: String, expected: String?, kind: NormalHost.Kind?) throws {
+        let host = NormalHost(written)
+        #expect(host?.text == expected)
+        #expect(host?.kind == kind)
     }
 
     @Test("finding FP-5 a name has at most 253 bytes, with a dot at its end 254")

@@ -201,7 +201,7 @@ struct DigestTests {
         transport.onAnyRequest()
             .respond(.status(401, headers: ["WWW-Authenticate": challenge]))
             .then(.status(200))
-            .then(.status(401, headers: ["WWW-Authenticate": challenge + ", stale=true"]))
+            .then(.status(401, headers: ["WWW-Authenticate": #"Digest realm="r", nonce="m", qop="auth", stale=true"#]))
             .then(.status(200))
         let authoriser = try make()
         #expect(try await send(authoriser).status == 200)
@@ -215,6 +215,74 @@ struct DigestTests {
             .send(Request("https://a.test/"), call: Call())
         #expect(response.status == 401)
         #expect(other.received.count == 2)
+    }
+
+    /// Sends one request to a server that refuses with these challenges, one after the other, and then lets it in.
+    private func nonces(answeredAfter challenges: [String]) async throws -> (nonces: [String], status: HTTPStatus) {
+        let server = ScriptedTransport()
+        let refusals = challenges.map { ScriptedAnswer.status(401, headers: ["WWW-Authenticate": $0]) }
+        var script = server.onAnyRequest().respond(refusals[0])
+        for refusal in refusals.dropFirst() { script = script.then(refusal) }
+        _ = script.then(.status(200))
+        let response = try await Chain([AttemptInterceptor(authorisers: [try make()])], transport: server)
+            .send(Request("https://a.test/"), call: Call(random: SeededRandom(seed: 1)))
+        let answers = server.requests.map { request in
+            request.headers["Authorization"].map { answer in
+                let nonce = answer.components(separatedBy: "nonce=\"")[1]
+                return String(nonce.prefix { $0 != "\"" })
+            }
+        }
+        #expect(answers.first == .some(nil))
+        return (answers.compactMap(\.self), response.status)
+    }
+
+    @Test(
+        "finding CL-6 each distinct challenge gets one answer, at most three an exchange, and no nonce two",
+        arguments: [
+            (["a"], ["a"], 200), (["a", "b!"], ["a", "b"], 200), (["a", "b!", "c!"], ["a", "b", "c"], 200),
+            (["a", "b!", "c!", "d!"], ["a", "b", "c"], 401), (["a", "a!"], ["a"], 401),
+            (["a", "b!", "a!"], ["a", "b"], 401),
+            (["a", "b!", "b!"], ["a", "b"], 401), (["a", "b"], ["a"], 401), (["a", "b!", "c"], ["a", "b"], 401),
+            (["a!", "b!"], ["a", "b"], 200),
+        ] as [([String], [String], Int)]
+    )
+    func answersEachChallengeOnce(challenges: [String], answered: [String], status: Int) async throws {
+        let fields = challenges.map { nonce in
+            #"Digest realm="r", qop="auth", nonce="\#(nonce.prefix(1))""# + (nonce.hasSuffix("!") ? ", stale=TRUE" : "")
+        }
+        let result = try await nonces(answeredAfter: fields)
+        #expect(result.nonces == answered)
+        #expect(result.status.code == status)
+    }
+
+    @Test("finding CL-6 a call that comes with an expired nonce answers the next challenge, and one more")
+    func expiredNonceOfAnEarlierCall() async throws {
+        func challenge(_ nonce: String) -> ScriptedAnswer {
+            .status(401, headers: ["WWW-Authenticate": #"Digest realm="r", nonce="\#(nonce)", stale=true"#])
+        }
+        transport.onAnyRequest().respond(challenge("a")).then(.status(200)).then(challenge("b")).then(challenge("c"))
+            .then(.status(200))
+        let authoriser = try make()
+        #expect(try await send(authoriser).status == 200)
+        #expect(try await send(authoriser).status == 200)
+        let answers = transport.requests.map { $0.headers["Authorization"] ?? "" }
+        #expect(
+            answers.map { answer in ["a", "b", "c"].filter { answer.contains("nonce=\"\($0)\"") } } == [
+                [], ["a"], ["a"], ["b"], ["c"],
+            ]
+        )
+    }
+
+    @Test("finding CL-6 a second refusal of a token stays the response, and its authoriser is not asked again")
+    func otherAuthorisersReplayOnce() async throws {
+        let server = ScriptedTransport()
+        server.onAnyRequest().respond(.status(401))
+        let counted = CountedRefusals()
+        let response = try await Chain([AttemptInterceptor(authorisers: [counted])], transport: server)
+            .send(Request("https://a.test/"), call: Call())
+        #expect(response.status == 401)
+        #expect(server.received.count == 2)
+        #expect(counted.count.withLock(\.self) == 1)
     }
 
     @Test(
@@ -281,5 +349,20 @@ struct DigestTests {
         #expect(challenges[0]["p199999"] == "v")
         #expect(challenges[1].token == "abc==")
         #expect(challenges[2]["realm"] == "x")
+    }
+}
+
+/// An authoriser that always has other credentials.
+private final class CountedRefusals: Authoriser {
+    let identifier = "counted"
+    let count = Locked(0)
+
+    func claims(_ request: Request) -> Bool { true }
+
+    func authorise(_ request: Request, in context: AuthorisationContext) async throws -> Request { request }
+
+    func wasRefused(_ request: Request, by response: Response, in context: AuthorisationContext) -> Bool {
+        count.withLock { $0 += 1 }
+        return true
     }
 }

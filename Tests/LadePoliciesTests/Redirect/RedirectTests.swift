@@ -54,6 +54,50 @@ struct RedirectTests {
         #expect(error?.context.status == 301)
     }
 
+    @Test(
+        "finding CL-9 the statuses that keep a POST, and whether every method counts as one, are settings",
+        arguments: [
+            (301, "POST", [], false, "GET"), (301, "POST", [301], false, "POST"), (302, "POST", [301], false, "GET"),
+            (303, "PUT", [], false, "GET"), (303, "POST", [303], false, "POST"), (302, "IGLOO", [], false, "IGLOO"),
+            (302, "IGLOO", [], true, "GET"), (308, "IGLOO", [], true, "IGLOO"),
+        ] as [(Int, String, [Int], Bool, String)]
+    )
+    func methods(status: Int, method: String, kept: [Int], countsAsPost: Bool, expected: String) async throws {
+        transport.onAnyRequest().respond(redirect(HTTPStatus(status), to: "/b")).then(.status(200))
+        var policy = RedirectPolicy()
+        policy.keepsPost = StatusSet(kept)
+        policy.countsAsPost = countsAsPost
+        policy.setsReferer = true
+        let request = Request(
+            try HTTPMethod(method),
+            try #require(URL(string: "https://a.test/a?q#f")),
+            body: .text("x")
+        )
+        _ = try await send(request, policy)
+        let sent = try #require(transport.requests.last)
+        #expect(sent.method.rawValue == expected)
+        #expect(sent.hasBody == (expected == method))
+        #expect(sent.headers["Referer"] == "https://a.test/a?q")
+    }
+
+    @Test(
+        "finding CL-10 an empty Location is no redirect, and a loop is followed up to the limit where that is allowed"
+    )
+    func emptyAndLoops() async throws {
+        let empty = ScriptedTransport()
+        empty.onAnyRequest().respond(redirect(302, to: ""))
+        let response = try await Chain([HopInterceptor(redirects: RedirectPolicy())], transport: empty)
+            .send(Request("https://a.test/"), call: Call())
+        #expect(response.status == 302)
+        transport.onAnyRequest().respond(redirect(302, to: "/")).then(redirect(302, to: "/")).then(.status(200))
+        #expect(
+            fault(await #expect(throws: LoadingError.self) { _ = try await send(Request("https://a.test/")) }) != nil
+        )
+        var policy = RedirectPolicy()
+        policy.followsLoops = true
+        #expect(try await send(Request("https://a.test/"), policy).status == 200)
+    }
+
     @Test("service AT-20 allows the first redirect")
     func allowsFirst() async throws {
         transport.on(.get, "/a").respond(redirect(302, to: "/b"))

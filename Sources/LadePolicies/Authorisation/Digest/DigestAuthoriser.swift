@@ -9,9 +9,10 @@ public import LadeCore
 /// UTF-8.
 ///
 /// The first request is sent without credentials. The replay answers the server's challenge, which is remembered per
-/// origin, so that later requests response it immediately. Of several challenges the one with the strongest hash is
-/// answered.
-public final class DigestAuthoriser: Authoriser {
+/// origin, so that later requests answer it immediately. Of several challenges the one with the strongest hash is
+/// answered. A challenge whose nonce has expired is followed by another answer, up to three for one exchange; no nonce is
+/// answered twice (RFC 7616 §3.3).
+public final class DigestAuthoriser: ChallengeAnswering {
     private struct Session {
         var challenge: DigestChallenge
         var version: Int
@@ -102,6 +103,7 @@ public final class DigestAuthoriser: Authoriser {
         )
         request.setCredentialVersion(session.version, of: identifier)
         request[ProofCount.self] = session.count
+        request.answeredNonces.insert(session.challenge.nonce)
         return request
     }
 
@@ -113,19 +115,28 @@ public final class DigestAuthoriser: Authoriser {
             return false
         }
         let answered = request.credentialVersion(of: identifier)
+        let nonces = request.answeredNonces
         return sessions.withLock { sessions in
             let known = sessions[origin]
-            if let known, let answered, answered < known.version { return true }
+            if let known, let answered, answered < known.version, !nonces.contains(known.challenge.nonce) {
+                return true
+            }
             let isFirst = answered == nil
             // A nonce that was accepted before has expired, though some servers do not mark the challenge as stale.
             let hasServed = (known?.count ?? 0) > 1 && challenge.nonce != known?.challenge.nonce
-            guard isFirst || challenge.isStale || hasServed || challenge.realm != known?.challenge.realm else {
+            guard !nonces.contains(challenge.nonce),
+                isFirst || challenge.isStale || hasServed || challenge.realm != known?.challenge.realm
+            else {
                 // The challenge was right and the proof wrong: the next response would be the same.
                 sessions[origin] = nil
                 return false
             }
             // Other requests may have been challenged at the same time: their nonce is as good.
-            if isFirst, let known, known.challenge.realm == challenge.realm, !challenge.isStale { return true }
+            if isFirst, let known, known.challenge.realm == challenge.realm, !challenge.isStale,
+                !nonces.contains(known.challenge.nonce)
+            {
+                return true
+            }
             sessions[origin] = Session(challenge: challenge, version: (known?.version ?? 0) + 1)
             return true
         }

@@ -1,10 +1,10 @@
-import LadeCore
+package import LadeCore
 
 /// A challenge of the Digest scheme that this client can answer (RFC 7616 §3.3).
-struct DigestChallenge: Equatable, Sendable {
+package struct DigestChallenge: Equatable, Sendable {
     /// The hash function, and whether the hash covers the session's nonces too.
-    struct Algorithm: Equatable, Sendable {
-        enum Hash: Equatable, Sendable {
+    package struct Algorithm: Equatable, Sendable {
+        package enum Hash: Equatable, Sendable {
             case md5
             case sha256
         }
@@ -35,12 +35,13 @@ struct DigestChallenge: Equatable, Sendable {
     }
 
     var realm: String
-    var nonce: String
+    /// The nonce of the server.
+    package var nonce: String
     var opaque: String?
     var algorithm: Algorithm
     /// Whether the response contains a count and a client nonce; false for servers that predate RFC 2617.
     var hasQuality: Bool
-    var isStale: Bool
+    package var isStale: Bool
     var hashesUser: Bool
 
     /// Reads a challenge; fails for another scheme and for one with unsupported requirements.
@@ -62,8 +63,8 @@ struct DigestChallenge: Equatable, Sendable {
     }
 
     /// The best challenge of a response: the first of those with the strongest hash.
-    static func best(in headers: Headers) -> DigestChallenge? {
-        let all = AuthenticationChallenge.all(in: headers).compactMap(DigestChallenge.init)
+    package static func best(in headers: Headers, name: String = "WWW-Authenticate") -> DigestChallenge? {
+        let all = AuthenticationChallenge.all(in: headers, name: name).compactMap(DigestChallenge.init)
         return all.first { $0.algorithm.hash == .sha256 } ?? all.first
     }
 
@@ -77,7 +78,7 @@ struct DigestChallenge: Equatable, Sendable {
     ///   - count: How many times the nonce was used, including this time.
     ///   - clientNonce: The nonce of the client.
     /// - Returns: The value, with the proof in place of the password.
-    func answer(
+    package func answer(
         user: String,
         password: Secret,
         method: HTTPMethod,

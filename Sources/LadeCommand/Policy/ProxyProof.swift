@@ -1,0 +1,123 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import Lade
+
+/// Proves the password for a proxy when the proxy asks for it: by a digest, or the password itself where the scheme is the
+/// safest that is offered and the proxy accepts nothing better.
+///
+/// Each distinct challenge gets one answer, at most three an exchange, and no nonce two (RFC 7616 §3.3).
+final class ProxyProof: Interceptor {
+    private enum Answer {
+        case digest(DigestChallenge, isForTunnel: Bool, count: Int)
+        case basic
+    }
+
+    private static let mostAnswers = 3
+
+    private let credentials: UserCredentials
+    /// The answer to the latest challenge, with which later requests begin.
+    private let known = Locked(Answer?.none)
+
+    init(_ credentials: UserCredentials) {
+        self.credentials = credentials
+    }
+
+    /// Sends the request, and sends it again with an answer when the proxy refuses it.
+    ///
+    /// - Throws: `LoadingError.Kind.proxy` when no answer is left that the proxy has not refused.
+    func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+        var request = request
+        if request.headRecord == nil { request.headRecord = HeadRecord() }
+        var nonces: Set<String> = []
+        var sentBasic = false
+        for _ in 0..<Self.mostAnswers {
+            authorise(&request, next.call.random, &nonces, &sentBasic)
+            do throws(LoadingError) {
+                return try await next(request)
+            } catch {
+                guard case .proxy(.authenticationRequired) = error.kind, request.canRepeatBody,
+                    let answer = answer(to: error, request.headRecord, nonces, sentBasic)
+                else { throw error }
+                known.withLock { $0 = answer }
+            }
+        }
+        authorise(&request, next.call.random, &nonces, &sentBasic)
+        return try await next(request)
+    }
+
+    private func authorise(
+        _ request: inout Request,
+        _ random: any RandomSource,
+        _ nonces: inout Set<String>,
+        _ sentBasic: inout Bool
+    ) {
+        let answer = known.withLock { known in
+            // The proxy detects replays by the count: no two requests may have the same.
+            if case .digest(let challenge, let isForTunnel, let count) = known {
+                known = .digest(challenge, isForTunnel: isForTunnel, count: count + 1)
+            }
+            return known
+        }
+        switch answer {
+        case nil: break
+        case .basic:
+            let pair = "\(credentials.user):\(credentials.password.reveal())"
+            request.headForm.proxyAuthorization = Secret("Basic " + Data(pair.utf8).base64EncodedString())
+            sentBasic = true
+        case .digest(let challenge, let isForTunnel, let count):
+            nonces.insert(challenge.nonce)
+            request.headForm.proxyAuthorization = challenge.answer(
+                user: credentials.user,
+                password: credentials.password,
+                method: isForTunnel ? .connect : request.method,
+                target: isForTunnel ? Self.authority(of: request.url) : Self.target(of: request.url),
+                count: count,
+                clientNonce: [random.next(), random.next()].map { String($0, radix: 16) }.joined()
+            )
+        }
+    }
+
+    /// The answer to the challenge of a refusal; nil where there is none, or only what was refused.
+    private func answer(
+        to error: LoadingError,
+        _ record: HeadRecord?,
+        _ nonces: Set<String>,
+        _ sentBasic: Bool
+    ) -> Answer? {
+        let forwarded = error.context.headers.contains(Self.field) ? error.context.headers : nil
+        guard let headers = forwarded ?? record?.tunnelHead.map(Self.fields) else { return nil }
+        if let challenge = DigestChallenge.best(in: headers, name: Self.field) {
+            let isNew = !nonces.contains(challenge.nonce) && (nonces.isEmpty || challenge.isStale)
+            return isNew ? .digest(challenge, isForTunnel: forwarded == nil, count: 0) : nil
+        }
+        let offersBasic = AuthenticationChallenge.all(in: headers, name: Self.field).contains { $0.scheme == "basic" }
+        return credentials.scheme == .best && offersBasic && !sentBasic ? .basic : nil
+    }
+
+    private static let field = "Proxy-Authenticate"
+
+    /// The challenges in a head as it was received.
+    private static func fields(_ head: Data) -> Headers {
+        var headers = Headers()
+        for line in TextLines(head) {
+            guard let (name, value) = String(validating: line, as: UTF8.self)?.cut(at: ":"),
+                String(name).equalsIgnoringASCIICase(field)
+            else { continue }
+            headers.add(field, String(value.trimmedOfSpace))
+        }
+        return headers
+    }
+
+    private static func target(of url: URL) -> String {
+        let path = url.path(percentEncoded: true)
+        return (path.isEmpty ? "/" : path) + (url.query(percentEncoded: true).map { "?" + $0 } ?? "")
+    }
+
+    private static func authority(of url: URL) -> String {
+        guard let origin = Origin(url) else { return "" }
+        return origin.host.contains(":") ? "[\(origin.host)]:\(origin.port)" : "\(origin.host):\(origin.port)"
+    }
+}
