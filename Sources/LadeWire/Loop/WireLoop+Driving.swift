@@ -156,6 +156,7 @@ extension WireLoop {
     private func process(_ bytes: UnsafeRawBufferPointer, _ exchange: Exchange, _ connection: Connection) {
         var rest = bytes
         let hadTolerated = connection.http.hasToleratedChunks
+        let spent = work.spent
         defer {
             if !hadTolerated, connection.http.hasToleratedChunks {
                 exchange.call.record(.malformationTolerated(LoadingError.MalformedResponse(.chunk)))
@@ -164,7 +165,9 @@ extension WireLoop {
         do throws(HeadVetting.Fault) {
             while true {
                 // What follows a complete response is noticed in the same step.
-                guard rest.isEmpty || connection.http.receiving == .done || (work.left > 0 && hasTime()) else {
+                let isLong = work.spent - spent >= TurnWork.perReading
+                guard rest.isEmpty || connection.http.receiving == .done || (work.left > 0 && (!isLong || hasTime()))
+                else {
                     connection.held = Array(rest)
                     markBacklogged(connection)
                     return updateDue(connection)

@@ -212,6 +212,8 @@ final class EndlessPeer: SimulatedPeer, @unchecked Sendable {
         let isAsked = isHTTP2 ? !RawFrame.requests(in: seen).isEmpty : seen.suffix(4) == [13, 10, 13, 10]
         guard isAsked else { return output }
         hasBegun = true
+        // Only then are windows as large as the client says.
+        if isHTTP2 { output += RawFrame.bytes(RawFrame.settings, flags: 1) }
         return output + start
     }
 
