@@ -78,6 +78,8 @@ struct CredentialMachine<Value: Sendable>: Sendable {
     private var failure: Failure?
     private struct Failure: Sendable {
         var version: Int
+        /// The refresh that failed.
+        var refresh: Int
         var cause: LoadingError.AuthorisationCause.Cause
         var detail: String?
         /// Nil until there are new credentials from outside.
@@ -89,6 +91,12 @@ struct CredentialMachine<Value: Sendable>: Sendable {
     private var failuresInRow = 0
 
     init(_ settings: RefreshSettings) { self.settings = settings }
+
+    /// How the last refresh failed, for the calls that waited for it; nil when it did not fail.
+    var lastFailure: (cause: LoadingError.AuthorisationCause.Cause, detail: String?)? {
+        guard let failure, failure.refresh == refresh else { return nil }
+        return (failure.cause, failure.detail)
+    }
 
     /// What the server said about the failure that calls fail with.
     var failureDetail: String? { failure?.detail }
@@ -182,7 +190,14 @@ struct CredentialMachine<Value: Sendable>: Sendable {
         let doublings = min(max(failuresInRow - 1, 0), 20)
         let memory = min(settings.failureMemory * (1 << doublings), settings.maximumFailureMemory)
         let end = now.advanced(by: memory)
-        failure = Failure(version: lastVersion, cause: cause, detail: detail, end: end, isForCalls: true)
+        failure = Failure(
+            version: lastVersion,
+            refresh: refresh,
+            cause: cause,
+            detail: detail,
+            end: end,
+            isForCalls: true
+        )
         switch kept {
         case .none: failure?.isForCalls = false
         case .passing: break

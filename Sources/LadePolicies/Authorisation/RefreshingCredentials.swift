@@ -300,18 +300,21 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
         }
         return await call.withCancellationHandler {
             await withCheckedContinuation { continuation in
-                let isWaiting = locked.withLock { state in
-                    // The refresh may have ended since the caller checked.
-                    guard state.machine.isRefreshing else { return false }
+                let ended = locked.withLock { state -> Outcome? in
+                    // The refresh may have ended since the caller checked. Its failure is that of this call too, even one that
+                    // is not remembered.
+                    guard state.machine.isRefreshing else {
+                        return state.machine.lastFailure.map { .failed($0.cause, detail: $0.detail) } ?? .changed
+                    }
                     state.waiters[id] = continuation
-                    return true
+                    return nil
                 }
                 // A call is marked as cancelled before its handlers run. A handler that ran before the waiter was added
                 // found nothing; the mark is seen here.
-                switch (isWaiting, call.isCancelled) {
-                case (true, true): giveUp(id)
-                case (true, false): break
-                case (false, let isCancelled): continuation.resume(returning: isCancelled ? .cancelled : .changed)
+                switch (ended, call.isCancelled) {
+                case (nil, true): giveUp(id)
+                case (nil, false): break
+                case (let ended?, let isCancelled): continuation.resume(returning: isCancelled ? .cancelled : ended)
                 }
             }
         } onCancel: { [self] in

@@ -194,6 +194,8 @@ struct QuotaPace: Sendable {
     /// The interval at the beginning of a window, before its first reading.
     private var resting: Int64?
     private var lastStart: Instant?
+    /// How calls would have started without the last one of the quota; nil unless that was the last start.
+    private var beforeLast: (next: Instant, free: Int, interval: Int64)?
     /// The pace that was last reported to the event sinks; without one, calls start at once.
     private var announced = Double.infinity
 
@@ -216,20 +218,21 @@ struct QuotaPace: Sendable {
         lastStart = now
         if now >= high, !isNewWindow { beginWindow() }
         isExhausted = false
+        let before = (next, free, interval)
         guard free > 0 else {
             next = max(next, now).advanced(nanoseconds: interval)
-            spend(now)
+            spend(now, before)
             return
         }
         free -= 1
-        spend(now)
+        spend(now, before)
         if free == 0, !isExhausted { spread(now) } else if !isExhausted { next = now }
     }
 
     /// The reset has passed: the quota is whole again, as far as it is known.
     private mutating func beginWindow() {
         isNewWindow = true
-        allowance = nil
+        (allowance, beforeLast) = (nil, nil)
         guard limit > reserve.calls(of: limit) else { return }
         allowance = limit
         free = limit - reserve.calls(of: limit)
@@ -237,10 +240,12 @@ struct QuotaPace: Sendable {
         interval = resting ?? Self.unknownInterval
     }
 
-    private mutating func spend(_ now: Instant) {
+    private mutating func spend(_ now: Instant, _ before: (next: Instant, free: Int, interval: Int64)) {
         guard let left = allowance else { return }
         allowance = left - 1
-        if left <= 1 { exhaust(now) }
+        guard left <= 1 else { return }
+        exhaust(now)
+        beforeLast = before
     }
 
     /// Spreads what is left over the rest of the window.
@@ -253,6 +258,11 @@ struct QuotaPace: Sendable {
 
     /// Returns a start that was not used.
     mutating func giveBack() {
+        if isExhausted, let before = beforeLast {
+            (next, free, interval) = before
+            (allowance, isExhausted, beforeLast) = (1, false, nil)
+            return
+        }
         if let left = allowance { allowance = left + 1 }
         if free > 0 {
             free += 1
@@ -274,7 +284,7 @@ struct QuotaPace: Sendable {
         limit = reading.limit ?? max(min(reading.remaining, .max - 1) + 1, isSameWindow ? limit : 0)
         if let whole = reading.windowInterval { resting = whole.wholeNanoseconds }
         let available = reading.remaining - inFlight
-        (isExhausted, isNewWindow) = (false, false)
+        (isExhausted, isNewWindow, beforeLast) = (false, false, nil)
         var rate = 0.0
         if available > 0 {
             allowance = available
@@ -300,7 +310,7 @@ struct QuotaPace: Sendable {
 
     /// No call is left before the reset.
     private mutating func exhaust(_ now: Instant) {
-        allowance = nil
+        (allowance, beforeLast) = (nil, nil)
         free = 0
         isExhausted = true
         interval = resting ?? Self.unknownInterval
