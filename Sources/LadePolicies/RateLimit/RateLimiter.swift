@@ -316,7 +316,7 @@ public final class RateLimiter: Sendable {
             switch arrival {
             case .started: return .slot(nil)
             case .waiting(let id, let reason, let gate):
-                if let gate { call.ledger?.noteWait(until: call.time.now.advanced(by: now.duration(to: gate))) }
+                if let gate { call.noteWait(until: call.time.now.advanced(by: now.duration(to: gate))) }
                 return .waitingForAll(SetWait(keys: keys, index: index, id: id, reason: reason, priority: priority))
             case .refused(let reason, let wait): throw Self.impossible(wait, reason, call)
             case .paused(let wait): throw LoadingError(.rateLimited(key: key.description, wait: wait))
@@ -409,7 +409,7 @@ public final class RateLimiter: Sendable {
             let key = wait.keys.all[wait.index]
             let news = await news(of: wait.id, key, wait.reason, call)
             guard case .granted(let start) = news, !call.isCancelled else { return try slot(of: key, news, call) }
-            call.ledger?.noteWait(until: nil)
+            call.noteWait(until: nil)
             switch try startAll(wait.keys, wait.priority, call, granted: (wait.id, wait.index, start)) {
             case .slot(let slot): return slot
             case .waitingForAll(let next): wait = next
