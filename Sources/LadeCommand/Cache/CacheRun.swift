@@ -133,7 +133,7 @@ struct CacheRun: Sendable {
         var call = try await PreparedCall(settings, context)
         call.cache = CacheSettings(store: store)
         // The account of the call itself, so that what is explained is what the call would get.
-        let account = try await Witness.observing(settings.output, settings.policy, context) {
+        let account = try await Witness.observing(settings.output, settings.policy, settings.connection, context) {
             [call] (witness) async throws(CommandError) in
             try await context.account(settings.connection, settings.policy, for: .call, call, witness: witness)
         }

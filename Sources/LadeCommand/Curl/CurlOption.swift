@@ -139,7 +139,7 @@ struct CurlOption: Sendable {
             .special { (settings, value) throws(CommandError) in
                 guard let path = value.behind("@") else { return try settings.addCurlAddress(value) }
                 for line in try ArgumentFile.lines(String(path), of: "--url") {
-                    let address = String(decoding: line, as: UTF8.self).trimmedOfSpace
+                    let address = line.trimmedOfSpace
                     guard !address.isEmpty, !address.begins(with: "#") else { continue }
                     try settings.addCurlAddress(String(address))
                     settings.output.add(.remoteName)

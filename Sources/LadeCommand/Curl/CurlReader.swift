@@ -316,7 +316,7 @@ struct CurlReader {
         case ("header", _):
             var lines = [text]
             if let path = text.behind("@") {
-                lines = try ArgumentFile.lines(String(path), of: "--header").map { String(decoding: $0, as: UTF8.self) }
+                lines = try ArgumentFile.lines(String(path), of: "--header")
             }
             for line in lines {
                 if let edit = try HeaderEdit(curlLine: line) { settings.request.headers.append(edit) }

@@ -29,7 +29,7 @@ struct CurlVariables {
         guard (1...Self.nameLimit).contains(name.count) else { throw Self.malformed }
         let range = try Self.range(&rest)
         let text = String(decoding: name, as: UTF8.self)
-        if isImported, let value = Console.environment(text) {
+        if isImported, let value = try Environment.value(named: text) {
             values[text] = Self.part(range, of: Array(value.utf8))
             return
         }
