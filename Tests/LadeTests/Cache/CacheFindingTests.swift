@@ -129,38 +129,39 @@ struct CacheFindingTests {
 
     @Test(
         "finding CK-3 no call gets a body in a coding that it would not have had",
-        arguments: [true, false],
-        [nil, "gzip", "br"],
+        arguments: [nil, "gzip", "br"],
         [true, false]
     )
-    func formsOfBodies(decodes: Bool, accepted: String?, varies: Bool) async throws {
-        let cache = CacheSettings(store: MemoryStoreOfTests.make(limit: 1 << 20))
-        let transport = ScriptedTransport()
-        transport.onAnyRequest().respond(
-            .computed { request, _ in
-                let coding = request.headers["Accept-Encoding"]
-                var fields: Headers = varies ? ["Vary": "Accept-Encoding"] : [:]
-                fields["Content-Encoding"] = coding
-                return .text(coding ?? "plain", headers: .fresh(60, fields))
+    func formsOfBodies(accepted: String?, varies: Bool) async throws {
+        for decodes in [true, false] {
+            let cache = CacheSettings(store: MemoryStoreOfTests.make(limit: 1 << 20))
+            let transport = ScriptedTransport()
+            transport.onAnyRequest().respond(
+                .computed { request, _ in
+                    let coding = request.headers["Accept-Encoding"]
+                    var fields: Headers = varies ? ["Vary": "Accept-Encoding"] : [:]
+                    fields["Content-Encoding"] = coding
+                    return .text(coding ?? "plain", headers: .fresh(60, fields))
+                }
+            )
+            func body(_ decodes: Bool, _ accepted: String?) async throws -> String {
+                var settings = Service.Settings.still(in: VirtualTime())
+                settings.cache = cache
+                settings.transport.decodesContent = decodes
+                var request = try Request("https://svc.example.com/thing")
+                request.headers["Accept-Encoding"] = accepted
+                let service = Service(settings, transport: transport)
+                return try await service.anonymous.makeLoader().load(request).wholeText
             }
-        )
-        func body(_ decodes: Bool, _ accepted: String?) async throws -> String {
-            var settings = Service.Settings.still(in: VirtualTime())
-            settings.cache = cache
-            settings.transport.decodesContent = decodes
-            var request = try Request("https://svc.example.com/thing")
-            request.headers["Accept-Encoding"] = accepted
-            let service = Service(settings, transport: transport)
-            return try await service.anonymous.makeLoader().load(request).wholeText
-        }
-        for coding in ["gzip", "br"] {
-            for decodes in [true, false] { #expect(try await body(decodes, coding) == coding) }
-        }
+            for coding in ["gzip", "br"] {
+                for decodes in [true, false] { #expect(try await body(decodes, coding) == coding) }
+            }
 
-        for _ in 0..<2 { #expect(try await body(decodes, accepted) == accepted ?? "plain") }
-        // A body without a coding is in no wrong form.
-        let other = try await body(!decodes, "gzip")
-        #expect(other == "gzip" || !varies && other == "plain")
+            for _ in 0..<2 { #expect(try await body(decodes, accepted) == accepted ?? "plain") }
+            // A body without a coding is in no wrong form.
+            let other = try await body(!decodes, "gzip")
+            #expect(other == "gzip" || !varies && other == "plain")
+        }
     }
 
     @Test(
