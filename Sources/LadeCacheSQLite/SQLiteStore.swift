@@ -106,6 +106,9 @@ public final class SQLiteStore: CacheStore {
         try await core.open(id, span)
     }
 
+    /// Keeps why the latest response for a key was not stored; explanations of other processes find it, too.
+    public func note(_ refusal: CacheRule, for key: CacheKey) { core.note(refusal, for: key) }
+
     /// Begins an entry; nil while nothing can be written.
     public func begin(_ write: CacheWrite) async throws(CacheError) -> (any CacheWriter)? { try core.begin(write) }
 
@@ -136,6 +139,7 @@ public final class SQLiteStore: CacheStore {
     /// When the entries of an account are removed, no file has their bytes afterwards, unless another process is reading
     /// at this moment: then after the next checkpoint.
     public func remove(_ selection: CacheSelection) async throws(CacheError) -> CacheRemoval {
+        core.forgetNotes()
         if case .account(let account) = selection.kind { core.signOut(account) }
         let removal = try await core.changeAlone { (transact) throws(StoreFault) in
             var all = CacheRemoval()
@@ -190,6 +194,10 @@ public final class SQLiteStore: CacheStore {
 
     /// Waits until everything that was committed is in the files of the store.
     public func flush() async throws(CacheError) { try await core.flush() }
+
+    /// Why something that was committed is not in the files of the store; nil without such a fault, and after it was asked
+    /// for.
+    package func takeFault() -> CacheError? { core.takeFault() }
 
     /// Waits for the writes that are queued, and closes the files; bodies that are being read stay readable.
     public func close() async { await core.close() }

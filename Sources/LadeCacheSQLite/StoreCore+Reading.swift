@@ -40,7 +40,7 @@ extension StoreCore {
         if state.withLock({ $0.pendingKeys.contains(digest) }) { try await flush() }
         let lookup = try read { (connection, _) throws(StoreFault) in try Reading.lookUp(connection, digest) }
         if !lookup.damaged.isEmpty { discard(lookup.damaged) }
-        return CacheLookup(heads: lookup.heads, ticket: lookup.ticket)
+        return CacheLookup(heads: lookup.heads, ticket: lookup.ticket, refusal: lookup.refusal)
     }
 
     func open(_ id: UInt64, _ span: Range<Int64>?) async throws(CacheError) -> (any CacheReader)? {

@@ -25,6 +25,8 @@ final class StoreCore: Sendable {
         var recorded: Instant
         var isRecording = false
         var pausedUntil: Instant?
+        /// Why responses were not stored, by key, as far as this process has written it.
+        var notes: [[UInt8]: CacheRule] = [:]
         /// Why a write failed that no call waited for.
         var fault: CacheError?
         /// The accounts that signed out lately, and the number of all that did.
@@ -51,6 +53,7 @@ final class StoreCore: Sendable {
     static let recordInterval = Duration.seconds(5)
     /// How long nothing is written to a full disk.
     private static let fullPause = Duration.seconds(60)
+    private static let noteLimit = 1_000
     private static let reservedIDs: UInt64 = 1_024
 
     init(
@@ -354,13 +357,40 @@ final class StoreCore: Sendable {
     func begin(_ write: CacheWrite) throws(CacheError) -> BodyWriter? {
         try checkOpen()
         guard !folder.isReadOnly else { return nil }
-        let (fault, isPaused, settings) = state.withLock { state in
-            defer { state.fault = nil }
-            return (state.fault, state.pausedUntil.map { time.now < $0 } ?? false, state.settings)
+        let (isPaused, settings) = state.withLock { state in
+            (state.pausedUntil.map { time.now < $0 } ?? false, state.settings)
         }
-        if let fault { throw fault }
+        if let fault = takeFault() { throw fault }
         return isPaused ? nil : BodyWriter(self, write, limit: settings.bodyLimit)
     }
+
+    /// The fault of a write that no call waited for, once.
+    func takeFault() -> CacheError? {
+        state.withLock { state in
+            defer { state.fault = nil }
+            return state.fault
+        }
+    }
+
+    /// Keeps why the latest response for a key was not stored, unless this process has written that before.
+    func note(_ refusal: CacheRule, for key: CacheKey) {
+        guard !folder.isReadOnly, let digest = (state.withLock { $0.database })?.digests.key(key) else { return }
+        let isNew = state.withLock { state in
+            guard !state.isClosed, state.notes[digest] != refusal else { return false }
+            if state.notes.count >= Self.noteLimit { state.notes = [:] }
+            state.notes[digest] = refusal
+            return true
+        }
+        guard isNew else { return }
+        // Without it, explanations say less.
+        let work: @Sendable (WriteSession) throws(StoreFault) -> Void = { session throws(StoreFault) in
+            try session.note(refusal, for: digest)
+        }
+        _ = post(WriteJob(work: .change(work), patience: .seconds(5)) { _ in })
+    }
+
+    /// Forgets what was noted, because it may be removed.
+    func forgetNotes() { state.withLock { $0.notes = [:] } }
 
     func makeFile() -> BodyFile { BodyFile(folder, seed: random.next()) }
 
@@ -406,6 +436,7 @@ final class StoreCore: Sendable {
             throw CacheError(.damaged)
         }
         let facts = EntryFacts(write.key, head, digests)
+        _ = state.withLock { $0.notes.removeValue(forKey: facts.key) }
         let seed = random.next()
         let blob =
             file != nil || bytes.isEmpty

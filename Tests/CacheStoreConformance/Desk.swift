@@ -122,7 +122,7 @@ extension CacheDecision {
     /// The condition that is sent.
     package var condition: CacheCondition? {
         switch self {
-        case .validate(let condition, _), .serveAndRevalidate(_, let condition): condition
+        case .validate(let condition), .serveAndRevalidate(_, let condition): condition
         default: nil
         }
     }

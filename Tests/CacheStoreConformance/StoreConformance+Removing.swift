@@ -87,6 +87,26 @@ extension StoreConformance {
                 #expect(try await store.size() == before - removal.bytes, "\(selection)")
             }
         },
+        StoreCase(
+            "finding CK-7 the rule by which the last response was not stored is kept until one is, and is bounded"
+        ) { bench in
+            let store = try await bench.store(limit: 4 << 20)
+            let key = try Desk.key("https://example.org/a")
+            store.note(.varyStar, for: key)
+            store.note(.noStore, for: key)
+            try await store.flush()
+            #expect(try await store.lookUp(key).refusal == .noStore)
+            #expect(try await store.lookUp(Desk.key("https://example.org/b")).refusal == nil)
+            try await bench.put(store, "a", bench.bytes(10))
+            #expect(try await store.lookUp(key).refusal == nil)
+            store.note(.status, for: key)
+            for number in 0..<1_100 { store.note(.noStore, for: try Desk.key("https://example.org/\(number)")) }
+            try await store.flush()
+            #expect(try await store.lookUp(key).refusal == nil)
+            #expect(try await store.lookUp(Desk.key("https://example.org/1099")).refusal == .noStore)
+            _ = try await store.remove(.all)
+            #expect(try await store.lookUp(Desk.key("https://example.org/1099")).refusal == nil)
+        },
         StoreCase("cache CA-197 a listing shows a selection and changes nothing") { bench in
             let store = try await bench.store()
             try await bench.put(store, "a", bench.bytes(10), tags: ["x"])

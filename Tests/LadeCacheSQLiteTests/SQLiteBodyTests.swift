@@ -71,7 +71,7 @@ struct SQLiteBodyTests {
         let writer = try #require(try await first.begin(CacheWrite(Desk.key(), head, ticket: 0)))
         try await writer.append(shelf.pattern(200_000))
         try await first.flush()
-        try Data([1]).write(to: URL(filePath: shelf.path + "/bodies-1/00000000000000ff"))
+        try Data([1]).write(to: URL(filePath: shelf.path + "/bodies-2/00000000000000ff"))
         #expect(shelf.bodies.count == 3)
 
         let second = try shelf.store()
@@ -114,7 +114,7 @@ struct SQLiteBodyTests {
             let body = shelf.pattern(200_000)
             let id = try #require(try await shelf.bench.put(store, body))
             try await store.flush()
-            let name = "bodies-1/" + (try #require(shelf.bodies.first))
+            let name = "bodies-2/" + (try #require(shelf.bodies.first))
             try shelf.change(name) { $0[offset] ^= 4 }
 
             if offset < 65_536 {
@@ -163,7 +163,7 @@ struct SQLiteBodyTests {
         let store = try shelf.store()
         try await shelf.bench.put(store, "a?token=secret", shelf.pattern(200_000))
         try await store.flush()
-        let name = "bodies-1/" + (try #require(shelf.bodies.first))
+        let name = "bodies-2/" + (try #require(shelf.bodies.first))
         try shelf.change(name) { $0[150_000] ^= 1 }
         let shown = "https://example.org/a?token=<redacted>"
 

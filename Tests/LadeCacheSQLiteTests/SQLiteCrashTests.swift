@@ -136,7 +136,7 @@ struct SQLiteCrashTests {
     /// Truncates the log, or overwrites a part of its end.
     private func tear(_ shelf: Shelf, _ random: SeededRandom) throws {
         guard FileManager.default.fileExists(atPath: shelf.database + "-wal") else { return }
-        try shelf.change("cache-1.sqlite-wal") { bytes in
+        try shelf.change("cache-2.sqlite-wal") { bytes in
             guard !bytes.isEmpty else { return }
             let cut = random.below(min(bytes.count, 20_000))
             if random.chance(50) {

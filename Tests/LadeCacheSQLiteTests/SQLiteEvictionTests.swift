@@ -49,6 +49,29 @@ struct SQLiteEvictionTests {
         await #expect(throws: CacheError(.limitTooSmall(least: 65_536))) { try await store.setLimit(1) }
     }
 
+    @Test("finding PT-9 a use is recorded when the store closes at once: the entry stays when others fill the store")
+    func recordsUsesAtTheEnd() async throws {
+        let shelf = try Shelf()
+        let time = VirtualTime()
+        func fill(_ names: Range<Int>) async throws {
+            let store = try shelf.store(limit: 400_000, time: time)
+            for name in names {
+                try await shelf.bench.put(store, "\(name)", shelf.bench.bytes(20_000), at: Double(name))
+            }
+            await store.close()
+        }
+        try await fill(0..<4)
+        let store = try shelf.store(limit: 400_000, time: time)
+        _ = try await shelf.bench.body(store, "1")
+        await store.close()
+        try await fill(4..<30)
+
+        let last = try shelf.store(limit: 400_000, time: time)
+        #expect(try await shelf.bench.body(last, "1") != nil)
+        #expect(try await shelf.bench.body(last, "2") == nil)
+        await last.close()
+    }
+
     @Test("cache CA-195 eviction on disk keeps as much of what is used often as the queue in memory")
     func evictsWell() async throws {
         let random = SeededRandom(seed: 1)

@@ -47,14 +47,14 @@ struct SQLiteFilesTests {
         }
         switch kind {
         case 0:
-            try shelf.change("cache-1.sqlite") {
+            try shelf.change("cache-2.sqlite") {
                 $0 = Data(String(repeating: "This is a letter and no database. ", count: 50).utf8)
             }
         case 1:
-            try shelf.change("cache-1.sqlite") { bytes in
+            try shelf.change("cache-2.sqlite") { bytes in
                 bytes = Data((0..<100_000).map { _ in UInt8(truncatingIfNeeded: random.next()) })
             }
-        case 2: try shelf.change("cache-1.sqlite") { $0 = $0.prefix(4_096) }
+        case 2: try shelf.change("cache-2.sqlite") { $0 = $0.prefix(4_096) }
         case 3: try shelf.run("PRAGMA application_id = 1")
         case 4: try shelf.run("DROP TABLE total")
         default: try shelf.run("PRAGMA user_version = 7")
@@ -66,7 +66,7 @@ struct SQLiteFilesTests {
         _ = try? await store.flush()
         #expect(try await shelf.bench.put(store, "new", shelf.pattern(100)) != nil, "seed \(random.seed)")
         #expect(try await shelf.bench.body(store, "new") == shelf.pattern(100))
-        #expect(shelf.names().contains("cache-1.sqlite.broken"))
+        #expect(shelf.names().contains("cache-2.sqlite.broken"))
         #expect(shelf.names().filter { $0.contains("broken") }.count <= 2)
         try await store.flush()
         #expect(shelf.bodies.isEmpty)
@@ -167,7 +167,7 @@ struct SQLiteFilesTests {
         try store.core.read { (connection, _) throws(StoreFault) in
             try connection.runOnce("PRAGMA user_version") { version = $0.number(0) }
         }
-        #expect(version == 1)
+        #expect(version == 2)
         #expect(shelf.names().contains("cache-2.sqlite"))
     }
 
@@ -184,7 +184,7 @@ struct SQLiteFilesTests {
 
         #expect(try await shelf.bench.body(store, "b") == shelf.pattern(100_000))
         #expect(try await shelf.bench.heads(store).isEmpty)
-        #expect(shelf.names().contains("cache-1.sqlite"))
+        #expect(shelf.names().contains("cache-2.sqlite"))
     }
 
     @Test("cache CA-208 a folder that cannot be written is read, and refused where there is no store")
@@ -258,7 +258,7 @@ struct SQLiteFilesTests {
         _ = try await shelf.bench.body(store)
         await store.close()
 
-        #expect(shelf.names() == ["bodies-1", "cache-1.sqlite", "lock"])
+        #expect(shelf.names() == ["bodies-2", "cache-2.sqlite", "lock"])
     }
 
     @Test("cache CA-208 CA-209 all files are for the user alone, whatever the mask, and missing folders are made")
@@ -269,15 +269,15 @@ struct SQLiteFilesTests {
         try await shelf.bench.put(store, shelf.pattern(200_000))
         try await store.flush()
 
-        for name in ["", "cache-1.sqlite", "cache-1.sqlite-wal", "cache-1.sqlite-shm", "bodies-1", "lock"] {
+        for name in ["", "cache-2.sqlite", "cache-2.sqlite-wal", "cache-2.sqlite-shm", "bodies-2", "lock"] {
             var status = stat()
             #expect(stat(nested + name, &status) == 0, "\(name)")
             let isFolder = status.st_mode & S_IFMT == S_IFDIR
             #expect(status.st_mode & 0o777 == (isFolder ? 0o700 : 0o600), "\(name)")
         }
-        let body = try #require(try FileManager.default.contentsOfDirectory(atPath: nested + "bodies-1").first)
+        let body = try #require(try FileManager.default.contentsOfDirectory(atPath: nested + "bodies-2").first)
         var status = stat()
-        #expect(stat(nested + "bodies-1/" + body, &status) == 0)
+        #expect(stat(nested + "bodies-2/" + body, &status) == 0)
         #expect(status.st_mode & 0o777 == 0o600)
     }
 
@@ -296,7 +296,7 @@ struct SQLiteFilesTests {
         }
         chmod(shared.path, 0o755)
         #expect(refusal(shared) == nil)
-        for name in ["cache-1.sqlite", "bodies-1"] {
+        for name in ["cache-2.sqlite", "bodies-2"] {
             let file = try Shelf()
             mkdir(file.path, 0o700)
             symlink("/tmp/elsewhere", file.path + "/" + name)
@@ -332,7 +332,7 @@ struct SQLiteFilesTests {
         let bodyCanary = "canary-in-the-body"
         var secret = CacheKey.Parts()
         secret.method = try HTTPMethod("QUERY")
-        secret.authorization = [Array("Bearer canary-in-authorization".utf8)]
+        secret.identity = Array("Bearer canary-in-authorization".utf8)
         secret.body = (Array(bodyCanary.utf8), "text/plain", nil)
         secret.custom = "canary-in-the-key"
         let address = try #require(

@@ -200,7 +200,7 @@ struct SQLiteSharingTests {
         var read = try #require(try await reader.next())
         for number in 0..<300 { try await shelf.bench.put(store, "\(number)", small) }
         try await store.flush()
-        func log() -> Int { shelf.contents()["cache-1.sqlite-wal"]?.count ?? 0 }
+        func log() -> Int { shelf.contents()["cache-2.sqlite-wal"]?.count ?? 0 }
 
         #expect(log() <= 8 << 20)
         // The log is truncated only where no transaction needs it.
@@ -229,6 +229,6 @@ struct SQLiteSharingTests {
 
         #expect(try await removal.entries == 1_500)
         #expect(reads > 0)
-        #expect(shelf.contents()["cache-1.sqlite-wal"]?.count ?? 0 <= 8 << 20)
+        #expect(shelf.contents()["cache-2.sqlite-wal"]?.count ?? 0 <= 8 << 20)
     }
 }

@@ -23,8 +23,8 @@ struct Shelf: Sendable {
     init() throws { folder = try TemporaryFolder() }
 
     var path: String { folder.file("cache") }
-    var database: String { path + "/cache-1.sqlite" }
-    var bodies: [String] { names("bodies-1") }
+    var database: String { path + "/cache-2.sqlite" }
+    var bodies: [String] { names("bodies-2") }
 
     func names(_ name: String = "") -> [String] {
         ((try? FileManager.default.contentsOfDirectory(atPath: path + "/" + name)) ?? []).sorted()
@@ -39,7 +39,7 @@ struct Shelf: Sendable {
     /// All files with their contents.
     func contents() -> [String: Data] {
         var contents: [String: Data] = [:]
-        for name in names() + bodies.map({ "bodies-1/" + $0 }) {
+        for name in names() + bodies.map({ "bodies-2/" + $0 }) {
             if let bytes = FileManager.default.contents(atPath: path + "/" + name) { contents[name] = bytes }
         }
         return contents

@@ -268,12 +268,11 @@ private func caching(loader: Loader, endpoint: Endpoint<Show>, folder: String) a
     request.cacheOptions.storesResponse = false
     var settings = Service.Settings()
     settings.cache = CacheSettings(store: try SQLiteStore(directory: folder))
-    try await explaining(request, service: service)
+    try await explaining(request, account: account)
 }
 
-private func explaining(_ request: Request, service: Service) async throws {
-    if let cache = service.cache {
-        let explanation = try await cache.explain(request)
-        print(explanation.rule.sentence)
+private func explaining(_ request: Request, account: Account) async throws {
+    if let explanation = try await account.explainCaching(of: request) {
+        print(explanation.lastRefusal?.sentence ?? explanation.rule.sentence)
     }
 }

@@ -1,3 +1,4 @@
+public import LadeCache
 public import LadePolicies
 import Synchronization
 
@@ -11,8 +12,9 @@ public final class Account: Sendable {
         /// Distinguishes the account's cached responses, announced quotas and cookies from those of others; empty for the
         /// signed-out account.
         ///
-        /// An account with authorisers, decorators or credential holders and without an identifier gets a generated
-        /// one, which is different in every run.
+        /// It stands for the user: another token or other cookies of the same account keep what is stored. An account
+        /// with authorisers, decorators or credential holders and without an identifier gets a generated one. It is
+        /// different in every run, unless there is a cache, and every authoriser has an ``Authoriser/owner``.
         public var identifier = ""
         /// The authorisers of its requests, in order.
         public var authorisers: [any Authoriser] = []
@@ -82,6 +84,21 @@ public final class Account: Sendable {
     public var isOffline: Bool {
         get { offline.load(ordering: .acquiring) }
         set { offline.store(newValue, ordering: .releasing) }
+    }
+
+    /// Says what a request of this account would get from the cache now, and why; changes nothing, and asks no server.
+    ///
+    /// - Parameter request: The request, with the fields that the service adds to it.
+    /// - Returns: The decision; nil for a service without a cache.
+    /// - Throws: Why the store cannot be read.
+    public func explainCaching(of request: Request) async throws(CacheError) -> CacheExplanation? {
+        guard let cache = service.cache else { return nil }
+        let identity = chain.interceptors.lazy.compactMap { $0 as? CacheInterceptor }.first?.identity
+        return try await cache.explain(
+            request,
+            in: service.makeCallTemplate(for: identifier, []),
+            identity ?? CallIdentity()
+        )
     }
 
     /// Makes a loader, for example for a screen or a job.

@@ -9,6 +9,9 @@ package struct BufferingInterceptor: Interceptor {
     /// True: cancelling the scope ends a call here as cancelling its task does.
     package var observesScope: Bool { true }
 
+    /// Empty: it only reads bodies.
+    package var changedFields: [String]? { [] }
+
     /// Passes the request on and collects the body of the response, up to the request's limit.
     package func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         var response = try await next(request)

@@ -25,7 +25,12 @@ struct ChainAssembly: Sendable {
     }
 
     /// The chain of an account, outermost first.
-    func chain(for account: Account.Settings, jar: CookieJar?, transport: any Transport) -> Chain {
+    func chain(
+        for account: Account.Settings,
+        isNamed: Bool,
+        jar: CookieJar?,
+        transport: any Transport
+    ) -> Chain {
         let (budget, keyRule) = (settings.retryBudget, limiter.keyRule)
         var layout = Chain.Layout()
         // 1 Once per call: the app's interceptors, then what every request gets.
@@ -74,7 +79,45 @@ struct ChainAssembly: Sendable {
         // The times of exchanges, for the age of what is stored.
         if cache != nil { layout.append(ExchangeTimesInterceptor(), in: .buffering) }
         settings.adjustChain(&layout)
-        return Chain(layout.interceptors, transport: transport)
+        return Chain(Self.identifying(layout.interceptors, isNamed), transport: transport)
+    }
+
+    /// The interceptors, with the cache knowing what those below it add to requests.
+    private static func identifying(_ interceptors: [any Interceptor], _ isNamed: Bool) -> [any Interceptor] {
+        interceptors.indices.map { index in
+            guard var cache = interceptors[index] as? CacheInterceptor else { return interceptors[index] }
+            cache.identity = CallIdentity(isNamed: isNamed, below: interceptors[(index + 1)...])
+            return cache
+        }
+    }
+}
+
+extension CallIdentity {
+    /// Who the calls of an account are, by the interceptors below the cache.
+    fileprivate init(isNamed: Bool, below interceptors: some Sequence<any Interceptor>) {
+        self.init()
+        self.isNamed = isNamed
+        var authorisers: [any Authoriser] = []
+        for interceptor in interceptors {
+            switch interceptor {
+            case let cookies as CookieInterceptor:
+                let jar = cookies.jar
+                self.cookies = { jar.sentCookies(with: $0, at: $1) }
+            case let authorisation as AuthorisationInterceptor:
+                authorisers += authorisation.authorisers
+                below.authorised = Self.joined(below.authorised, authorisation.changedFields)
+            default: below.changed = Self.joined(below.changed, interceptor.changedFields)
+            }
+        }
+        hasAuthorisers = !authorisers.isEmpty
+        owners = { [authorisers] in
+            authorisers.compactMap(\.owner).map { Owner($0.secret, isRenewed: $0.isRenewed) }
+        }
+    }
+
+    private static func joined(_ names: Set<String>?, _ others: [String]?) -> Set<String>? {
+        guard let names, let others else { return nil }
+        return names.union(others.map { $0.lowercased() })
     }
 }
 

@@ -56,7 +56,7 @@ public final class Service: Sendable {
             ? transport : SchemeRouter(settings.transportsByScheme, otherwise: transport)
         let settings = Account.Settings()
         let jar = settings.cookies.makeJar()
-        let chain = assembly.chain(for: settings, jar: jar, transport: self.transport)
+        let chain = assembly.chain(for: settings, isNamed: false, jar: jar, transport: self.transport)
         anonymousAccount = (settings, jar, chain)
     }
 
@@ -85,9 +85,10 @@ public final class Service: Sendable {
     /// Makes an account for a signed-in user.
     public func account(_ settings: Account.Settings) -> Account {
         var settings = settings
-        if settings.identifier.isEmpty, settings.hasCredentials { settings.identifier = makeIdentity() }
+        let isNamed = !settings.identifier.isEmpty
+        if !isNamed, settings.hasCredentials { settings.identifier = makeIdentity(of: settings) }
         let jar = settings.cookies.makeJar()
-        let chain = assembly.chain(for: settings, jar: jar, transport: transport)
+        let chain = assembly.chain(for: settings, isNamed: isNamed, jar: jar, transport: transport)
         return Account(service: self, settings: settings, jar: jar, chain: chain)
     }
 
@@ -95,7 +96,7 @@ public final class Service: Sendable {
     ///
     /// - Parameters:
     ///   - identifier: Distinguishes the account's cached responses, announced quotas and cookies from those of others.
-    ///     An empty one is replaced by a generated one, which is different in every run.
+    ///     An empty one is replaced by a generated one; see ``Account/Settings/identifier``.
     ///   - authorisers: The authorisers of its requests, in order.
     /// - Returns: The account.
     public func account(identifier: String = "", authorisers: [any Authoriser]) -> Account {
@@ -131,9 +132,16 @@ public final class Service: Sendable {
         await shutDownTransport?()
     }
 
-    /// An identifier that no other account has.
-    private func makeIdentity() -> String {
-        let digits = [settings.random.next(), settings.random.next()].map { String($0, radix: 16) }
+    /// An identifier that no other account has; the same in every run where a store on disk has responses, and every
+    /// authoriser says whose credentials it has.
+    private func makeIdentity(of settings: Account.Settings) -> String {
+        let owners = settings.authorisers.compactMap(\.owner)
+        if let cache, owners.count == settings.authorisers.count, settings.decorators.isEmpty,
+            settings.credentialHolders.isEmpty
+        {
+            return "account-" + cache.digest(owners.map(\.secret))
+        }
+        let digits = [self.settings.random.next(), self.settings.random.next()].map { String($0, radix: 16) }
         return "account-" + digits.map { String(repeating: "0", count: 16 - $0.count) + $0 }.joined()
     }
 

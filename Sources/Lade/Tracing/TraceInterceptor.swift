@@ -23,6 +23,9 @@ package struct TraceInterceptor: Interceptor {
     /// True: cancelling the scope ends a call here as cancelling its task does.
     package var observesScope: Bool { true }
 
+    /// The fields of the trace.
+    package var changedFields: [String]? { ["traceparent", "tracestate"] }
+
     /// Adds the fields.
     package func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         guard request.isHTTP, !request.headers.contains("traceparent") else { return try await next(request) }

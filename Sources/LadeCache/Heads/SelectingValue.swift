@@ -13,6 +13,8 @@ package struct SelectingValue: Sendable, Hashable {
         case value([UInt8])
         /// The digest of the normalised value, which is a credential.
         case digest([UInt8])
+        /// An authoriser of the account set it, to whatever value.
+        case authorised
     }
 
     /// Makes a value.

@@ -27,6 +27,7 @@ extension StoredHead {
             case .digest(let bytes):
                 writer.writeNumber(2)
                 writer.write(bytes)
+            case .authorised: writer.writeNumber(3)
             }
         }
         Self.write(unseen, to: &writer)
@@ -43,7 +44,7 @@ extension StoredHead {
                 writer.writeNumber(UInt64(span.upperBound))
             }
         }
-        writer.writeNumber((isDecoded ? 1 : 0) | (mustValidate ? 2 : 0))
+        writer.writeNumber((isDecoded ? 1 : 0) | (mustValidate ? 2 : 0) | (isRaw ? 4 : 0))
         return writer.octets
     }
 
@@ -55,7 +56,7 @@ extension StoredHead {
             let requested = Self.readDate(&reader), let received = Self.readDate(&reader),
             let selecting = Self.readSelecting(&reader), let unseen = Self.readTexts(&reader),
             let tags = Self.readTexts(&reader), let extent = Self.readExtent(&reader),
-            let flags = reader.readNumber(), flags < 4, reader.isAtEnd
+            let flags = reader.readNumber(), flags < 8, reader.isAtEnd
         else { return nil }
         let times = ExchangeTimes(
             requested: Moment(date: requested, instant: nil),
@@ -68,10 +69,11 @@ extension StoredHead {
         self.tags = Set(tags)
         isDecoded = flags & 1 == 1
         mustValidate = flags & 2 == 2
+        isRaw = flags & 4 == 4
     }
 
     /// Counted up when the bytes change their meaning.
-    private static let format: UInt64 = 1
+    private static let format: UInt64 = 2
 
     // MARK: - Parts
 
@@ -108,6 +110,7 @@ extension StoredHead {
             guard let name = reader.read() ?? nil, name.isToken, let kind = reader.readNumber() else { return nil }
             let text = String(decoding: name, as: UTF8.self)
             if kind == 0 { return SelectingValue(name: text, form: .absent) }
+            if kind == 3 { return SelectingValue(name: text, form: .authorised) }
             guard kind < 3, let bytes = reader.read() ?? nil else { return nil }
             return SelectingValue(name: text, form: kind == 1 ? .value(bytes) : .digest(bytes))
         }

@@ -38,6 +38,8 @@ public struct StoredHead: Sendable, Hashable {
     package var extent: Extent
     /// Whether the transport removed the content coding.
     package var isDecoded = false
+    /// Whether it was requested without decoding of its content coding.
+    package var isRaw = false
     /// Whether the response was invalidated: it must be validated before any use.
     package var mustValidate = false
     /// The tags that the request had, for removal.
@@ -96,7 +98,7 @@ public struct StoredHead: Sendable, Hashable {
         let values = selecting.reduce(0) { sum, value in
             let size =
                 switch value.form {
-                case .absent: 0
+                case .absent, .authorised: 0
                 case .value(let bytes), .digest(let bytes): bytes.count
                 }
             return sum + value.name.utf8.count + size

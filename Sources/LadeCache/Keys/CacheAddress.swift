@@ -19,8 +19,6 @@ package struct CacheAddress: Sendable, Hashable {
     package let isSecure: Bool
     /// Whether there is a query, even an empty one.
     package let hasQuery: Bool
-    /// The user information, which is not part of the text.
-    package let userInformation: [UInt8]?
 
     /// The origin: scheme, host and port.
     package var origin: String { String(decoding: text.utf8.prefix(pathStart), as: UTF8.self) }
@@ -44,7 +42,6 @@ package struct CacheAddress: Sendable, Hashable {
             text = written
             pathStart = parts.authorityEnd
             hasQuery = written.utf8.contains(UInt8(ascii: "?"))
-            userInformation = nil
             return
         }
         let address = Array(written.utf8)
@@ -65,9 +62,6 @@ package struct CacheAddress: Sendable, Hashable {
         hasQuery = !query.isEmpty
         bytes += Self.unescaped(query)
         text = String(decoding: bytes, as: UTF8.self)
-        let authority = address[..<parts.host.lowerBound]
-        userInformation =
-            parts.hasUserInformation ? Array(authority.drop { $0 != UInt8(ascii: "/") }.dropFirst(2).dropLast()) : nil
     }
 
     /// An address as a store kept it, perhaps without its secrets; nil for what is no address.
@@ -79,7 +73,6 @@ package struct CacheAddress: Sendable, Hashable {
         guard let slash = authority.firstIndex(of: UInt8(ascii: "/")) else { return nil }
         pathStart = text.utf8.distance(from: text.utf8.startIndex, to: slash)
         hasQuery = authority[slash...].contains(UInt8(ascii: "?"))
-        userInformation = nil
     }
 
     /// Whether an address has nothing that the normal form changes, so that its text need not be made.

@@ -12,9 +12,9 @@ public struct CacheKey: Sendable, Hashable {
         package var host: String?
         /// Where the caller connects instead of the address.
         package var destination: Request.Destination?
-        /// The caller's own `Authorization` fields.
-        package var authorization: [[UInt8]] = []
-        /// The body with its type and coding, for methods whose body is part of the question.
+        /// Who the call is, by ``CallIdentity``; nil for an anonymous call.
+        package var identity: [UInt8]?
+        /// The body with its type and coding; nil without one.
         package var body: (bytes: [UInt8], type: String?, coding: String?)?
         /// The key that the caller states.
         package var custom: String?
@@ -49,7 +49,7 @@ public struct CacheKey: Sendable, Hashable {
             writer.write([2])
             writer.write(path.utf8)
         }
-        writer.write(Self.digest(ofCredentials: parts, place.address, digester))
+        writer.write(parts.identity.map(digester.digest))
         if let body = parts.body {
             writer.write(digester.digest(body.bytes))
             writer.write(body.type?.utf8)
@@ -65,18 +65,6 @@ public struct CacheKey: Sendable, Hashable {
     package init(_ place: CachePlace, stored octets: [UInt8]) {
         self.place = place
         self.octets = octets
-    }
-
-    private static func digest(
-        ofCredentials parts: Parts,
-        _ address: CacheAddress,
-        _ digester: CacheDigester
-    ) -> [UInt8]? {
-        guard !parts.authorization.isEmpty || address.userInformation != nil else { return nil }
-        var writer = OctetWriter()
-        writer.write(address.userInformation)
-        for line in parts.authorization { writer.write(line) }
-        return digester.digest(writer.octets)
     }
 
     /// Whether all parts are the same.

@@ -1,3 +1,8 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 package import LadeCore
 
 extension CachePlace {
@@ -11,4 +16,26 @@ extension CachePlace {
         return
             "\(name)\u{1}\(settings.tls.verification == .full ? "checked" : "unchecked")\u{1}\(settings.tolerances.rawValue)"
     }
+}
+
+/// What the settings of a transport mean for stored responses.
+package struct ConnectionFacts: Sendable {
+    /// The bytes of the client certificate, or its path where it cannot be read; nil without one.
+    package var identity: [UInt8]?
+    /// Whether content codings are removed from responses to requests without `Accept-Encoding` of their own.
+    package var decodesContent = true
+
+    /// Makes the facts of default settings.
+    package init() {}
+
+    /// Reads the facts from settings, and the certificate from its file.
+    package init(_ settings: TransportSettings) {
+        decodesContent = settings.decodesContent
+        guard let certificate = settings.tls.clientIdentity else { return }
+        let path = certificate.certificateFile
+        identity = FileManager.default.contents(atPath: path).map { [1] + Array($0) } ?? [0] + Array(path.utf8)
+    }
+
+    /// Whether a response to such a request keeps the coding in which it was sent.
+    package func isRaw(_ headers: Headers) -> Bool { !decodesContent || headers.contains("Accept-Encoding") }
 }

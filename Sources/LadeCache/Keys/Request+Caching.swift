@@ -51,7 +51,9 @@ extension CacheQuery {
     ///   - request: The request as it stands at the cache.
     ///   - partition: The partition of the service.
     ///   - account: The identifier of the account.
-    ///   - body: The bytes of the body, for methods whose body is part of the question.
+    ///   - identity: What the layers below the cache add.
+    ///   - connection: What the transport adds.
+    ///   - body: The bytes of the body; nil where they cannot be read for the key.
     ///   - address: The address to use in place of the request's, already normalised.
     ///   - now: The present.
     ///   - digester: Makes digests of credentials and bodies.
@@ -59,6 +61,8 @@ extension CacheQuery {
         _ request: Request,
         partition: String,
         account: String,
+        identity: CallIdentity = CallIdentity(),
+        connection: ConnectionFacts = ConnectionFacts(),
         body: [UInt8]? = nil,
         address: CacheAddress? = nil,
         now: Moment,
@@ -67,12 +71,16 @@ extension CacheQuery {
         let options = request.cacheOptions
         var parts = CacheKey.Parts()
         let isQuestion = request.method.rawValue == "QUERY" || request.method == .post && options.key != nil
+        let isGet = request.method == .get || request.method == .head
         if isQuestion { parts.method = request.method }
         parts.host = request.headers["Host"]
         parts.destination = request.destination
-        parts.authorization = request.headers.octets("Authorization")
+        var cookies = identity.cookies.map { cookies in { @Sendable in cookies(request, now.date) } }
+        if !identity.isNamed, let lines = cookies?() { cookies = { lines } }
+        parts.identity = identity.octets(of: request, cookies: identity.isNamed ? nil : cookies?(), connection)
         parts.custom = options.key?.text
-        if isQuestion, !(options.key?.replacesBody ?? false) {
+        let hasBody = isQuestion || isGet && request.body != nil
+        if hasBody, !(options.key?.replacesBody ?? false) {
             parts.body = (
                 body ?? [], request.headers["Content-Type"] ?? request.body?.contentType,
                 request.headers["Content-Encoding"]
@@ -84,6 +92,9 @@ extension CacheQuery {
         }
         self.init(request.method, key: key, headers: request.headers, mode: request.cacheMode, now: now)
         isReplayable = request.body?.isReplayable ?? true
+        isRaw = connection.isRaw(request.headers)
+        below = identity.below
+        self.cookies = cookies
         hasCustomKey = options.key != nil
         storesResponse = options.storesResponse
         tags = options.tags

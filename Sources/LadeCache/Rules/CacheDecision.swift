@@ -7,11 +7,11 @@ package enum CacheDecision: Sendable, Hashable {
     /// Respond from the store, and ask the server in the background.
     case serveAndRevalidate(Serving, CacheCondition)
     /// Ask the server whether one of these responses is current.
-    case validate(CacheCondition, onError: StalePermission?)
+    case validate(CacheCondition)
     /// Ask the server for the rest of a body.
     case complete(id: UInt64, from: Int64, ifRange: EntityTag)
     /// Ask the server as if nothing were stored.
-    case fetch(onError: StalePermission?)
+    case fetch
     /// Fail: the request must not reach the server.
     case unsatisfiable(NotStoredReason)
     /// Leave the request to the server.
@@ -26,14 +26,6 @@ package struct Serving: Sendable, Hashable {
     package let version: UInt64
     /// The bytes of its body; nil for all.
     package let span: Range<Int64>?
-}
-
-/// A permission to use a stale response when the server fails (RFC 5861 §4).
-package struct StalePermission: Sendable, Hashable {
-    /// The stored response.
-    package let id: UInt64
-    /// The age at which the permission ends.
-    package let ageLimit: Duration
 }
 
 /// Why there is no response for a request that must not reach the server.

@@ -20,6 +20,12 @@ package struct CacheQuery: Sendable {
     package var storesResponse = true
     /// The tags of the request.
     package var tags: Set<String> = []
+    /// Whether the response keeps the coding in which it is sent.
+    package var isRaw = false
+    /// The fields that the layers below the cache may set.
+    package var below = FieldsBelow()
+    /// The lines of `Cookie` that the request is sent with; nil for its own.
+    package var cookies: (@Sendable () -> [[UInt8]])?
     /// The directives of the request.
     package let directives: CacheControl
     /// Whether the request asks for validation.

@@ -45,17 +45,18 @@ extension CacheRules {
         _ query: CacheQuery,
         _ rule: CacheRule,
         _ reason: NotStoredReason,
-        _ freshness: Freshness? = nil,
-        onError permission: StalePermission? = nil
+        _ freshness: Freshness? = nil
     ) -> Explained<CacheDecision> {
-        guard query.isStoredOnly else { return Explained(.fetch(onError: permission), rule, freshness) }
+        guard query.isStoredOnly else { return Explained(.fetch, rule, freshness) }
         return Explained(.unsatisfiable(reason), rule, freshness)
     }
 
     /// Asks whether one of the other variants is the response for this request, too (RFC 9111 §4.1).
     private func askingForVariant(_ query: CacheQuery, _ stored: [StoredHead]) -> Explained<CacheDecision> {
         var condition = CacheCondition()
-        let others = stored.filter { $0.isWhole && $0.reading.entityTag != nil }.sorted { Self.isLater($0, $1) }
+        let others = formed(stored, for: query).filter { $0.isWhole && $0.reading.entityTag != nil }.sorted {
+            Self.isLater($0, $1)
+        }
         for head in others where condition.ids.count < Self.tagLimit {
             guard let tag = head.reading.entityTag, !condition.entityTags.contains(tag) else { continue }
             condition.ids.append(head.id)
@@ -64,7 +65,7 @@ extension CacheRules {
         guard !query.isStoredOnly, query.range == .none, !condition.isEmpty else {
             return asking(query, .variantMiss, .otherVariant)
         }
-        return Explained(.validate(condition, onError: nil), .variantMiss)
+        return Explained(.validate(condition), .variantMiss)
     }
 
     /// How many tags one request names.
@@ -114,15 +115,14 @@ extension CacheRules {
     }
 
     private func validating(_ query: CacheQuery, _ use: Use) -> Explained<CacheDecision> {
-        let permission = stalePermission(for: use.head, use.freshness, query)
         let reason: NotStoredReason =
             use.rule == .stale || use.rule == .mustRevalidate
             ? .stale(by: use.freshness.staleness) : .mustBeValidated(use.rule)
         let condition = condition(for: use.head)
         guard !query.isStoredOnly, !condition.isEmpty else {
-            return asking(query, use.rule, reason, use.freshness, onError: permission)
+            return asking(query, use.rule, reason, use.freshness)
         }
-        return Explained(.validate(condition, onError: permission), use.rule, use.freshness)
+        return Explained(.validate(condition), use.rule, use.freshness)
     }
 
     /// The condition with the validators of one response.

@@ -64,6 +64,7 @@ extension CacheRules {
         guard received.status == 206, let range = ContentRange(received.headers), range.span == start..<head.length,
             range.total == head.length, let own = head.reading.entityTag, let tag = reading.entityTag,
             own.isStronglyEqual(to: tag),
+            received.headers.octets("Content-Encoding") == head.headers.octets("Content-Encoding"),
             // The request's values of newly named fields are not those that the stored bytes were selected by.
             !received.headers.contains("Vary") || reading.vary == head.reading.vary
         else { return .fetchAnew }

@@ -44,6 +44,7 @@ extension CacheRules {
         if query.directives.noStore { return .requestNoStore }
         if query.mode == .bypass { return .bypass }
         if received.isFromOtherHost { return .otherHost }
+        if received.hasOtherCredentials { return .otherCredentials }
         if !query.storesResponse || received.isRefusedByHook { return .hook }
         if !query.isReplayable { return .oneShotBody }
         if query.hasOwnCondition, received.status != 200 || query.range != .none { return .ownCondition }
@@ -110,7 +111,7 @@ extension CacheRules {
 
     /// Whether an exchange belongs to one account.
     private static func isPersonal(_ received: ReceivedHead) -> Bool {
-        received.sent.contains("Authorization") || received.sent.contains("Cookie")
+        received.isPersonal || received.sent.contains(where: \.carriesCredentials)
             || received.headers.contains("Set-Cookie")
     }
 
@@ -125,6 +126,7 @@ extension CacheRules {
             extent: extent
         )
         head.isDecoded = received.isDecoded
+        head.isRaw = query.isRaw
         head.tags = query.tags
         (head.selecting, head.unseen) = selecting(
             head.reading.vary,

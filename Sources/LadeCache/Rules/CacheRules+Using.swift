@@ -28,7 +28,7 @@ extension CacheRules {
 
     private func rule(for head: StoredHead, _ freshness: Freshness, _ query: CacheQuery) -> (CacheRule, Bool) {
         if head.mustValidate { return (.invalidated, false) }
-        if hasUnseenField(head) { return (.unseenField, false) }
+        if hasUnseenField(head, query) { return (.unseenField, false) }
         if query.isNoCache { return (.requestNoCache, false) }
         if let maxAge = query.directives.maxAge, maxAge == .zero || freshness.age > maxAge {
             return (.requestMaxAge, false)
@@ -86,18 +86,14 @@ extension CacheRules {
         return freshness.age + (directives.minFresh ?? .zero) < bound
     }
 
-    /// Until when a response may be used if the server fails; nil where it must not be.
-    package func stalePermission(
-        for head: StoredHead,
-        _ freshness: Freshness,
-        _ query: CacheQuery
-    ) -> StalePermission? {
+    /// Whether a response may be used if the server fails (RFC 5861 §4).
+    package func mayStandIn(_ head: StoredHead, _ freshness: Freshness, _ query: CacheQuery) -> Bool {
         let directives = head.reading.directives
-        guard !head.mustValidate, !hasUnseenField(head), !head.reading.requiresValidation, !directives.mustRevalidate,
+        guard !head.mustValidate, !hasUnseenField(head, query), !head.reading.requiresValidation,
+            !directives.mustRevalidate,
             !query.isNoCache, query.mode != .revalidate, freshness.residence != nil,
-            let window = query.directives.staleIfError ?? directives.staleIfError,
-            freshness.staleness < window
-        else { return nil }
-        return StalePermission(id: head.id, ageLimit: freshness.lifetime + window)
+            let window = query.directives.staleIfError ?? directives.staleIfError
+        else { return false }
+        return freshness.staleness < window
     }
 }

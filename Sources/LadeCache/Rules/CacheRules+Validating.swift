@@ -114,7 +114,7 @@ extension CacheRules {
         guard let address = query.key?.place.address else { return nil }
         for head in asked(query, condition, stored).sorted(by: Self.isLater) where head.isWhole {
             let freshness = freshness(of: head, at: query.now, address)
-            guard stalePermission(for: head, freshness, query) != nil else { continue }
+            guard mayStandIn(head, freshness, query) else { continue }
             return Explained(.serveStale(head.id), .ifError, freshness)
         }
         return nil
@@ -149,8 +149,12 @@ extension CacheRules {
     ) -> Explained<ValidationDecision> {
         guard !condition.isEmpty else { return Explained(.deliver, .kept) }
         let candidates = stored.filter { condition.ids.contains($0.id) }
-        guard let confirmed = confirmed(candidates, condition, received) else {
+        guard let (confirmed, mayUpdate) = confirmed(candidates, received) else {
             return Explained(.fetchAnew, .unknownValidator)
+        }
+        guard mayUpdate else {
+            let freshness = query.key.map { self.freshness(of: confirmed, at: query.now, $0.place.address) }
+            return Explained(.update([], serve: confirmed.id, adding: nil), .notModified, freshness)
         }
         let merged = merged(confirmed, received, query)
         let freshness = query.key.map { self.freshness(of: merged, at: query.now, $0.place.address) }
@@ -171,15 +175,15 @@ extension CacheRules {
         return Explained(.update([merged], serve: confirmed.id, adding: nil), .notModified, freshness)
     }
 
-    /// The response that a 304 confirms.
-    private func confirmed(
-        _ candidates: [StoredHead],
-        _ condition: CacheCondition,
-        _ received: ReceivedHead
-    ) -> StoredHead? {
+    /// The response that a 304 confirms, and whether the fields of the 304 may update it (RFC 9111 §4.3.4).
+    ///
+    /// A 304 to a request that named one response confirms that one (RFC 9110 §15.4.5): there is no other that it could
+    /// mean. With another tag it updates nothing. A server that names the tag without the suffix of a coding does so.
+    private func confirmed(_ candidates: [StoredHead], _ received: ReceivedHead) -> (StoredHead, mayUpdate: Bool)? {
         let tag = ResponseReading(received.headers, received: received.times.received.date).entityTag
-        guard let tag else { return candidates.count == 1 ? candidates[0] : nil }
-        return candidates.first { $0.reading.entityTag?.isWeaklyEqual(to: tag) == true }
+        let named = tag.flatMap { tag in candidates.first { $0.reading.entityTag?.isWeaklyEqual(to: tag) == true } }
+        if let named { return (named, true) }
+        return candidates.count == 1 ? (candidates[0], tag == nil) : nil
     }
 
     /// The head of a stored response with the fields, times and, where `Vary` is stated, values of a 304.

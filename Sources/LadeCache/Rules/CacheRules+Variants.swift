@@ -1,44 +1,76 @@
 package import LadeCore
 
 extension CacheRules {
-    /// The stored responses whose varying fields have the values of a request (RFC 9111 §4.1).
+    /// The stored responses whose varying fields have the values of a request (RFC 9111 §4.1), in the form that the request
+    /// asks for.
     ///
     /// To a response without `Vary` beside others the most recent `Vary` of the key applies.
     package func variants(of query: CacheQuery, in stored: [StoredHead]) -> [StoredHead] {
+        let all = stored
+        var forms = Forms(query, variantMatching)
+        let stored = all.contains { !hasForm($0, &forms, query) } ? all.filter { hasForm($0, &forms, query) } : all
         let varying = stored.indices.filter { !stored[$0].reading.vary.names.isEmpty }
         guard let latest = varying.max(by: { Self.isLater(stored[$1], stored[$0]) }) else { return stored }
         let recent = stored[latest].reading.vary.names
-        var forms = Forms(query.headers, variantMatching)
         let matching = stored.indices.filter { index in
             let names = stored[index].reading.vary.names
-            return (names.isEmpty ? recent : names).allSatisfy { matches(stored[index], $0, &forms) }
+            return (names.isEmpty ? recent : names).allSatisfy { matches(stored[index], $0, &forms, query) }
         }
         return matching.count == stored.count ? stored : matching.map { stored[$0] }
     }
 
     /// The names of the fields by which a stored response differs from a request.
     package func differences(of query: CacheQuery, from head: StoredHead) -> [String] {
-        var forms = Forms(query.headers, variantMatching)
-        return head.reading.vary.names.filter { !matches(head, $0, &forms) }
+        var forms = Forms(query, variantMatching)
+        let names = head.reading.vary.names.filter { !matches(head, $0, &forms, query) }
+        return hasForm(head, &forms, query) || names.contains(Self.coding) ? names : names + [Self.coding]
     }
 
-    private func matches(_ head: StoredHead, _ name: String, _ forms: inout Forms) -> Bool {
+    /// Whether the body is stored in the form in which the request would get it: decoded, or in a coding that it accepts.
+    ///
+    /// A body without a coding is the same for both, unless the server chooses by `Accept-Encoding`.
+    private func hasForm(_ head: StoredHead, _ forms: inout Forms, _ query: CacheQuery) -> Bool {
+        let isCoded = !head.isDecoded && head.headers.contains("Content-Encoding")
+        guard head.isRaw == query.isRaw else {
+            return !head.isDecoded && !isCoded && !head.reading.vary.names.contains(Self.coding)
+        }
+        return !query.isRaw || !isCoded || matches(head, Self.coding, &forms, query)
+    }
+
+    /// The stored responses whose bodies have the form that the request asks for.
+    func formed(_ stored: [StoredHead], for query: CacheQuery) -> [StoredHead] {
+        var forms = Forms(query, variantMatching)
+        return stored.filter { hasForm($0, &forms, query) }
+    }
+
+    private static let coding = "accept-encoding"
+
+    private func matches(_ head: StoredHead, _ name: String, _ forms: inout Forms, _ query: CacheQuery) -> Bool {
         // Not compared: the response is validated before each use.
         if head.unseen.contains(name) { return true }
-        let stored = head.selecting.first { $0.name == name }?.form ?? .absent
+        let stored = form(of: name, in: head)
         return switch (stored, forms[name]) {
         case (.absent, nil): true
+        case (.authorised, nil): query.below.authorises(name)
         case (.value(let form), let asked?): form == asked
         case (.digest(let digest), let asked?): digest == digester.digest(asked)
         default: false
         }
     }
 
-    /// Whether a response varies on a field that only interceptors below the cache know.
-    func hasUnseenField(_ head: StoredHead) -> Bool {
-        guard !head.unseen.isEmpty else { return false }
-        let names = head.reading.vary.names
-        return names.contains(where: head.unseen.contains)
+    private func form(of name: String, in head: StoredHead) -> SelectingValue.Form {
+        head.selecting.first { $0.name == name }?.form ?? .absent
+    }
+
+    /// Whether a response varies on a field whose value only the layers below the cache know: one that they set when it was
+    /// requested, or that they may set for this request.
+    func hasUnseenField(_ head: StoredHead, _ query: CacheQuery) -> Bool {
+        head.reading.vary.names.contains { name in
+            if head.unseen.contains(name) { return true }
+            guard !Self.addedBelow.contains(name) else { return false }
+            // A credential of the account belongs to the user whose responses these are.
+            return query.below.changes(name) || query.below.authorises(name) && form(of: name, in: head) != .authorised
+        }
     }
 
     /// The values of a request's fields that are kept with a response to it.
@@ -56,14 +88,26 @@ extension CacheRules {
         authorised: Set<String>
     ) -> (values: [SelectingValue], unseen: [String]) {
         let all = Set((Array(query.headers) + Array(sent)).map { $0.name.asciiLowercased })
-        let names = vary.names.isEmpty ? all.sorted() : vary.names
-        var forms = Forms(query.headers, variantMatching)
+        // The coding of a body counts even if the server does not say so.
+        let isChosenByCoding = query.isRaw && !vary.names.contains(Self.coding)
+        let names = vary.names.isEmpty ? all.sorted() : vary.names + (isChosenByCoding ? [Self.coding] : [])
+        var forms = Forms(query, variantMatching)
         var values: [SelectingValue] = []
         var unseen: [String] = []
         for name in names {
-            let isAdded = query.headers.octets(name) != sent.octets(name)
-            if isAdded, !authorised.contains(name), !Self.addedBelow.contains(name) { unseen.append(name) }
-            guard let own = forms[name] else { continue }
+            if authorised.contains(name) {
+                values.append(SelectingValue(name: name, form: .authorised))
+                continue
+            }
+            let sentLines = sent.octets(name)
+            // The jar may have changed since the request was made, so that the cookies that were sent count.
+            let isPredicted = name == "cookie" && query.cookies != nil
+            let isAdded = !isPredicted && query.headers.octets(name) != sentLines
+            if isAdded, !Self.addedBelow.contains(name) { unseen.append(name) }
+            let known =
+                isPredicted
+                ? SelectingFields.normalise(name, sentLines, isExact: variantMatching == .exact) : forms[name]
+            guard let own = known else { continue }
             let form = isSecret(name, query) ? SelectingValue.Form.digest(digester.digest(own)) : .value(own)
             values.append(SelectingValue(name: name, form: form))
         }
@@ -71,7 +115,7 @@ extension CacheRules {
     }
 
     private func isSecret(_ name: String, _ query: CacheQuery) -> Bool {
-        query.headers.contains { $0.carriesCredentials && $0.name.equalsIgnoringASCIICase(name) }
+        name == "cookie" || query.headers.contains { $0.carriesCredentials && $0.name.equalsIgnoringASCIICase(name) }
     }
 
     /// Fields that interceptors and transports add to every request alike, and those by which the cache asks.
@@ -85,18 +129,20 @@ extension CacheRules {
 /// The normalised values of a request's fields, made when they are first compared.
 private struct Forms {
     private let headers: Headers
+    private let cookies: (@Sendable () -> [[UInt8]])?
     private let isExact: Bool
     private var known: [String: [UInt8]?] = [:]
 
-    init(_ headers: Headers, _ matching: CacheRules.VariantMatching) {
-        self.headers = headers
+    init(_ query: CacheQuery, _ matching: CacheRules.VariantMatching) {
+        (headers, cookies) = (query.headers, query.cookies)
         isExact = matching == .exact
     }
 
     subscript(name: String) -> [UInt8]? {
         mutating get {
             if let form = known[name] { return form }
-            let form = SelectingFields.normalise(name, headers.octets(name), isExact: isExact)
+            let lines = name == "cookie" ? cookies?() ?? headers.octets(name) : headers.octets(name)
+            let form = SelectingFields.normalise(name, lines, isExact: isExact)
             known[name] = .some(form)
             return form
         }

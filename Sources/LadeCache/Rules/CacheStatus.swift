@@ -10,6 +10,8 @@ package struct CacheStatus: Sendable, Hashable {
     package var forwardStatus: HTTPStatus?
     /// Whether the server's response was stored.
     package var isStored = false
+    /// Why the server's response was not stored, where that is known.
+    package var refusal: CacheRule?
     /// Whether the request shared the exchange of another one.
     package var isCollapsed = false
     /// The rest of the lifetime; negative for a stale response.
@@ -29,7 +31,7 @@ package struct CacheStatus: Sendable, Hashable {
         if let freshness { parts.append("ttl=\(Self.seconds(.zero - freshness.staleness))") }
         if isStored { parts.append("stored") }
         if isCollapsed { parts.append("collapsed") }
-        parts.append("detail=\(rule.rawValue)")
+        parts.append("detail=\((refusal ?? rule).rawValue)")
         return parts.joined(separator: "; ")
     }
 

@@ -16,6 +16,10 @@ package struct ReceivedHead: Sendable {
     package var authorised: Set<String> = []
     /// Whether it is from a host of its own that stands in for the one that was asked.
     package var isFromOtherHost = false
+    /// Whether the request was sent with credentials that its key was not made of.
+    package var hasOtherCredentials = false
+    /// Whether the address or the connection carried credentials.
+    package var isPersonal = false
     /// Whether the app's hook forbids storing.
     package var isRefusedByHook = false
 

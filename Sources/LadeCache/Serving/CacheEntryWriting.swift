@@ -13,6 +13,7 @@ final class CacheEntryWriting: Sendable {
         var received: Int64 = 0
         var digest: SHA256?
         var isOver = false
+        var refusal: CacheRule?
     }
 
     private let work: CacheWork
@@ -44,7 +45,7 @@ final class CacheEntryWriting: Sendable {
         _ lookup: CacheLookup
     ) async -> CacheEntryWriting? {
         guard let head = storage.decision.head, let key = work.query.key else {
-            refuse(work, storage.rule)
+            work.refused(storage.rule)
             return nil
         }
         var write = CacheWrite(key, head, ticket: lookup.ticket)
@@ -65,7 +66,7 @@ final class CacheEntryWriting: Sendable {
         do throws(CacheError) {
             let begun = try await work.usingStore { store throws(CacheError) in try await store.begin(write) }
             guard let writer = begun else {
-                refuse(work, .raced)
+                work.refused(.raced)
                 return nil
             }
             return CacheEntryWriting(work, storage, writer, joined)
@@ -75,9 +76,12 @@ final class CacheEntryWriting: Sendable {
         }
     }
 
-    private static func refuse(_ work: CacheWork, _ rule: CacheRule) {
-        work.cache.count { $0.refused[rule, default: 0] += 1 }
-        work.call.record(.cacheNotStored(rule))
+    /// Why nothing is stored, once that is known.
+    var refusal: CacheRule? { state.withLock(\.refusal) }
+
+    private func refuse(_ rule: CacheRule, isReported: Bool = true) {
+        state.withLock { $0.refusal = rule }
+        work.refused(rule, isReported: isReported)
     }
 
     /// Whether the entry was committed or dropped.
@@ -97,7 +101,7 @@ final class CacheEntryWriting: Sendable {
         } catch {
             guard end() != nil else { return }
             await writer.abort()
-            if case .tooLarge = error.reason { Self.refuse(work, .tooLarge) } else { work.cache.note(error, work.call) }
+            if case .tooLarge = error.reason { refuse(.tooLarge) } else { work.cache.note(error, work.call) }
         }
     }
 
@@ -127,7 +131,7 @@ final class CacheEntryWriting: Sendable {
         )
         guard var head = finished.decision.head else {
             await writer.abort()
-            if isReported { Self.refuse(work, finished.rule) }
+            refuse(finished.rule, isReported: isReported)
             return nil
         }
         if let joined, bodyEnd == .complete { head = joined }
@@ -138,18 +142,18 @@ final class CacheEntryWriting: Sendable {
         do throws(CacheError) {
             guard let id = try await work.usingStore({ _ throws(CacheError) in try await writer.commit(written) })
             else {
-                if isReported { Self.refuse(work, .raced) }
+                refuse(.raced, isReported: isReported)
                 return nil
             }
             head.id = id
             if let digest, try await !isVerified(head, digest) {
-                if isReported { Self.refuse(work, .digest) }
+                refuse(.digest, isReported: isReported)
                 return nil
             }
             stored(head, state.received, isReported: isReported)
             return head
         } catch {
-            if case .tooLarge = error.reason { Self.refuse(work, .tooLarge) } else { work.cache.note(error, work.call) }
+            if case .tooLarge = error.reason { refuse(.tooLarge) } else { work.cache.note(error, work.call) }
             return nil
         }
     }

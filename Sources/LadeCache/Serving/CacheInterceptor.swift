@@ -11,10 +11,12 @@ package import LadeCore
 /// below, so that only the final response or error of a request is seen here.
 package struct CacheInterceptor: Interceptor {
     private let cache: ResponseCache
+    /// What the layers below add to the requests of the account.
+    package var identity: CallIdentity
 
-    /// Makes the interceptor for the cache of a service.
-    package init(_ cache: ResponseCache) {
-        self.cache = cache
+    /// Makes the interceptor for the cache of a service and an account.
+    package init(_ cache: ResponseCache, _ identity: CallIdentity = CallIdentity()) {
+        (self.cache, self.identity) = (cache, identity)
     }
 
     /// True: every wait here ends with the call's scope.
@@ -26,10 +28,28 @@ package struct CacheInterceptor: Interceptor {
     ///   otherwise the errors of the rest of the chain.
     package func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         guard !next.call.isCancelled else { throw LoadingError(.cancelled, ErrorContext(request)) }
+        let start = request.headRecord?.position ?? 0
         let outcome =
             cache.leaves(request)
-            ? try await leave(request, next) : try await CacheWork(cache, request, next).outcome()
-        return cache.settings.addsStatusField ? outcome.withStatusField : outcome.response
+            ? try await leave(request, next) : try await CacheWork(cache, request, identity, next).outcome()
+        let response = cache.settings.addsStatusField ? outcome.withStatusField : outcome.response
+        if let record = request.headRecord { note(response, outcome.status, in: record, since: start) }
+        return response
+    }
+
+    /// Lets the heads of the call end with that of the response: a stored one stands for the 304 or the failure before it.
+    private func note(_ response: Response, _ status: CacheStatus, in record: HeadRecord, since start: Int) {
+        guard response.source == .network, !status.isCollapsed else {
+            record.discard(after: start)
+            return record.append(
+                response.status,
+                response.headers,
+                response.version ?? .http1_1,
+                reason: response.status.reasonPhrase ?? ""
+            )
+        }
+        guard cache.settings.addsStatusField, record.position > start else { return }
+        record.amendLast("Cache-Status", status.text)
     }
 
     /// Passes on a request that is no question, and makes its key only if the response changes what is stored.
@@ -41,7 +61,7 @@ package struct CacheInterceptor: Interceptor {
         guard isChange || response.headers.contains("Clear-Site-Data") else {
             return CacheOutcome(response: response, status: status)
         }
-        let passed = await CacheWork(cache, request, next).passed(response, since: began)
+        let passed = await CacheWork(cache, request, identity, next).passed(response, since: began)
         return CacheOutcome(response: passed, status: status)
     }
 }
@@ -113,7 +133,7 @@ extension CacheWork {
             }
         case .unsatisfiable(let reason): throw notStored(reason)
         case .passBy: return .pass(decided.rule)
-        case .validate(let condition, _):
+        case .validate(let condition):
             call.record(.cacheValidating(decided.rule))
             return .askTogether(Question(condition, lookup, decided.rule, decided.freshness))
         case .complete(let id, let start, let tag): return .complete(id, from: start, tag, lookup)
@@ -223,23 +243,25 @@ extension CacheWork {
 
     /// Stores a response while it is delivered.
     ///
-    /// - Returns: The response to deliver, and the stored head where the body is complete already.
+    /// - Returns: The response to deliver; where the body is complete already, the stored head, or why nothing is stored.
     @inline(never)
     func storing(
         _ response: Response,
         _ storage: Explained<StorageDecision>,
         _ lookup: CacheLookup
-    ) async -> (response: Response, head: StoredHead?) {
-        guard let writing = await CacheEntryWriting.begin(self, storage, lookup) else { return (response, nil) }
+    ) async -> (response: Response, head: StoredHead?, refusal: CacheRule?) {
+        guard let writing = await CacheEntryWriting.begin(self, storage, lookup) else {
+            return (response, nil, storage.decision == .refuse ? storage.rule : nil)
+        }
         let isDecoded = response.metrics.contentEncoding != nil
         if let bytes = response.body.bytes {
             await writing.append(bytes)
             let head = await writing.finish(.complete, trailers: response.trailers, isDecoded: isDecoded)
-            return (response, head)
+            return (response, head, writing.refusal)
         }
         var response = response
         response.body = response.body.wrapped { StoringBody($0, writing) }
-        return (response, nil)
+        return (response, nil, nil)
     }
 }
 

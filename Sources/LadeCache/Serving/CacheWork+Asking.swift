@@ -86,14 +86,20 @@ extension CacheWork {
             if !removed.isEmpty { await remove(.ids(Set(removed))) }
             cache.count { $0.missed += 1 }
             let stored = await storing(response, Explained(storage, outcome.rule), question.lookup)
-            status.isStored = stored.head != nil || stored.response.body.bytes == nil
+            status.isStored = stored.head != nil
+            status.refusal = stored.refusal
             return CacheOutcome(response: stored.response, status: status, shared: stored.head)
         case .removeAndDeliver(let ids):
             if !ids.isEmpty { await remove(.ids(Set(ids))) }
-            cache.count { $0.refused[outcome.rule, default: 0] += 1 }
-            if query.method != .head { call.record(.cacheNotStored(outcome.rule)) }
+            if query.method != .head {
+                refused(outcome.rule)
+                status.refusal = outcome.rule
+            }
         case .deliver:
-            if outcome.rule == .otherHost { call.record(.cacheNotStored(.otherHost)) }
+            if outcome.rule == .otherHost {
+                refused(.otherHost)
+                status.refusal = .otherHost
+            }
         }
         cache.count { $0.missed += 1 }
         if !question.condition.isEmpty { status.forwardStatus = response.status }
@@ -103,6 +109,7 @@ extension CacheWork {
     /// Asks once more without a condition; that response is final.
     private func askAnew(_ response: Response, _ question: Question) async throws(LoadingError) -> CacheOutcome {
         await drain(response)
+        discardHead()
         return try await ask(
             Question(CacheCondition(), CacheLookup(heads: [], ticket: question.lookup.ticket), question.rule)
         )
@@ -135,10 +142,11 @@ extension CacheWork {
         _ question: Question,
         _ outcome: Explained<ValidationDecision>
     ) async throws(LoadingError) -> CacheOutcome {
-        let stored = question.lookup.heads.first { $0.id == id }
-        guard let stored, let merged = added ?? heads.first(where: { $0.id == id }) else {
+        guard let stored = question.lookup.heads.first(where: { $0.id == id }) else {
             return try await askAnew(response, question)
         }
+        // A 304 with another tag confirms what is stored, and changes nothing of it.
+        let merged = added ?? heads.first { $0.id == id } ?? stored
         let span = rules.span(of: stored, for: query)
         let reader = await open(stored, span)
         if let added {
@@ -208,14 +216,16 @@ extension CacheWork {
         let anew = Question(CacheCondition(), CacheLookup(heads: [], ticket: lookup.ticket), .incomplete)
         guard let head = lookup.heads.first(where: { $0.id == id }) else { return try await ask(anew) }
         switch rules.completion(of: head, from: start, received) {
-        case .replace:
+        // This request asked for no coding, so that none was removed.
+        case .replace where query.isRaw || !received.headers.contains("Content-Encoding"):
             return try await settle(response, Question(CacheCondition(), lookup, .incomplete), since: began)
         case .join(let whole, let isStored):
             guard let reader = await open(head, 0..<start) else { break }
             if let joined = try await join(whole, reader, response, lookup, isStored: isStored) { return joined }
-        case .fetchAnew: break
+        case .replace, .fetchAnew: break
         }
         response.body.cancel()
+        discardHead()
         return try await ask(anew)
     }
 
@@ -252,6 +262,7 @@ extension CacheWork {
         cache.count { $0.missed += 1 }
         let stored = await storing(response, storage, lookup)
         status.isStored = stored.head != nil
+        status.refusal = stored.refusal
         return CacheOutcome(response: stored.response, status: status)
     }
 }

@@ -51,7 +51,7 @@ extension CacheWork {
         var request = request
         request.priority = .low
         request.delivery = .buffered(limit: Request.defaultBufferLimit)
-        return CacheWork(cache, request, next)
+        return CacheWork(cache, request, identity, next)
     }
 }
 

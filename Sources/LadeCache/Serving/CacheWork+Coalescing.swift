@@ -70,7 +70,7 @@ extension CacheWork {
         defer { call.ledger?.observeWaits(nil) }
         do throws(LoadingError) {
             let outcome = try await askAlone(question, for: exchange)
-            cache.share(outcome, of: exchange, now: call.time.now)
+            cache.share(outcome, of: exchange, query, now: call.time.now)
             return outcome
         } catch {
             cache.end(exchange, number, with: error)
@@ -103,7 +103,7 @@ extension CacheWork {
             guard var served = try await serve(serving, lookup, decided) else { break }
             served.shared = lookup.heads.first { $0.id == serving.id }
             return served
-        case .validate(let condition, _):
+        case .validate(let condition):
             return try await ask(Question(condition, lookup, decided.rule, decided.freshness), for: exchange)
         default: break
         }
@@ -246,11 +246,11 @@ extension ResponseCache {
     }
 
     /// An exchange has a response.
-    func share(_ outcome: CacheOutcome, of exchange: UInt64, now: Instant) {
+    func share(_ outcome: CacheOutcome, of exchange: UInt64, _ query: CacheQuery, now: Instant) {
         let settled = state.withLock { state -> [(Resumption<CacheWait>, CacheWait)] in
             let leader = state.leaders.removeValue(forKey: exchange)?.call ?? Call.ID(0)
             // What was added below the cache may differ from call to call.
-            let shared = outcome.shared.flatMap { rules.hasUnseenField($0) ? nil : $0 }
+            let shared = outcome.shared.flatMap { rules.hasUnseenField($0, query) ? nil : $0 }
             let head = shared.map { CollapseState.Head.shared($0) } ?? .unshared
             let actions = state.collapse.receive(exchange, head, now: now)
             state.collapse.end(exchange)

@@ -12,22 +12,29 @@ final class CacheWork: Sendable {
     let cache: ResponseCache
     let request: Request
     let query: CacheQuery
+    let identity: CallIdentity
     let next: Next
 
-    init(_ cache: ResponseCache, _ request: Request, _ next: Next) {
+    init(_ cache: ResponseCache, _ request: Request, _ identity: CallIdentity, _ next: Next) {
         self.cache = cache
         self.request = request
+        self.identity = identity
         self.next = next
-        query = Self.query(request, next.call, cache)
+        query = Self.query(request, next.call, identity, cache)
     }
 
     /// What a request asks of the cache.
-    static func query(_ request: Request, _ call: Call, _ cache: ResponseCache) -> CacheQuery {
+    static func query(
+        _ request: Request,
+        _ call: Call,
+        _ identity: CallIdentity,
+        _ cache: ResponseCache
+    ) -> CacheQuery {
         let options = request.cacheOptions
         var bytes: [UInt8]?
         var isReadable = true
-        let isQuestion = request.method.rawValue == "QUERY" || request.method == .post && options.key != nil
-        if isQuestion, let body = request.body, !(options.key?.replacesBody ?? false) {
+        // A request of any method may have a body, and then asks for the response to that body.
+        if let body = request.body, !(options.key?.replacesBody ?? false) {
             // Reading a file or a stream twice is not worth a key.
             if case .bytes(let data) = body.content { bytes = Array(data) } else { isReadable = false }
         }
@@ -35,6 +42,8 @@ final class CacheWork: Sendable {
             request,
             partition: cache.partition,
             account: call.account,
+            identity: identity,
+            connection: cache.connection,
             body: bytes,
             address: cache.settings.mapAddress.flatMap { CacheAddress($0(request.url)) },
             now: Moment(now: call.time),
@@ -110,13 +119,32 @@ final class CacheWork: Sendable {
         if url != request.url, let other = CacheAddress(url), let own = CacheAddress(request.url) {
             head.isFromOtherHost = other.origin != own.origin
         }
-        for field in sent where field.carriesCredentials && !field.name.equalsIgnoringASCIICase("Cookie") {
-            if !request.headers.contains(field.name) { head.authorised.insert(field.name.asciiLowercased) }
+        head.hasOtherCredentials = !identity.covers(response.request, of: request, cookies: query.cookies?())
+        let isAnonymous = RequestCredentials(response.request, cookies: nil).isEmpty
+        head.isPersonal = cache.connection.identity != nil || !isAnonymous
+        for field in sent where identity.hasAuthorisers && field.carriesCredentials {
+            let name = field.name.asciiLowercased
+            guard !request.headers.contains(name), identity.below.authorises(name) else { continue }
+            // Cookies of the jar are compared.
+            if name != "cookie" || identity.cookies == nil { head.authorised.insert(name) }
         }
         if let shouldStore = cache.settings.shouldStore {
             head.isRefusedByHook = !shouldStore(request, response.status, response.headers)
         }
         return head
+    }
+
+    /// Notes why a response is not stored: for the counters, the observers of the call, and later explanations.
+    func refused(_ rule: CacheRule, isReported: Bool = true) {
+        cache.count { $0.refused[rule, default: 0] += 1 }
+        if isReported { call.record(.cacheNotStored(rule)) }
+        if let key = query.key, query.isLookedUp { store.note(rule, for: key) }
+    }
+
+    /// Removes the head of a response that the caller does not get from the heads of the call.
+    func discardHead() {
+        guard let record = request.headRecord else { return }
+        record.discard(after: record.position - 1)
     }
 
     /// The error of a request that must not reach the server.

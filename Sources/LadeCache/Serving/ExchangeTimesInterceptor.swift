@@ -11,6 +11,9 @@ package struct ExchangeTimesInterceptor: Interceptor {
     /// True: it waits for nothing but the transport.
     package var observesScope: Bool { true }
 
+    /// Empty: it only notes times.
+    package var changedFields: [String]? { [] }
+
     /// Passes the request on, and adds the times to the response.
     package func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         let sent = Moment(now: next.call.time)

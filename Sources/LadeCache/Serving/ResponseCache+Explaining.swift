@@ -29,6 +29,8 @@ public struct CacheExplanation: Sendable {
     public let freshness: Freshness?
     /// Everything that is stored for the address and the account, the latest last.
     public let stored: [StoredHead]
+    /// Why the latest response for the request was not stored; nil where it was, or where the store does not know.
+    public let lastRefusal: CacheRule?
     /// The fields by which a stored response differs from the request, for each of ``stored``; empty for one that matches.
     public let differences: [[String]]
 }
@@ -38,19 +40,24 @@ extension ResponseCache {
     ///
     /// - Parameters:
     ///   - request: The request, with the fields that the service adds to it.
-    ///   - account: The identifier of the account; empty for the signed-out account.
-    ///   - time: The source of the present.
+    ///   - call: A call of the account.
+    ///   - identity: What the layers below the cache add for the account.
     /// - Returns: The decision.
     /// - Throws: Why the store cannot be read.
-    public func explain(
+    package func explain(
         _ request: Request,
-        account: String = "",
-        time: some TimeSource = SystemTime()
+        in call: Call,
+        _ identity: CallIdentity
     ) async throws(CacheError) -> CacheExplanation {
-        let call = Call(account: account, time: time)
-        let query = CacheWork.query(request, call, self)
+        let query = CacheWork.query(request, call, identity, self)
         var heads: [StoredHead] = []
-        if let key = query.key { heads = try await settings.store.lookUp(key).heads.sorted { $0.id < $1.id } }
+        var refusal: CacheRule?
+        if let key = query.key {
+            try await settings.store.flush()
+            let lookup = try await settings.store.lookUp(key)
+            heads = lookup.heads.sorted { $0.id < $1.id }
+            refusal = lookup.refusal
+        }
         let decided = rules.decide(query, heads)
         let action: CacheExplanation.Action =
             switch decided.decision {
@@ -70,6 +77,7 @@ extension ResponseCache {
             rule: decided.rule,
             freshness: decided.freshness,
             stored: heads,
+            lastRefusal: refusal,
             differences: differences
         )
     }

@@ -33,6 +33,7 @@ public final class ResponseCache: Sendable {
     public let settings: CacheSettings
     let rules: CacheRules
     let partition: String
+    let connection: ConnectionFacts
     let state: Locked<State>
     /// Raises the priority of a call that waits for its turn.
     let raise: @Sendable (Request.Priority, Call.ID) -> Void
@@ -56,6 +57,7 @@ public final class ResponseCache: Sendable {
         rules.bodyLimit = min(rules.bodyLimit, settings.store.bodyLimit)
         self.rules = rules
         partition = CachePlace.partition(settings.name, transport)
+        connection = ConnectionFacts(transport)
         state = Locked(State(collapse: CollapseState(rules)))
     }
 
@@ -75,6 +77,14 @@ public final class ResponseCache: Sendable {
 
     /// How many calls wait for the exchange of another one now.
     package var waiting: Int { state.withLock { $0.waiters.count } }
+
+    /// A digest of secrets with the key of the store, in hexadecimal digits.
+    package func digest(_ secrets: [Secret]) -> String {
+        var writer = OctetWriter()
+        for secret in secrets { writer.write(secret.reveal().utf8) }
+        return rules.digester.digest(writer.octets).prefix(16)
+            .map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+    }
 
     /// What is stored, by address and in the order of storing, for all accounts.
     ///

@@ -51,7 +51,7 @@ extension CacheError: CustomStringConvertible {
         case .damaged: "The stored response is damaged"
         case .limitTooSmall(let least): "The limit of a cache store is at least \(least) bytes"
         case .busy: "Another program is using the cache store"
-        case .full: "There is no space for another stored response"
+        case .full: "The disk is full, and the cache store has no space for another response"
         case .tooSlow: "The cache store writes more slowly than the response arrives"
         case .file(let cause): "The cache store cannot use \(cause.path): \(cause.reason)"
         case .system(let text): text

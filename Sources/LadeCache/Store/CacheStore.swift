@@ -3,6 +3,7 @@
 #else
     public import Foundation
 #endif
+public import LadeCore
 
 /// Where a cache keeps responses: heads, which are found by key, and bodies.
 ///
@@ -62,6 +63,11 @@ public protocol CacheStore: Sendable {
     /// Waits until everything that was committed is as durable as it will be.
     func flush() async throws(CacheError)
 
+    /// Keeps the rule by which the latest response for a key was not stored, until one is; nothing by default.
+    ///
+    /// Explanations show it, as long as the store knows it.
+    func note(_ refusal: CacheRule, for key: CacheKey)
+
     /// Reserves the exchange for a key, so that processes that use the store together do not ask a server for the same at
     /// the same time.
     ///
@@ -81,6 +87,9 @@ extension CacheStore {
     /// Nothing.
     public var evictions: CacheRemoval { CacheRemoval() }
 
+    /// Nothing.
+    public func note(_ refusal: CacheRule, for key: CacheKey) {}
+
     /// True: no other process uses the store.
     public func reserveExchange(for key: CacheKey) -> Bool { true }
 
@@ -94,11 +103,14 @@ public struct CacheLookup: Sendable {
     public var heads: [StoredHead]
     /// The number of the latest removal or invalidation, which an exchange that begins now must know when it is stored.
     public var ticket: UInt64
+    /// Why the latest response was not stored, where the store knows it; see ``CacheStore/note(_:for:)``.
+    public var refusal: CacheRule?
 
     /// Makes a result.
-    public init(heads: [StoredHead], ticket: UInt64) {
+    public init(heads: [StoredHead], ticket: UInt64, refusal: CacheRule? = nil) {
         self.heads = heads
         self.ticket = ticket
+        self.refusal = refusal
     }
 }
 

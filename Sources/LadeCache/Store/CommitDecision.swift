@@ -41,7 +41,7 @@ package enum CommitDecision: Sendable {
 extension StoredHead {
     /// Whether two responses to the same key were selected by the same fields with the same values.
     package func isSameVariant(as other: StoredHead) -> Bool {
-        guard reading.vary.names == other.reading.vary.names else { return false }
+        guard isRaw == other.isRaw, reading.vary.names == other.reading.vary.names else { return false }
         return reading.vary.names.isEmpty || selecting == other.selecting
     }
 
@@ -52,6 +52,7 @@ extension StoredHead {
     func fingerprint(_ key: CacheKey) -> Int {
         var hasher = Hasher()
         hasher.combine(key)
+        hasher.combine(isRaw)
         if !reading.vary.names.isEmpty { hasher.combine(selecting) }
         return hasher.finalize()
     }

@@ -92,6 +92,11 @@ public final class MemoryStore: CacheStore {
         return MemoryReader(bytes, lease)
     }
 
+    /// Keeps why the latest response for a key was not stored.
+    public func note(_ refusal: CacheRule, for key: CacheKey) {
+        state.withLock { $0.note(refusal, for: key) }
+    }
+
     /// Begins an entry.
     public func begin(_ write: CacheWrite) async throws(CacheError) -> (any CacheWriter)? {
         guard try changeOpen({ $0.mayBegin(write) }) else { return nil }

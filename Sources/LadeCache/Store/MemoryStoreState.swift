@@ -58,12 +58,18 @@ struct MemoryStoreState: Sendable {
     private var removals: [Removal] = []
     private var forgotten: UInt64 = 0
     private var lastRemoval: UInt64 = 0
+    /// Why the latest response for a key was not stored; the oldest go first.
+    private var refusals: [CacheKey: CacheRule] = [:]
+    private var refusalOrder: [CacheKey] = []
     /// What the state no longer refers to, to be released outside of the lock.
     private var garbage: [Entry] = []
 
     /// What the tables need for an entry, beyond key, head and body.
     static let overhead: Int64 = 512
     private static let removalLimit = 64
+    private static let refusalLimit = 256
+    /// Longer keys are not worth their memory.
+    private static let refusedKeyLimit = 4 << 10
 
     init(limit: Int64, variantLimit: Int) {
         self.limit = limit
@@ -79,7 +85,23 @@ struct MemoryStoreState: Sendable {
     // MARK: - Reading
 
     func lookUp(_ key: CacheKey) -> CacheLookup {
-        CacheLookup(heads: (keys[key] ?? []).compactMap { entries[$0]?.head }, ticket: lastRemoval)
+        CacheLookup(
+            heads: (keys[key] ?? []).compactMap { entries[$0]?.head },
+            ticket: lastRemoval,
+            refusal: refusals.isEmpty ? nil : refusals[key]
+        )
+    }
+
+    /// Keeps why a response was not stored.
+    mutating func note(_ refusal: CacheRule, for key: CacheKey) {
+        guard !isClosed, key.octets.count <= Self.refusedKeyLimit else { return }
+        if refusals.updateValue(refusal, forKey: key) == nil { refusalOrder.append(key) }
+        while refusalOrder.count > Self.refusalLimit { refusals[refusalOrder.removeFirst()] = nil }
+    }
+
+    private mutating func forgetRefusal(for key: CacheKey) {
+        guard !refusals.isEmpty, refusals.removeValue(forKey: key) != nil else { return }
+        refusalOrder.removeAll { $0 == key }
     }
 
     mutating func open(_ id: UInt64, _ span: Range<Int64>?) -> (Data, Lease)? {
@@ -119,6 +141,7 @@ struct MemoryStoreState: Sendable {
             body = Self.joined(older.body, body[0])
         }
         for id in rivals { drop(id) }
+        forgetRefusal(for: write.key)
         return insert(write.key, head, body)
     }
 
@@ -211,6 +234,7 @@ struct MemoryStoreState: Sendable {
     mutating func close() {
         isClosed = true
         for id in entries.keys.sorted() { drop(id) }
+        (refusals, refusalOrder) = ([:], [])
     }
 
     mutating func invalidate(_ selection: CacheSelection) -> Int {
@@ -226,6 +250,7 @@ struct MemoryStoreState: Sendable {
 
     mutating func remove(_ selection: CacheSelection) -> CacheRemoval {
         note(selection, isInvalidation: false)
+        if case .all = selection.kind { (refusals, refusalOrder) = ([:], []) }
         var removal = CacheRemoval()
         for id in selected(selection) {
             removal.entries += 1

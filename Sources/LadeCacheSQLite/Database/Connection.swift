@@ -2,6 +2,14 @@ import CSQLite
 import LadeCache
 import LadeCore
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 /// An error of SQLite or of the files beside it.
 struct StoreFault: Error, Sendable {
     /// What can be done about it.
@@ -14,8 +22,8 @@ struct StoreFault: Error, Sendable {
         (self.kind, self.text) = (kind, text)
     }
 
-    /// The error for a result code.
-    init(code: Int32, _ text: String) {
+    /// The error for a result code, and for the number of the system call that failed.
+    init(code: Int32, system: Int32 = 0, _ text: String) {
         let kind: Kind =
             switch code & 0xFF {
             case SQLITE_BUSY, SQLITE_LOCKED: .busy
@@ -23,8 +31,11 @@ struct StoreFault: Error, Sendable {
             // A statement that is refused has other tables than it expects.
             case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_FORMAT, SQLITE_ERROR: .damaged
             case SQLITE_READONLY: .readOnly
-            // The size of a file is limited, or the quota is used up. SQLite reports only the absence of space as such.
-            case SQLITE_IOERR where code >> 8 == 3: .full
+            // A file cannot grow: neither its pages nor the memory that processes share (SQLITE_IOERR_SHMSIZE). The size
+            // of files may be limited, or the quota used up; SQLite reports only the absence of space as such.
+            case SQLITE_IOERR where code >> 8 == 3 || code >> 8 == 19: .full
+            case SQLITE_IOERR where [ENOSPC, EDQUOT, EFBIG].contains(system): .full
+            case SQLITE_CANTOPEN where [ENOSPC, EDQUOT, EFBIG].contains(system): .full
             default: .other
             }
         self.init(kind, "SQLite: \(text) (\(code))")
@@ -101,8 +112,9 @@ final class Connection: @unchecked Sendable {
         )
         guard code == SQLITE_OK, let opened else {
             let text = String(cString: sqlite3_errstr(code))
+            let system = sqlite3_system_errno(opened)
             sqlite3_close_v2(opened)
-            throw StoreFault(code: code, text)
+            throw StoreFault(code: code, system: system, text)
         }
         handle = opened
         sqlite3_extended_result_codes(opened, 1)
@@ -220,6 +232,6 @@ final class Connection: @unchecked Sendable {
     }
 
     private func failure(_ code: Int32) -> StoreFault {
-        StoreFault(code: code, String(cString: sqlite3_errmsg(handle)))
+        StoreFault(code: code, system: sqlite3_system_errno(handle), String(cString: sqlite3_errmsg(handle)))
     }
 }

@@ -173,6 +173,7 @@ enum Schema {
         )
         """,
         "CREATE INDEX blob_file ON blob (seed) WHERE bytes IS NULL",
+        "CREATE TABLE refusal (number INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, rule TEXT NOT NULL)",
         "CREATE TABLE removal (number INTEGER PRIMARY KEY, selection BLOB NOT NULL, invalidates INTEGER NOT NULL)",
         "CREATE TABLE ghost (fingerprint INTEGER PRIMARY KEY, position INTEGER NOT NULL)",
         "CREATE INDEX ghost_position ON ghost (position)",

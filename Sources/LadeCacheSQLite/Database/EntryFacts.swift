@@ -145,6 +145,9 @@ struct StoredSelection: Sendable {
     /// Whether entries that are being written may be selected: those have no number yet.
     var concernsWrites: Bool { kind != .ids }
 
+    /// Whether every entry is selected.
+    var isEverything: Bool { kind == .all }
+
     /// The account that has signed out, where this is the removal of its entries.
     var account: String? { kind == .account ? text : nil }
 

@@ -27,6 +27,8 @@ enum Reading {
     struct Lookup {
         var heads: [StoredHead] = []
         var ticket: UInt64 = 0
+        /// Why the latest response was not stored.
+        var refusal: CacheRule?
         /// The entries that cannot be read.
         var damaged: [UInt64] = []
     }
@@ -36,12 +38,14 @@ enum Reading {
         // One statement, so that heads and ticket are of one moment.
         try connection.run(
             """
-            SELECT (SELECT max(number) FROM removal), id, version, head, sum, segments
-            FROM (SELECT 1) LEFT JOIN entry ON key = ? ORDER BY id
+            SELECT (SELECT max(number) FROM removal), id, version, head, sum, segments,
+                (SELECT rule FROM refusal WHERE refusal.key = ?1)
+            FROM (SELECT 1) LEFT JOIN entry ON entry.key = ?1 ORDER BY id
             """,
             [.bytes(key)]
         ) { row in
             lookup.ticket = row.id(0)
+            lookup.refusal = row.optionalText(6).flatMap { CacheRule(rawValue: $0) }
             guard !row.isNull(1) else { return }
             let (id, version, head) = (row.id(1), row.id(2), row.bytes(3))
             guard sum(id: id, version: version, key, head, row.bytes(5)) == row.id(4),

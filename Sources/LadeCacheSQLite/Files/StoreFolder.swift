@@ -18,7 +18,7 @@ import LadeCore
 /// The folder of a store: its database, and beside it the bodies that are too large for a row.
 struct StoreFolder: Sendable {
     /// Part of all names: a program never touches files of another version.
-    static let version = 1
+    static let version = 2
 
     /// With a slash at its end.
     let path: String
@@ -69,14 +69,14 @@ struct StoreFolder: Sendable {
             guard !part.isEmpty, mkdir(part, 0o700) != 0 else { continue }
             let code = errno
             if code == EEXIST || access(part, F_OK) == 0 { continue }
-            throw Self.fault(part, .write, String(cString: strerror(code)))
+            throw Self.fault(part, .write, code)
         }
     }
 
     private static func exists(_ path: String) throws(CacheError) -> Bool {
         var status = stat()
         guard lstat(path, &status) != 0 else { return true }
-        guard errno == ENOENT || errno == ENOTDIR else { throw fault(path, .read, String(cString: strerror(errno))) }
+        guard errno == ENOENT || errno == ENOTDIR else { throw fault(path, .read, errno) }
         return false
     }
 
@@ -85,7 +85,7 @@ struct StoreFolder: Sendable {
     /// Nothing is opened: closing a descriptor would release the locks that SQLite holds on the same file.
     private static func check(_ path: String, isFolder: Bool) throws(CacheError) {
         var status = stat()
-        guard lstat(path, &status) == 0 else { throw fault(path, .read, String(cString: strerror(errno))) }
+        guard lstat(path, &status) == 0 else { throw fault(path, .read, errno) }
         let kind = status.st_mode & S_IFMT
         guard kind != S_IFLNK else { throw fault(path, .write, FileDistrust.link.reason) }
         guard !isFolder || kind == S_IFDIR else { throw fault(path, .write, "it is no folder") }
@@ -100,13 +100,24 @@ struct StoreFolder: Sendable {
         CacheError(.file(LoadingError.FileCause(path: path, operation: operation, reason: reason)))
     }
 
+    /// The fault for an error of the system: a full disk and a lack of resources say nothing about the folder.
+    static func fault(_ path: String, _ operation: LoadingError.FileCause.Operation, _ code: Int32) -> CacheError {
+        let reason = String(cString: strerror(code))
+        return switch code {
+        case ENOSPC, EDQUOT, EFBIG: CacheError(.full)
+        case EMFILE, ENFILE, ENOMEM, EIO, EINTR, EAGAIN:
+            CacheError(.system("The cache store cannot use \(path): \(reason)"))
+        default: fault(path, operation, reason)
+        }
+    }
+
     /// Makes an empty database file with permissions for this user only, unless there is one.
     ///
     /// SQLite gives the files beside it the same permissions.
     func makeDatabaseFile() throws(CacheError) {
         let descriptor = open(databasePath, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else {
-            guard errno == EEXIST else { throw Self.fault(databasePath, .write, String(cString: strerror(errno))) }
+            guard errno == EEXIST else { throw Self.fault(databasePath, .write, errno) }
             return try Self.check(databasePath, isFolder: false)
         }
         // The mask may have removed a permission.
@@ -145,6 +156,8 @@ struct StoreFolder: Sendable {
                 break
             } catch .busy {
                 usleep(1_000)
+            } catch .system(let code) {
+                throw Self.fault(path + "lock", .write, code)
             } catch {
                 throw Self.fault(path + "lock", .write, error.reason)
             }

@@ -39,6 +39,7 @@ final class WriteSession {
     /// What the tables and indices need for an entry, beyond head, body and address.
     static let overhead: Int64 = 512
     private static let removalLimit: Int64 = 64
+    private static let refusalLimit: Int64 = 1_000
     /// The part of the limit that the short line may take.
     private static let shortShare: Int64 = 10
 
@@ -165,6 +166,7 @@ final class WriteSession {
             segments = all
         }
         let id = try insert(head, entry.facts, segments, id: entry.id)
+        try connection.run("DELETE FROM refusal WHERE key = ?", [.bytes(entry.facts.key)])
         for rival in rivals { try drop(rival) }
         return try makeRoom(for: id, entry.facts.key) ? id : nil
     }
@@ -304,6 +306,18 @@ final class WriteSession {
         return true
     }
 
+    /// Keeps why the latest response for a key was not stored.
+    func note(_ refusal: CacheRule, for key: [UInt8]) throws(StoreFault) {
+        try connection.run(
+            "INSERT OR REPLACE INTO refusal VALUES ((SELECT ifnull(max(number), 0) + 1 FROM refusal), ?, ?)",
+            [.bytes(key), .text(refusal.rawValue)]
+        )
+        try connection.run(
+            "DELETE FROM refusal WHERE number <= (SELECT max(number) FROM refusal) - ?",
+            [.number(Self.refusalLimit)]
+        )
+    }
+
     // MARK: - Removing
 
     /// Numbers a removal, which exchanges that began before it must not undo.
@@ -345,6 +359,7 @@ final class WriteSession {
         }
         removal.entries = ids.count
         for id in ids { try drop(id) }
+        if selection.isEverything { try connection.run("DELETE FROM refusal") }
         return removal
     }
 

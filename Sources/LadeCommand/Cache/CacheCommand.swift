@@ -32,7 +32,7 @@ struct CacheCommandSettings: CallSettings {
     static let rows: [OptionRow<CacheCommandSettings>] =
         [
             .value("host", "HOST", .output, "ls, purge: the responses of a host") { $0.host = $1 },
-            .value("account", "NAME", .output, "ls, purge: the responses of a user") { $0.account = $1 },
+            .value("account", "NAME", .output, "ls, purge: those of an account of ls --json") { $0.account = $1 },
             .value("tag", "NAME", .output, "ls, purge: the responses with a tag") { $0.tag = $1 },
             .duration("older", .output, "purge: what is older") { $0.older = $1 },
             .flag("all", .output, "purge: everything") { $0.selectsAll = true },

@@ -130,22 +130,29 @@ struct CacheRun: Sendable {
         var settings = settings
         // The store is open already.
         settings.caching.isOn = false
-        let call = try await PreparedCall(settings, context)
-        var request = call.request
-        request.cacheMode = settings.caching.mode
-        let settingsOfCache = CacheSettings(store: store)
-        let cache = ResponseCache(settingsOfCache, transport: try settings.connection.transportSettings())
-        var secret: String?
-        if settings.account == nil {
-            let prompt = PasswordPrompt(interruption: context.interruption)
-            _ = try await settings.policy.authorisers(for: request, askingBy: prompt) { secret = $0 }
+        var call = try await PreparedCall(settings, context)
+        call.cache = CacheSettings(store: store)
+        // The account of the call itself, so that what is explained is what the call would get.
+        let account = try await Witness.observing(settings.output, settings.policy, context) {
+            [call] (witness) async throws(CommandError) in
+            try await context.account(settings.connection, settings.policy, for: .call, call, witness: witness)
         }
-        let account =
-            settings.account ?? settings.policy.cacheAccount(of: call, secret: secret, settingsOfCache)
-        let found = try await cache.explain(request, account: account, time: context.time)
+        let explanation: CacheExplanation?
+        do throws(CacheError) {
+            explanation = try await account.explainCaching(of: call.request)
+        } catch {
+            await account.service.shutDown()
+            throw error
+        }
+        await account.service.shutDown()
+        guard let found = explanation else { return }
         var lines = [
             "\(Self.words(found.action)): \(found.rule.rawValue)", "\(found.rule.sentence) (\(found.rule.section))",
         ]
+        if let refusal = found.lastRefusal {
+            lines.append("the last response was not stored: \(refusal.rawValue)")
+            lines.append("\(refusal.sentence) (\(refusal.section))")
+        }
         if let freshness = found.freshness {
             lines.append("lifetime \(freshness.lifetime.shortText), from \(freshness.source.rawValue)")
             lines.append(

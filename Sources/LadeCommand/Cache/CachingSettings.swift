@@ -51,7 +51,8 @@ struct CachingSettings: Sendable {
         section: .request,
         summary: "Store responses, and use stored ones",
         details: "In DIR, or else in lade's own folder below $XDG_CACHE_HOME or ~/.cache. Several calls may share a "
-            + "folder. Responses to a user of --auth, or to a session, are served to no other.",
+            + "folder. A response is served only to calls with the same credentials: cookies, keys, users, passwords and client "
+            + "certificate. If the store does not work, the call goes on without it.",
         isCommon: false,
         completion: .files
     )
@@ -61,12 +62,16 @@ struct CachingSettings: Sendable {
         "only": .storedOnly,
     ]
 
-    /// The settings of the service's cache; nil without one.
+    /// The settings of the service's cache.
     ///
-    /// - Throws: A local error for a folder that cannot be used.
-    func cache() throws(CommandError) -> CacheSettings? {
-        guard isOn else { return nil }
-        var cache = CacheSettings(store: try CommandCache.store(at: CommandCache.folder(directory)))
+    /// - Parameter onFault: Receives why the store does not work.
+    /// - Returns: The settings; nil without a cache, and where the store does not work now.
+    /// - Throws: A local error for a folder that is refused.
+    func cache(onFault: (String) -> Void) throws(CommandError) -> CacheSettings? {
+        guard isOn, let store = try CommandCache.store(at: CommandCache.folder(directory), onFault: onFault) else {
+            return nil
+        }
+        var cache = CacheSettings(store: store)
         cache.addsStatusField = showsStatus
         return cache
     }

@@ -31,12 +31,33 @@ enum CommandCache {
     ///
     /// - Throws: A local error that says what is wrong with it.
     static func store(at folder: String) throws(CommandError) -> any CacheStore {
-        makeParents(of: folder)
         do throws(CacheError) {
-            return try SQLiteStore(directory: folder)
+            return try open(folder)
         } catch {
             throw refused(error, folder)
         }
+    }
+
+    /// Opens the store of a folder for calls, which a fault of the store does not fail.
+    ///
+    /// - Parameters:
+    ///   - folder: The folder.
+    ///   - onFault: Receives why the store does not work.
+    /// - Returns: The store; nil where it does not work.
+    /// - Throws: A local error for a folder that is refused.
+    static func store(at folder: String, onFault: (String) -> Void) throws(CommandError) -> (any CacheStore)? {
+        do throws(CacheError) {
+            return try open(folder)
+        } catch {
+            if case .file = error.reason { throw refused(error, folder) }
+            onFault(error.description)
+            return nil
+        }
+    }
+
+    private static func open(_ folder: String) throws(CacheError) -> any CacheStore {
+        makeParents(of: folder)
+        return try SQLiteStore(directory: folder)
     }
 
     /// The error for a store that cannot be used.
@@ -62,34 +83,21 @@ enum CommandCache {
 
 extension Service {
     /// Ends the service of a command: validations in the background get a few seconds, and what was stored is written.
-    func end(at time: any TimeSource) async {
-        await cache?.finishBackgroundWork(within: CommandCache.patience, time: time)
-        await shutDown()
-        await cache?.settings.store.close()
-    }
-}
-
-extension PolicySettings {
-    /// The name under which the cache keeps what belongs to the user of a call.
     ///
     /// - Parameters:
-    ///   - call: The call.
-    ///   - secret: The secret of the user, of which only a digest with the key of the store is used.
-    ///   - cache: The cache.
-    /// - Returns: The identifier of the account; empty for a call without a user.
-    func cacheAccount(of call: PreparedCall, secret: String?, _ cache: CacheSettings) -> String {
-        var parts: [String] = []
-        switch authorisation {
-        case .basic(let user): parts.append(user)
-        case .bearer, .oauth2:
-            let digest = CacheDigester(key: cache.store.digestKey).digest(Array((secret ?? "").utf8))
-            parts.append(
-                "token-" + digest.prefix(6).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
-            )
-        case nil: break
+    ///   - time: The clock.
+    ///   - onFault: Receives why what was stored cannot be written.
+    func end(at time: any TimeSource, onFault: (String) -> Void) async {
+        await cache?.finishBackgroundWork(within: CommandCache.patience, time: time)
+        await shutDown()
+        guard let store = cache?.settings.store else { return }
+        do throws(CacheError) {
+            try await store.flush()
+            // Writes are not waited for while the call runs.
+            if let fault = (store as? SQLiteStore)?.takeFault() { onFault(fault.description) }
+        } catch {
+            onFault(error.description)
         }
-        if let credentials = call.credentials { parts.append(credentials.user) }
-        if let source = call.cookieSource { parts.append(source) }
-        return parts.joined(separator: ", ")
+        await store.close()
     }
 }

@@ -85,7 +85,8 @@ struct ConnectionSettings: Sendable {
             "HOST:PORT:IP",
             .connection,
             "Where a host is, without a look-up",
-            details: "Several addresses are separated by commas. It is for the port of the request.",
+            details: "Several addresses are separated by commas. It is for the port of the request. Stored responses "
+                + "(--cache) do not depend on it.",
             isCommon: false
         ) { settings, value throws(CommandError) in try settings.addResolved(value) },
         .flag("ipv4", letter: "4", .connection, "Connect by IPv4 only", isCommon: false) { $0.addressFamily = .v4 },

@@ -44,7 +44,7 @@ struct Demo: Sendable {
         let meter = PageProgress.Meter { screen.show($0) }
         introduce(catalogue)
         let start = context.time.now
-        let account = try makeAccount(catalogue, observers: witness.observers + [tally, meter])
+        let account = try makeAccount(catalogue, observers: witness.observers(hasCache: false) + [tally, meter])
         let harvest = try makeHarvest(catalogue)
         let outcome: Result<Harvest.Summary, HarvestError>
         do throws(HarvestError) {

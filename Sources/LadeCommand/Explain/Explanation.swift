@@ -36,7 +36,7 @@ struct Explanation: Sendable {
         )
         let result = await outcome(of: request, account.makeLoader())
         // The last event of a body arrives on a transport thread, which has ended after this call.
-        await account.service.end(at: context.time)
+        await witness.end(account.service, at: context.time)
         try call.finish(settings.session, context.console)
         let (text, hidden) = story.timeline.summary(from: settings.showsAll ? 0 : 0.01)
         try context.console.write(text)

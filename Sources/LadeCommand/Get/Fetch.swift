@@ -188,8 +188,9 @@ struct Fetch: Sendable {
             case nil: try await stream(request, by: loader, to: nil, witness, &facts)
             }
         } catch {
-            await account.service.end(at: context.time)
+            await witness.end(account.service, at: context.time)
             facts.error = error
+            tellCacheStatus(of: facts.response, witness)
             // A call without a response may have received heads, as of a proxy that refused it. The failure of the call
             // is reported, and one to write them is not reported in addition.
             if facts.response == nil { try? writeHeads(of: request, named: file != nil || output.usesRemoteName) }
@@ -198,10 +199,17 @@ struct Fetch: Sendable {
             try? call.finish(settings.session, console)
             throw error
         }
-        await account.service.end(at: context.time)
+        await witness.end(account.service, at: context.time)
+        tellCacheStatus(of: facts.response, witness)
         try writeOut(&facts, collector, since: start)
         try call.finish(settings.session, console)
         return .success
+    }
+
+    /// Says what the cache did, once it is known whether the body was stored.
+    private func tellCacheStatus(of response: Response?, _ witness: Witness) {
+        guard settings.caching.showsStatus, let member = response.flatMap(witness.cache.status) else { return }
+        console.say("Cache-Status: \(member)")
     }
 
     // MARK: - To a file
@@ -251,9 +259,6 @@ struct Fetch: Sendable {
 
     /// Writes the heads and the entity tag to the files that options name for them.
     private func writeHead(of response: Response) throws(CommandError) {
-        if settings.caching.showsStatus, let member = response.headers.all("Cache-Status").last {
-            console.say("Cache-Status: \(member)")
-        }
         if output.headPath != nil { try dump(response.receivedHeads) }
         if let count = response.request.headRecord?.dropped, count > 0, !output.isSilent {
             console.say("lade: The oldest heads of the call are left out: \(count).")
@@ -489,21 +494,10 @@ struct Fetch: Sendable {
 extension Response {
     /// Every head of the call as it was received; one made of status and fields where the transport recorded none.
     ///
-    /// A response from the cache has a head of its own in place of the 304 or of the failure that it answers; the heads of
-    /// redirects precede it.
+    /// A response from the cache has a head of its own in place of the 304 or of the failure that it answers.
     var receivedHeads: Data {
-        var heads = request.headRecord?.heads ?? []
-        if source != .network {
-            heads.removeAll { !Self.isRedirect($0) }
-            heads.append(HeadRecord.head(status, headers, version ?? .http1_1))
-        }
+        let heads = request.headRecord?.heads ?? []
         return heads.isEmpty ? HeadRecord.head(status, headers, version) : Data(heads.joined())
-    }
-
-    /// Whether a head is that of a redirect: 3xx, but for 304.
-    private static func isRedirect(_ head: Data) -> Bool {
-        let code = head.drop { $0 != UInt8(ascii: " ") }.dropFirst().prefix(3)
-        return code.first == UInt8(ascii: "3") && !code.elementsEqual("304".utf8)
     }
 }
 

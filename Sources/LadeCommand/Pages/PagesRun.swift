@@ -52,7 +52,7 @@ struct PagesRun: Sendable {
         let stop = Harvest.Stop()
         let outcome = await result(of: harvest, account, stop, meter)
         line.end()
-        await account.service.end(at: context.time)
+        await witness.end(account.service, at: context.time)
         try call.finish(settings.session, console)
         let pages = meter.progress.pages
         if !settings.output.isSilent,

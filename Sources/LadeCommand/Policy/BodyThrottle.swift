@@ -9,6 +9,9 @@ import Lade
 struct BodyThrottle: Interceptor {
     let bytesPerSecond: Int
 
+    /// Empty: it only reads bodies.
+    var changedFields: [String]? { [] }
+
     /// Sends the request, and delays the chunks of its response.
     func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         var response = try await next(request)

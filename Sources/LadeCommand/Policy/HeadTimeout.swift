@@ -12,6 +12,9 @@ struct HeadTimeout: Interceptor {
         limit = max(.seconds(120), (idle ?? .zero) * 2)
     }
 
+    /// Empty: it only limits the time.
+    var changedFields: [String]? { [] }
+
     /// Passes the request on, and cancels it when its head does not arrive in time.
     ///
     /// - Throws: `LoadingError.Kind.timedOut` for the whole exchange.

@@ -119,17 +119,13 @@ extension CommandContext {
     ) async throws(CommandError) -> Account {
         let request = call.request
         let prompt = PasswordPrompt(interruption: interruption)
-        var secret: String?
         var accountSettings = Account.Settings()
         console.secrets.add(Redaction.secrets(of: request))
         accountSettings.authorisers = try await policy.authorisers(
             for: request,
             askingBy: prompt,
             hiding: console.secrets,
-            receiving: {
-                secret = $0
-                receive($0)
-            }
+            receiving: receive
         )
         if let authoriser = try call.credentials?.authoriser(for: request, hiding: console.secrets) {
             accountSettings.authorisers.append(authoriser)
@@ -137,14 +133,11 @@ extension CommandContext {
         accountSettings.cookies = call.jar.map { .jar($0) } ?? .off
         var settings = Service.Settings()
         settings.cache = call.cache
-        if let cache = call.cache {
-            accountSettings.identifier = policy.cacheAccount(of: call, secret: secret, cache)
-        }
         settings.transport = try connection.transportSettings()
         if case .proxy(let proxy) = settings.transport.proxy, let password = proxy.credentials?.password {
             console.secrets.add([password])
         }
-        settings.observers = witness.observers + observers
+        settings.observers = witness.observers(hasCache: call.cache != nil) + observers
         settings.time = time
         settings.userAgent = nil
         settings.languages = .none

@@ -235,7 +235,7 @@ struct PolicySettings: Sendable {
             "Where a host can be reached, the best first",
             details:
                 "When one is dead, the next try goes to the next (with --retry). Name, certificate and credentials "
-                + "stay those of the host.",
+                + "stay those of the host, and stored responses (--cache) do not depend on it.",
             isCommon: false
         ) { settings, value throws(CommandError) in try settings.addHost(value) }
     ]

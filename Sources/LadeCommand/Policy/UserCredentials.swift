@@ -53,6 +53,12 @@ private final class ChallengedAuthoriser: Authoriser {
     private let usesBasic = Locked(false)
     let identifier = "anyauth"
 
+    /// User name and password.
+    var owner: CredentialOwner? { digest.owner }
+
+    /// `Authorization`.
+    var changedFields: [String]? { basic.changedFields }
+
     init(_ digest: DigestAuthoriser, _ basic: BasicAuthoriser) {
         self.digest = digest
         self.basic = basic

@@ -11,8 +11,6 @@ struct PreparedCall: Sendable {
     var credentials: UserCredentials?
     /// The cache of the call; nil without one.
     var cache: CacheSettings?
-    /// What keeps the cookies of the call, which has stored responses of its own; nil without.
-    var cookieSource: String?
     /// How fast the body of the response is received at most, in bytes per second.
     var bodyRate: Int?
 
@@ -64,10 +62,7 @@ struct PreparedCall: Sendable {
         settings.connection.apply(to: &request)
         settings.policy.apply(to: &request)
         request.cacheMode = settings.caching.mode
-        cache = try settings.caching.cache()
-        let files = settings.session.cookieFiles + [settings.session.cookieOutput].compactMap(\.self)
-        let source = files.isEmpty ? nil : "cookies of " + files.joined(separator: ", ")
-        cookieSource = settings.session.name.map { "session \($0)" } ?? source
+        cache = try settings.caching.cache { context.tellCacheFault($0, settings.output) }
         jar = try await settings.session.makeJar(session, now: context.time.date) { line in
             if !settings.output.isSilent { context.console.say(line) }
         }

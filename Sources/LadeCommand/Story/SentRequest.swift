@@ -97,6 +97,9 @@ struct SentTeller: Interceptor {
     /// True: it waits for nothing.
     var observesScope: Bool { true }
 
+    /// Empty: it only reports.
+    var changedFields: [String]? { [] }
+
     /// Reports the request and passes it on.
     func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         story.show(SentRequest(request, decodesContent: decodesContent))

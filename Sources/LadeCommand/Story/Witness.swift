@@ -5,6 +5,8 @@ struct Witness: Sendable {
     private let story: Story?
     private let log: EventLog?
     private let hasHostList: Bool
+    /// Observes the cache.
+    let cache: CacheTeller
 
     /// Runs calls with the observers that the options ask for.
     ///
@@ -42,6 +44,8 @@ struct Witness: Sendable {
         _ context: CommandContext
     ) throws(CommandError) {
         hasHostList = !policy.hosts.isEmpty
+        // The story has each fault already.
+        cache = CacheTeller { if !output.isVerbose { context.tellCacheFault($0, output) } }
         if output.showsSecrets { context.console.secrets.showSecrets() }
         story = output.isVerbose ? Story(context.console.coloured(output.colour)) : nil
         if let path = output.eventsPath {
@@ -52,9 +56,14 @@ struct Witness: Sendable {
     }
 
     /// The observers notified of events.
-    var observers: [any EventSink] {
-        let sinks: [(any EventSink)?] = [story, log]
+    func observers(hasCache: Bool) -> [any EventSink] {
+        let sinks: [(any EventSink)?] = [story, log, hasCache ? cache : nil]
         return sinks.compactMap(\.self)
+    }
+
+    /// Ends the service of a command, and reports what could not be stored.
+    func end(_ service: Service, at time: any TimeSource) async {
+        await service.end(at: time) { cache.report($0) }
     }
 
     /// The interceptors that receive each exchange before it is sent.

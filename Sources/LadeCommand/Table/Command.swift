@@ -10,6 +10,8 @@ struct CommandContext: Sendable {
     var interruption: Interruption
     /// The clock for waits and dates.
     var time: any TimeSource = SystemTime()
+    /// Whether a fault of the cache has been reported.
+    let cacheFaultIsTold = Locked(false)
     /// Makes the service that carries out the calls.
     var makeService: @Sendable (Service.Settings) throws(LoadingError) -> Service = { settings throws(LoadingError) in
         try Service(settings)

@@ -38,7 +38,7 @@ extension CacheRule {
         case .bypass: ("RFC 9111 §5.2.1", "The cache mode bypasses the cache.")
         case .ownCondition: ("RFC 9110 §13.1", "The request has a condition of its own.")
         case .range: ("RFC 9110 §14.2", "The range cannot be served from what is stored.")
-        case .oneShotBody: ("RFC 9111 §4", "The body of the request can be read only once.")
+        case .oneShotBody: ("RFC 9111 §4", "The body of the request is not in memory, or can be read only once.")
         case .storable: ("RFC 9111 §3", "The response may be stored.")
         case .part: ("RFC 9111 §3.3", "A part of the body may be stored.")
         case .noStore: ("RFC 9111 §5.2.2.5", "The response says no-store.")
@@ -56,6 +56,8 @@ extension CacheRule {
         case .sharedScope:
             ("RFC 9111 §3.5", "The exchange has credentials or cookies, and other accounts would see it.")
         case .otherHost: ("RFC 9111 §2", "The response is from another host than the one that was asked.")
+        case .otherCredentials:
+            ("RFC 9111 §3.5", "Credentials were added after the cache, and the account has no identifier of its own.")
         case .notModified: ("RFC 9111 §4.3.4", "The server confirmed the stored response.")
         case .unknownValidator: ("RFC 9111 §4.3.4", "The server confirmed a response that is not the one stored.")
         case .replaced: ("RFC 9111 §4.3.3", "The server sent another response.")

@@ -89,6 +89,8 @@ public enum CacheRule: String, Sendable, Hashable, CaseIterable {
     case sharedScope = "shared-scope"
     /// The response is from a host of its own that stands in for the one that was asked.
     case otherHost = "other-host"
+    /// The request was sent with credentials that the cache did not know of.
+    case otherCredentials = "other-credentials"
 
     // After the server was asked.
     /// The server confirmed the stored response.

@@ -20,11 +20,21 @@ public protocol Interceptor: Sendable {
     /// is, or 100 ms after the deadline that a `DeadlineInterceptor` above has set. An interceptor that ignores the
     /// cancellation of its task delays the end of its call until it returns.
     var observesScope: Bool { get }
+
+    /// The names of the request's fields that the interceptor may add or change; nil, the default, for any.
+    ///
+    /// A stored response whose `Vary` names a field that an interceptor below the cache may set is validated before each
+    /// use. A response to a request with credentials that such an interceptor added is stored only for an account with an
+    /// identifier. Return an empty list when address and fields of requests are passed on as they are.
+    var changedFields: [String]? { get }
 }
 
 extension Interceptor {
     /// False: the interceptor observes only its task.
     public var observesScope: Bool { false }
+
+    /// Nil: the interceptor may change any field.
+    public var changedFields: [String]? { nil }
 }
 
 /// The rest of the chain below an interceptor.

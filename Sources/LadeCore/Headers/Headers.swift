@@ -365,7 +365,7 @@ extension Headers.Field {
     ///
     /// True for a value that was set as a `Secret`, and for the names of common credentials: `Authorization`, `Cookie`,
     /// `X-Api-Key`, and every name with an ending such as `-Token`, `-Key`, `-Secret`, `-Password` or `-Signature`.
-    public var carriesCredentials: Bool { isMarkedSecret || CredentialNames.contains(name) }
+    public var carriesCredentials: Bool { isMarkedSecret || CredentialNames.contains(field: name) }
 
     /// The value as logs may show it: `<redacted>` for a credential; addresses in it lose user names and secret query
     /// items.

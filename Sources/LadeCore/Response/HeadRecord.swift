@@ -59,6 +59,40 @@ package final class HeadRecord: Sendable {
         }
     }
 
+    /// Adds a head that no server sent, as of a stored response; `reason` is the phrase of its status line.
+    package func append(_ status: HTTPStatus, _ headers: Headers, _ version: HTTPVersion?, reason: String) {
+        state.withLock { state in
+            state.unfinished = Self.head(status, headers, version, reason: reason)
+            take(&state)
+        }
+    }
+
+    /// The number of heads so far, the dropped ones included.
+    package var position: Int { state.withLock { $0.dropped + $0.heads.count } }
+
+    /// Discards the heads after a position, whose responses the caller does not get.
+    package func discard(after position: Int) {
+        state.withLock { state in
+            let kept = max(0, position - state.dropped)
+            guard kept < state.heads.count else { return }
+            state.bytes -= state.heads[kept...].reduce(0) { $0 + $1.count }
+            state.heads.removeSubrange(kept...)
+        }
+    }
+
+    /// Adds a field to the last head.
+    package func amendLast(_ name: String, _ value: String) {
+        state.withLock { state in
+            guard let last = state.heads.last else { return }
+            // The empty line ends with LF or CR LF.
+            let end = last.last == 0x0A ? last.dropLast() : last[...]
+            let lines = end.last == 0x0D ? end.dropLast() : end
+            let amended = lines + Data("\(name): \(value)\r\n\r\n".utf8)
+            state.bytes += amended.count - last.count
+            state.heads[state.heads.count - 1] = Data(amended)
+        }
+    }
+
     /// Discards the lines of a head that is not received to its end, because its exchange is sent again.
     package func discardUnfinished() {
         state.withLock { $0.unfinished = Data() }
@@ -78,9 +112,14 @@ package final class HeadRecord: Sendable {
         state.dropped += first
     }
 
-    /// A head made of a status and fields, without a reason phrase.
-    package static func head(_ status: HTTPStatus, _ headers: Headers, _ version: HTTPVersion?) -> Data {
-        var head = Data("\(version?.rawValue ?? "HTTP") \(status.code) \r\n".utf8)
+    /// A head made of a status and fields, without a reason phrase unless one is given.
+    package static func head(
+        _ status: HTTPStatus,
+        _ headers: Headers,
+        _ version: HTTPVersion?,
+        reason: String = ""
+    ) -> Data {
+        var head = Data("\(version?.rawValue ?? "HTTP") \(status.code) \(reason)\r\n".utf8)
         for field in headers {
             head.append(contentsOf: "\(field.name): ".utf8)
             if let octets = field.unusualOctets {

@@ -12,6 +12,11 @@ package enum CredentialNames {
         return suffixes.contains { name.hasSuffix($0) }
     }
 
+    /// The same for a field, without a copy of the names that nearly every request has.
+    package static func contains(field name: String) -> Bool {
+        !plainNames.contains(where: name.equalsIgnoringASCIICase) && contains(name)
+    }
+
     private static func plain(_ name: some StringProtocol) -> String {
         var bytes: [UInt8] = []
         for byte in name.utf8 {
@@ -23,6 +28,11 @@ package enum CredentialNames {
         }
         return String(decoding: bytes, as: UTF8.self)
     }
+
+    private static let plainNames = [
+        "Accept", "Accept-Encoding", "Accept-Language", "Cache-Control", "Content-Length", "Content-Type", "Host",
+        "If-None-Match", "Range", "User-Agent",
+    ]
 
     /// Endings of names that carry credentials: `X-Vault-Token`, `client_secret`, `Ocp-Apim-Subscription-Key`.
     private static let suffixes = [

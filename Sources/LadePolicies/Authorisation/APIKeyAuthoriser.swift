@@ -35,6 +35,12 @@ public struct APIKeyAuthoriser: Authoriser {
     /// True: it waits for nothing.
     public var observesScope: Bool { true }
 
+    /// The key.
+    public var owner: CredentialOwner? { CredentialOwner(key) }
+
+    /// The field of the key; empty for a query item.
+    public var changedFields: [String]? { if case .header(let name) = place { [name] } else { [] } }
+
     /// Whether the scope of the key contains the request.
     public func claims(_ request: Request) -> Bool { scope.contains(request) }
 

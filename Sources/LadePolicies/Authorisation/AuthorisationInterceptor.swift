@@ -31,6 +31,16 @@ package struct AuthorisationInterceptor: Interceptor {
     /// True: cancelling the scope ends a call here as cancelling its task does.
     package var observesScope: Bool { true }
 
+    /// The fields of all authorisers; nil where one may set any.
+    package var changedFields: [String]? {
+        var names: [String] = []
+        for authoriser in authorisers {
+            guard let own = authoriser.changedFields else { return nil }
+            names += own
+        }
+        return names
+    }
+
     /// Authorises the request and sends it; replays it once when an authoriser has other credentials after a refusal.
     package func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         guard let first = authorisers.firstIndex(where: { $0.claims(request) }) else { return try await next(request) }

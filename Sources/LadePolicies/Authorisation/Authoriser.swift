@@ -60,6 +60,41 @@ public protocol Authoriser: Sendable {
     /// Return true when the authoriser waits for nothing, or only for ``RefreshingCredentials`` and the context.
     /// Otherwise ``authorise(_:in:)`` runs in a child task, which costs some microseconds.
     var observesScope: Bool { get }
+
+    /// What distinguishes the user of these credentials from every other; nil, the default, where that is not known.
+    ///
+    /// Stored responses are kept apart by it. An account with an authoriser that returns nil needs an identifier for its
+    /// responses to be found by a later run of the program.
+    var owner: CredentialOwner? { get }
+
+    /// The names of the fields that the authoriser may set; nil, the default, for any.
+    ///
+    /// A stored response whose `Vary` names a field that an authoriser may set, and does not always set as a credential, is
+    /// validated before each use.
+    var changedFields: [String]? { get }
+}
+
+/// What distinguishes the user of some credentials from every other.
+public struct CredentialOwner: Sendable, Hashable {
+    /// A secret that no other user has, such as a user name with its password; only a keyed digest of it is stored.
+    public var secret: Secret
+    /// Whether the secret is replaced from time to time, as a token is.
+    ///
+    /// Stored responses of an account with an identifier of its own do not depend on such a secret.
+    public var isRenewed: Bool
+
+    /// Makes an owner.
+    public init(_ secret: Secret, isRenewed: Bool = false) {
+        self.secret = secret
+        self.isRenewed = isRenewed
+    }
+
+    /// Makes the owner that several texts distinguish, in this order.
+    init(_ parts: [Secret?], isRenewed: Bool = false) {
+        // Written with their lengths, so that no two lists are the same text.
+        let text = parts.map { part in part.map { "\($0.reveal().utf8.count):\($0.reveal())" } ?? "-" }.joined()
+        self.init(Secret(text), isRenewed: isRenewed)
+    }
 }
 
 extension Authoriser {
@@ -76,6 +111,12 @@ extension Authoriser {
 
     /// False: the authoriser observes only its task.
     public var observesScope: Bool { false }
+
+    /// Nil: the user is not known.
+    public var owner: CredentialOwner? { nil }
+
+    /// Nil: the authoriser may set any field.
+    public var changedFields: [String]? { nil }
 }
 
 /// What an authoriser can use: the call, and access to the network without authorisation.

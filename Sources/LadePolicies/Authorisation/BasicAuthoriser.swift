@@ -43,6 +43,12 @@ public struct BasicAuthoriser: Authoriser {
     /// True: it waits for nothing.
     public var observesScope: Bool { true }
 
+    /// User name and password.
+    public var owner: CredentialOwner? { CredentialOwner(credentials) }
+
+    /// `Authorization`.
+    public var changedFields: [String]? { ["Authorization"] }
+
     /// Whether the scope of the credentials contains the request.
     public func claims(_ request: Request) -> Bool { scope.contains(request) }
 

@@ -17,11 +17,13 @@ public struct BearerAuthoriser: Authoriser {
     /// The current token, and how it is renewed.
     public let credentials: RefreshingCredentials<Secret>
     private let scope: CredentialScope
+    private let fixedToken: Secret?
 
     /// Makes an authoriser with a fixed token.
     public init(token: Secret, scope: CredentialScope, identifier: String = "Bearer") {
         self.identifier = identifier
         self.scope = scope
+        fixedToken = token
         credentials = RefreshingCredentials(identifier: identifier, initial: .init(token), refresh: nil)
     }
 
@@ -40,11 +42,20 @@ public struct BearerAuthoriser: Authoriser {
     ) {
         self.identifier = identifier
         self.scope = scope
+        fixedToken = nil
         credentials = RefreshingCredentials(identifier: identifier, settings: settings, refresh: source)
     }
 
     /// True: the wait for a token ends with the call.
     public var observesScope: Bool { true }
+
+    /// The token that the app gave; nil for tokens of a source.
+    public var owner: CredentialOwner? {
+        (credentials.replacement ?? fixedToken).map { CredentialOwner($0, isRenewed: true) }
+    }
+
+    /// `Authorization`.
+    public var changedFields: [String]? { ["Authorization"] }
 
     /// Whether the scope of the token contains the request.
     public func claims(_ request: Request) -> Bool { scope.contains(request) }

@@ -55,6 +55,8 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
         ///
         /// They take effect with the next call, which supplies the current time.
         var pending: Fresh?
+        /// The latest credentials from outside; another user may have them.
+        var replacement: Value?
         /// The last credentials; a refresh starts from them.
         var last: Value?
         var waiters: [UInt64: CheckedContinuation<Outcome, Never>] = [:]
@@ -185,9 +187,13 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
     public func replace(with fresh: Fresh) {
         change { state in
             state.pending = fresh
+            state.replacement = fresh.value
             state.machine.replace(with: nil, end: .never, now: Instant(nanoseconds: 0), date: .distantPast)
         }
     }
+
+    /// The latest credentials from outside; nil where there were none after the first.
+    var replacement: Value? { locked.withLock(\.replacement) }
 
     /// Forgets the credentials and what a refresh would start from, and cancels a refresh in progress.
     public func forget() {

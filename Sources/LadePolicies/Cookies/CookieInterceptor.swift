@@ -21,6 +21,9 @@ package struct CookieInterceptor: Interceptor {
     /// True: cancelling the scope ends a call here as cancelling its task does.
     package var observesScope: Bool { true }
 
+    /// `Cookie`.
+    package var changedFields: [String]? { ["Cookie"] }
+
     /// Adds `Cookie` to the request and reads `Set-Cookie` of the response.
     ///
     /// A `Cookie` field of the caller stays; where both have a cookie of the same name, the caller's is sent. The file

@@ -150,6 +150,13 @@ public final class CookieJar: Sendable {
     /// Whether there is no cookie.
     private var isEmpty: Bool { locked.withLock { $0.count == 0 } }
 
+    /// The lines of `Cookie` that a request is sent with now.
+    package func sentCookies(with request: Request, at date: @autoclosure () -> Date) -> [[UInt8]] {
+        var sent = request
+        add(to: &sent, at: date())
+        return sent.headers.octets("Cookie")
+    }
+
     /// Adds the cookies for its address to a request.
     ///
     /// Cookies that the request contains already come first and take precedence.

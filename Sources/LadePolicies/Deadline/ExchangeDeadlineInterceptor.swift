@@ -22,6 +22,9 @@ package struct ExchangeDeadlineInterceptor: Interceptor {
     /// True: cancelling the scope ends a call here as cancelling its task does.
     package var observesScope: Bool { true }
 
+    /// Empty: it only limits the time.
+    package var changedFields: [String]? { [] }
+
     /// Passes the request on with its limit.
     ///
     /// - Throws: `LoadingError.Kind.deadlineExceeded` when no time is left, or when the exchange used up what was left.

@@ -26,6 +26,9 @@ package struct HostsInterceptor: Interceptor {
     /// True: cancelling the scope ends a call here as cancelling its task does.
     package var observesScope: Bool { true }
 
+    /// Empty: it changes the address, and `Host` with it.
+    package var changedFields: [String]? { [] }
+
     /// Picks an address, sends the request there and records the result; goes on to the next address when the request
     /// certainly was not processed.
     ///

@@ -22,6 +22,9 @@ package struct RateLimitInterceptor: Interceptor {
     /// True: cancelling the scope ends a call here as cancelling its task does.
     package var observesScope: Bool { true }
 
+    /// Empty: it only waits.
+    package var changedFields: [String]? { [] }
+
     /// Waits for a slot, passes the request on, and reads the limits of the response.
     ///
     /// - Throws: The errors of ``RateLimiter/start(_:call:)`` and of the interceptors below.

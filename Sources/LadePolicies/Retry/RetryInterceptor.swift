@@ -41,6 +41,9 @@ package struct RetryInterceptor: Interceptor {
     /// True: cancelling the scope ends a call here as cancelling its task does.
     package var observesScope: Bool { true }
 
+    /// Empty: each attempt has the same fields.
+    package var changedFields: [String]? { [] }
+
     /// Sends the request until it succeeds, fails for good, or may not be retried.
     ///
     /// - Throws: The last attempt's error, with the number of attempts; `LoadingError.Kind.rateLimited` when the server

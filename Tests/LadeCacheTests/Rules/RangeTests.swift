@@ -114,7 +114,7 @@ struct RangeTests {
         prefix.isDecoded = true
 
         #expect(try decide("bytes=0-1", [head]).rule == .range)
-        #expect(try decide(nil, [prefix]).decision == .fetch(onError: nil))
+        #expect(try decide(nil, [prefix]).decision == .fetch)
         #expect(desk.rules.joined(head, try part([0..<5], total: 10)) == nil)
     }
 
@@ -258,7 +258,7 @@ struct RangeTests {
     func fetchesGaps() throws {
         let outcome = try decide(nil, [part([10..<100])])
 
-        #expect(outcome.decision == .fetch(onError: nil))
+        #expect(outcome.decision == .fetch)
         #expect(outcome.rule == .incomplete)
     }
 
@@ -295,9 +295,9 @@ struct RangeTests {
         let head = try part([0..<40])
         let query = try desk.query(.head, at: 1)
 
-        #expect(try decide(range, [head]).decision == .fetch(onError: nil))
+        #expect(try decide(range, [head]).decision == .fetch)
         #expect(try decide(range, [head]).rule == .incomplete)
-        #expect(desk.rules.decide(query, [head]).decision == .fetch(onError: nil))
+        #expect(desk.rules.decide(query, [head]).decision == .fetch)
         #expect(!(try decide(nil, [head]).decision.isServed))
     }
 

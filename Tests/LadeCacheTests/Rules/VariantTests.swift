@@ -162,10 +162,66 @@ struct VariantTests {
         let unseen = try keep("X-Added", [:], sent: ["X-Added": "1"])
         let unnamed = try keep("X-Other", [:], sent: ["X-Added": "1"])
 
-        #expect(try desk.rule([authorised], at: 1) == .fresh)
+        var later = try desk.query(at: 1)
+        #expect(desk.rules.decide(later, [authorised]).rule == .variantMiss)
+        later.below.authorised = ["authorization", "x-key"]
+        #expect(desk.rules.decide(later, [authorised]).rule == .fresh)
         #expect(try desk.rule([unseen], at: 1) == .unseenField)
         #expect(try desk.rule([unseen], mode: .preferStored, at: 1) == .unseenField)
         #expect(try desk.rule([unnamed], at: 1) == .fresh)
+    }
+
+    @Test("finding PT-5 a field that a layer below the cache changed is distrusted, as one that it added")
+    func distrustsChangedFields() throws {
+        let changed = try keep("Accept-Language", ["Accept-Language": "de"], sent: ["Accept-Language": "fr"])
+        let kept = try keep("Accept-Language", ["Accept-Language": "de"], sent: ["Accept-Language": "de"])
+        let query = try desk.query(.get, "https://example.org/a", ["Accept-Language": "de"], at: 1)
+
+        #expect(desk.rules.decide(query, [changed]).rule == .unseenField)
+        #expect(desk.rules.decide(query, [kept]).rule == .fresh)
+    }
+
+    @Test(
+        "finding CK-10 a field that a layer below may set is distrusted before it is, but for what is set for all alike"
+    )
+    func distrustsWhatMayBeSet() throws {
+        let varying = try keep("X-A, Accept-Encoding", ["X-A": "1"])
+        let encoded = try keep("Accept-Encoding", [:])
+        for (changed, rule) in [(nil, CacheRule.unseenField), (["x-a"], .unseenField), (["x-b"], .fresh)]
+            as [(Set<String>?, CacheRule)]
+        {
+            var query = try desk.query(.get, "https://example.org/a", ["X-A": "1"], at: 1)
+            query.below.changed = changed
+            #expect(desk.rules.decide(query, [varying]).rule == rule)
+            #expect(desk.rules.decide(query, [encoded]).rule == .fresh)
+            query.below.changed = []
+            query.below.authorised = changed
+            #expect(desk.rules.decide(query, [varying]).rule == rule)
+        }
+    }
+
+    @Test("finding CK-3 the form of a stored body takes part in choosing it", arguments: [true, false], [true, false])
+    func comparesForms(isRaw: Bool, wasRaw: Bool) throws {
+        func head(_ headers: Headers, isDecoded: Bool = false) throws -> StoredHead {
+            var query = try desk.query()
+            query.isRaw = wasRaw
+            var received = desk.received(200, headers)
+            received.headers.add("Cache-Control", "max-age=60")
+            received.isDecoded = isDecoded
+            return try #require(desk.rules.storage(query, received).decision.head)
+        }
+        var query = try desk.query(at: 1)
+        query.isRaw = isRaw
+        func isServed(_ head: StoredHead) -> Bool { desk.rules.decide(query, [head]).rule == .fresh }
+
+        // Without a coding the body is the same, unless the server chose it by the codings that were accepted.
+        #expect(isServed(try head([:])))
+        #expect(isServed(try head(["Vary": "Accept-Encoding"])) == (isRaw == wasRaw))
+        #expect(isServed(try head(["Content-Encoding": "gzip"])) == (isRaw == wasRaw))
+        #expect(isServed(try head(["Content-Encoding": "gzip"], isDecoded: true)) == (isRaw == wasRaw))
+        // The tag of another form is not asked about: its body would be served in the wrong form.
+        let tagged = try head(["Content-Encoding": "gzip", "ETag": "\"a\""])
+        if isRaw != wasRaw { #expect(desk.rules.decide(query, [tagged]).decision == .fetch) }
     }
 
     @Test("cache CA-55 the latest Date is used, then the latest stored, and no stale variant hides a fresh one")

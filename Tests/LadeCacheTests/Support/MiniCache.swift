@@ -42,7 +42,7 @@ struct MiniCache {
             let outcome = try await served(serving)
             _ = try await ask(query, lookup, condition, decided.rule)
             return outcome
-        case .validate(let condition, _): return try await ask(query, lookup, condition, decided.rule)
+        case .validate(let condition): return try await ask(query, lookup, condition, decided.rule)
         case .fetch: return try await ask(query, lookup, CacheCondition(), decided.rule)
         case .complete(let id, let start, let tag): return try await complete(query, lookup, id, start, tag)
         case .passBy: return try await pass(query, lookup, decided.rule)
@@ -93,7 +93,7 @@ struct MiniCache {
             let version = lookup.heads.first { $0.id == id }?.version ?? 0
             if let added { _ = try await store.add(added, sharingBodyOf: id, version: version) }
             for head in heads { _ = try await store.update(head) }
-            let merged = try #require(added ?? heads.first { $0.id == id })
+            let merged = added ?? heads.first { $0.id == id } ?? stored
             let (status, headers) = CacheRules.served(merged, nil, span: rules.span(of: merged, for: query))
             return Outcome(status: status, headers: headers, body: body, rule: outcome.rule)
         }

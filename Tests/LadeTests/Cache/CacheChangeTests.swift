@@ -151,7 +151,7 @@ struct CacheChangeTests {
             if afterAnother { _ = try await other.load(rig.request()) }
             rig.events.clear()
             let explanation = try #require(
-                try await rig.service.cache?.explain(rig.request(), account: "b", time: rig.time)
+                try await rig.service.account(identifier: "b").explainCaching(of: rig.request())
             )
             let response = try await rig.service.account(identifier: "b").makeLoader().load(rig.request())
             let sent = try #require(rig.transport.requests.last)

@@ -119,18 +119,18 @@ struct CacheStoryTests {
     func explains() async throws {
         let rig = Rig.caching()
         rig.transport.onAnyRequest().respond(.text("one", headers: .fresh(10, ["Vary": "Accept"])))
-        let cache = try #require(rig.service.cache)
+        let account = rig.service.anonymous
         var request = try rig.request()
-        #expect(try await cache.explain(request, time: rig.time).action == .fetch)
+        #expect(try await account.explainCaching(of: request)?.action == .fetch)
         request.headers["Accept"] = "text/a"
         _ = try await rig.loader.load(request)
         rig.time.advance(by: .seconds(4))
 
         var same = request
         same.headers["Accept-Language"] = nil
-        let hit = try await cache.explain(same, time: rig.time)
+        let hit = try #require(try await account.explainCaching(of: same))
         request.headers["Accept"] = "text/b"
-        let other = try await cache.explain(request, time: rig.time)
+        let other = try #require(try await account.explainCaching(of: request))
 
         #expect(hit.action == .serve)
         #expect(hit.rule == .fresh)

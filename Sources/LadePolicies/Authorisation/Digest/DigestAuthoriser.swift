@@ -49,6 +49,12 @@ public final class DigestAuthoriser: Authoriser {
     /// True: it waits for nothing.
     public var observesScope: Bool { true }
 
+    /// User name and password.
+    public var owner: CredentialOwner? { CredentialOwner([Secret(user), password]) }
+
+    /// `Authorization`.
+    public var changedFields: [String]? { ["Authorization"] }
+
     /// Whether the scope of the proof contains the request.
     public func claims(_ request: Request) -> Bool { scope.contains(request) }
 

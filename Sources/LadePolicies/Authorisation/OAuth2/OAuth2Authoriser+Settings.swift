@@ -57,6 +57,28 @@ extension OAuth2Authoriser {
     }
 }
 
+extension OAuth2Authoriser.Settings {
+    /// What distinguishes the user whose tokens these are; refresh tokens are renewed.
+    var owner: CredentialOwner {
+        var isRenewed = false
+        var parts: [Secret?] = [Secret(tokenEndpoint.absoluteString), clientID.map { Secret($0) }]
+        switch clientProof {
+        case .none: parts.append(nil)
+        case .basic(let secret), .form(let secret): parts.append(secret)
+        }
+        switch grant {
+        case .clientCredentials: parts.append(nil)
+        case .refreshToken(let token):
+            isRenewed = true
+            parts.append(token)
+        case .password(let user, let password): parts += [Secret(user), password]
+        }
+        parts += scopes.map { Secret($0) } + [nil]
+        for parameter in parameters { parts += [Secret(parameter.name), parameter.value] }
+        return CredentialOwner(parts, isRenewed: isRenewed)
+    }
+}
+
 extension OAuth2Authoriser.Settings: CustomStringConvertible, CustomReflectable {
     /// The token endpoint, without secrets.
     public var description: String { "tokens of \(tokenEndpoint.redacted())" }

@@ -54,6 +54,18 @@ public struct OAuth2Authoriser: Authoriser {
     /// True: the wait for a token ends with the call.
     public var observesScope: Bool { true }
 
+    /// What is exchanged for tokens, and for which: endpoint, client, grant, scopes and parameters.
+    public var owner: CredentialOwner? {
+        guard let tokens = credentials.replacement else { return source.settings.owner }
+        return CredentialOwner(
+            [source.settings.owner.secret, tokens.refreshToken ?? tokens.accessToken],
+            isRenewed: true
+        )
+    }
+
+    /// `Authorization`.
+    public var changedFields: [String]? { ["Authorization"] }
+
     /// Whether the scope of the tokens contains the request.
     public func claims(_ request: Request) -> Bool { scope.contains(request) }
 

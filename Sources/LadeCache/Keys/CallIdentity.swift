@@ -1,0 +1,162 @@
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+package import LadeCore
+
+/// Who a call is, as far as stored responses are concerned: what is sent with it, and what the layers below the cache add.
+///
+/// The one place that decides whose response is whose; the service, the command and `lade cache why` use it. Credentials of
+/// the request are always part of the key, and so are the client certificate and secrets of authorisers that stay the
+/// same. Without an identifier of the account, cookies of the jar and tokens are part of it, too.
+package struct CallIdentity: Sendable {
+    /// A secret of an authoriser below the cache.
+    package struct Owner: Sendable {
+        let secret: Secret
+        let isRenewed: Bool
+
+        /// Makes an owner.
+        package init(_ secret: Secret, isRenewed: Bool) {
+            (self.secret, self.isRenewed) = (secret, isRenewed)
+        }
+    }
+
+    /// Whether the app chose the identifier of the account, which then stands for the user.
+    package var isNamed = false
+    /// The secrets of the authorisers now.
+    package var owners: @Sendable () -> [Owner] = { [] }
+    /// Whether authorisers act below the cache.
+    package var hasAuthorisers = false
+    /// The lines of `Cookie` that a request is sent with at a date; nil without a jar.
+    package var cookies: (@Sendable (Request, Date) -> [[UInt8]])?
+    /// The fields that the layers below may set.
+    package var below = FieldsBelow()
+
+    /// Makes the identity of calls that only have what their requests have.
+    package init() {}
+
+    /// What is part of the key of a request, before it is digested.
+    ///
+    /// - Parameters:
+    ///   - request: The request at the cache.
+    ///   - cookies: The lines of `Cookie` that it is sent with; nil for its own.
+    ///   - connection: What the connection proves; see ``ConnectionFacts``.
+    /// - Returns: The bytes; nil for an anonymous call.
+    package func octets(of request: Request, cookies: [[UInt8]]?, _ connection: ConnectionFacts) -> [UInt8]? {
+        let isShared = request.cacheOptions.isShared
+        let credentials = RequestCredentials(request, cookies: isNamed || isShared ? nil : cookies)
+        let owners = hasAuthorisers && !isShared ? owners().filter { !isNamed || !$0.isRenewed } : []
+        // What a layer may add is only known once the request is sent; see `covers`.
+        let mayHaveMore = !isNamed && !isShared && below.mayAddCredentials
+        guard mayHaveMore || connection.identity != nil || !owners.isEmpty || !credentials.isEmpty else { return nil }
+        var writer = OctetWriter()
+        writer.writeNumber(mayHaveMore ? 1 : 0)
+        writer.write(connection.identity)
+        writer.writeNumber(UInt64(owners.count))
+        for owner in owners { writer.write(owner.secret.reveal().utf8) }
+        credentials.write(to: &writer)
+        return writer.octets
+    }
+
+    /// Whether a request was sent with no other credentials than those that its key was made of.
+    ///
+    /// What authorisers add is theirs, and their account has an identifier.
+    package func covers(_ sent: Request, of request: Request, cookies: [[UInt8]]?) -> Bool {
+        guard !isNamed else { return true }
+        var expected = RequestCredentials(request, cookies: cookies)
+        var actual = RequestCredentials(sent, cookies: nil)
+        if hasAuthorisers {
+            // An authoriser that may set any field has an account with an identifier that no other account has.
+            guard let names = below.authorised else { return true }
+            expected.remove(names)
+            actual.remove(names)
+        }
+        return expected == actual
+    }
+}
+
+/// The names of the fields that the layers below the cache may set, in lower case; nil for any.
+package struct FieldsBelow: Sendable, Hashable {
+    /// Those of the account's authorisers.
+    package var authorised: Set<String>? = []
+    /// Those of all other interceptors, but for the cookies of the jar.
+    package var changed: Set<String>? = []
+
+    /// Makes the value for layers that leave all fields as they are.
+    package init() {}
+
+    /// Whether a layer other than the authorisers may add credentials.
+    fileprivate var mayAddCredentials: Bool {
+        changed?.contains { CredentialNames.contains(field: $0) } ?? true
+    }
+
+    /// Whether an authoriser may set a field.
+    func authorises(_ name: String) -> Bool { authorised?.contains(name) ?? true }
+
+    /// Whether another layer may set a field.
+    func changes(_ name: String) -> Bool { changed?.contains(name) ?? true }
+}
+
+/// The credentials that a request carries: fields, user information of the address, and items of its query.
+package struct RequestCredentials: Equatable {
+    private struct Line: Hashable {
+        let name: String
+        let octets: [UInt8]
+    }
+
+    /// Sorted by name; equal names in their order.
+    private var fields: [Line] = []
+    private var address: [[UInt8]] = []
+
+    /// Finds the credentials of a request.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - cookies: The lines of `Cookie` in place of its own; nil for its own.
+    package init(_ request: Request, cookies: [[UInt8]]?) {
+        for field in request.headers where field.carriesCredentials {
+            if cookies != nil, field.name.equalsIgnoringASCIICase("Cookie") { continue }
+            fields.append(Line(name: field.name.asciiLowercased, octets: field.octets))
+        }
+        for line in cookies ?? [] { fields.append(Line(name: "cookie", octets: line)) }
+        if fields.count > 1 {
+            let ordered = fields.enumerated().sorted { ($0.element.name, $0.offset) < ($1.element.name, $1.offset) }
+            fields = ordered.map(\.element)
+        }
+        readAddress(of: request)
+    }
+
+    private mutating func readAddress(of request: Request) {
+        let text = request.url.absoluteString
+        if request.parts.hasUserInformation {
+            let authority = Array(text.utf8.prefix(request.parts.host.lowerBound))
+            address.append(Array(authority.drop { $0 != UInt8(ascii: "/") }.dropFirst(2).dropLast()))
+        }
+        guard let mark = text.utf8.firstIndex(of: UInt8(ascii: "?")) else { return }
+        let rule = Redaction(names: request.secretQueryNames, values: [])
+        let query = text.utf8[text.utf8.index(after: mark)...].prefix { $0 != UInt8(ascii: "#") }
+        for item in query.split(whereSeparator: { $0 == UInt8(ascii: "&") || $0 == UInt8(ascii: ";") }) {
+            let name = String(decoding: item.prefix { $0 != UInt8(ascii: "=") }, as: UTF8.self).percentDecodedBytes
+            if rule.isSecret(String(decoding: name, as: UTF8.self)) { address.append(Array(item)) }
+        }
+    }
+
+    /// Whether there are none.
+    package var isEmpty: Bool { fields.isEmpty && address.isEmpty }
+
+    /// Leaves out what authorisers add: these fields, and items of the query.
+    fileprivate mutating func remove(_ names: Set<String>) {
+        fields.removeAll { names.contains($0.name) }
+        address = []
+    }
+
+    fileprivate func write(to writer: inout OctetWriter) {
+        writer.writeNumber(UInt64(address.count))
+        for item in address { writer.write(item) }
+        for field in fields {
+            writer.write(field.name.utf8)
+            writer.write(field.octets)
+        }
+    }
+}
