@@ -95,7 +95,7 @@ struct ConnectionSettings: Sendable {
         .flag("proxy-anyauth", .connection, "The same in the safest way offered", isCommon: false) {
             $0.proxyScheme = .best
         },
-        .value("proxy-header", "NAME:VALUE", .connection, "A header for the proxy", isCommon: false) {
+        .value("proxy-header", "LINE", .connection, "A header for the proxy", isCommon: false) {
             settings,
             value throws(CommandError) in settings.proxyHeaders.append(try HeaderEdit(line: value))
         },

@@ -180,6 +180,8 @@ struct CurlReader {
         let name = String(decoding: word.prefix { $0 != UInt8(ascii: "=") }, as: UTF8.self)
         let attached = word.dropFirst(name.utf8.count).isEmpty ? nil : Array(word.dropFirst(name.utf8.count + 1))
         guard let plain = name.behind("expand-") else { return try readLong(name, attached, &rest) }
+        let isKnown = ["config", "variable"].contains(plain) || CurlOption.all.contains { $0.name == plain }
+        guard isKnown else { throw Self.unknown("--\(name)".asArgument) }
         let value = try variables.expanded(try Self.value("--\(name)", &rest, attached), of: name)
         try readLong(String(plain), value, &rest)
     }
