@@ -432,21 +432,22 @@ public struct Harvest: Sendable {
         guard !walk.countsPages else { return doubts }
         // The condition that the caller names decides: a cursor may stand on the last page, too.
         guard !step.isEnd else { return doubts }
-        let items = (page.itemsBefore ?? 0).addingSaturated(facts.itemCount ?? 0)
         let signs = PageSigns(
-            document: format == .document ? try? JSONValue(parsing: bytes) : nil,
+            document: format == .document ? JSONValue(tolerant: bytes) : nil,
             headers: facts.response.headers,
             items: self.items,
             itemCount: facts.itemCount ?? 0,
+            itemsSoFar: page.itemsBefore?.addingSaturated(facts.itemCount ?? 0),
             size: size,
-            url: request.url,
+            request: request,
             isFirst: page.number == 0,
             rules: rules == PageRule.common ? [] : rules,
-            isTotalReached: walk.total(facts).map { items >= $0 } ?? false
+            total: walk.total(facts),
+            redaction: Redaction(request)
         )
         doubts += signs.doubts()
         if doubts.isEmpty, rules.count > 1, case .invalidTarget(let text)? = step.skipped.first?.cause {
-            doubts.append(Doubt(certain: false, "A link cannot be read: \(Redaction(request).unparsable(text))."))
+            doubts.append(Doubt(certain: false, "A link cannot be read: \(text)."))
         }
         return doubts
     }

@@ -137,7 +137,7 @@ final class HarvestLedger {
     func start(in walk: PageWalk) throws(HarvestError) -> PageRequest {
         guard let text = journal.nextURL else { return walk.first }
         do throws(PageError.Cause) {
-            guard let url = URL(string: text) else { throw .invalidTarget(text.escapedForDisplay(limit: 120)) }
+            guard let url = URL(string: text) else { throw walk.invalid(text) }
             var page = PageRequest(
                 size: harvest.size,
                 number: journal.nextNumber,
@@ -229,7 +229,8 @@ final class HarvestLedger {
         // In a usual place, the number of items of the page may stand as well.
         // A list that is counted has a next page until an empty one.
         let before = (delivery.next?.itemsBefore ?? after.items) - (harvest.rules.contains { $0.isAddressable } ? 1 : 0)
-        if harvest.total == nil, delivery.next != nil, total <= before {
+        let count = delivery.piece.facts?.itemCount ?? 0
+        if harvest.total == nil, delivery.next != nil, total <= before, total <= count {
             after.ignoresTotal = true
             (after.total, after.firstTotal, after.hasShrunk) = (nil, nil, nil)
             return
@@ -361,8 +362,19 @@ final class HarvestLedger {
             // A list that is begun in its middle lacks those before.
             summary.doubts.append(Harvest.Doubt(certain: !harvest.request.url.isInside, text))
         }
+        if let total = journal.total, total > 0, unique > total { summary.doubts.append(surplus(unique, of: total)) }
         summary.doubts = summary.doubts.filter(\.isCertain) + summary.doubts.filter { !$0.isCertain }
         return summary
+    }
+
+    /// More items than are announced: some came twice, or the list has grown.
+    private func surplus(_ count: Int, of total: Int) -> Harvest.Doubt {
+        let text = "\(count) items came, more than the \(total) that are announced, so that some may have come twice."
+        // Pages that begin one item early have the last item of the page before.
+        guard case .offset(let query, nil)? = harvest.rules.first, harvest.rules.count == 1,
+            harvest.request.url.queryValue(query) == nil, count - total < max(2, journal.pages)
+        else { return Harvest.Doubt(certain: false, text) }
+        return Harvest.Doubt(certain: false, text, .offset(query: query, first: 1))
     }
 
     /// The change of the announced total.
@@ -404,8 +416,8 @@ extension URL {
     fileprivate var hasPosition: Bool { !positions.isEmpty }
 
     /// Whether the address means a part of a list behind its beginning.
-    fileprivate var isInside: Bool {
-        positions.contains { $0.number > ($0.name.hasPrefix("page") && $0.name != "pageoffset" ? 1 : 0) }
+    var isInside: Bool {
+        positions.contains { $0.number > (["offset", "skip", "pageoffset"].contains($0.name) ? 0 : 1) }
             || queryItems.contains { Self.cursorNames.contains(PageNames.normal($0.name)) && !$0.value.isEmpty }
     }
 }

@@ -47,7 +47,7 @@ struct HarvestWholenessTests {
     @Test(
         "finding RF-1 what is only likely to name more is no certain sign",
         arguments: [
-            (#""cursor": "a""#, "", 1), (#""done": false"#, "", 1), (#""pages": 31"#, "", 1), ("", "?limit=2", 1),
+            (#""bookmark": "a""#, "", 1), (#""done": false"#, "", 1), (#""pages": 31"#, "", 1), ("", "?limit=2", 1),
             ("", "?limit=3", 0), (#""total": 2"#, "?limit=2", 0), (#""next": null, "has_more": false"#, "", 0),
             (#""links": {"next": {"href": null}}"#, "", 0), (#""page": 1, "pages": 1"#, "", 0),
             (#""number": 0, "totalPages": 1, "last": true"#, "", 0), (#""next_token": """#, "", 0),
@@ -72,7 +72,7 @@ struct HarvestWholenessTests {
             summary.doubts.first?.description
                 == "The first page has nothing at /nxt; its members are following, items, size."
         )
-        #expect(cut.isCut && cut.doubts.first?.place == .body(["next"]) && cut.doubts.first?.isAddress == true)
+        #expect(cut.isCut && cut.doubts.first?.rule == .body(["next"]))
     }
 
     @Test("finding RF-1 a list that is cut stays so when it is run again")
@@ -422,5 +422,229 @@ struct HarvestWholenessTests {
         }
 
         #expect(error?.description.contains("there is one at /results (3), /meta/tags (1)") == true)
+    }
+
+    /// Members of a page with three items that certainly is not the last, and a part of what is said.
+    private static let cutPages: [(members: String, headers: Headers, words: String)] = [
+        // The page length that the page itself states.
+        (#""page": 1, "perPage": 3, "totalItems": -1, "totalPages": -1"#, [:], "/perPage"),
+        (#""per_page": 3"#, [:], "/per_page"), (#""pageSize": "3""#, [:], "/pageSize"),
+        (#""limit": 3, "total": null"#, [:], "/limit"), (#""meta": {"itemsPerPage": 3}"#, [:], "/meta/itemsPerPage"),
+        (#""pagelen": 3, "page": 1"#, [:], "/pagelen"), (#""page": {"number": 0, "size": 3}"#, [:], "/page/size"),
+        (#""offset": 0, "size": 3"#, [:], "/size"), (#""total": 0, "limit": 3"#, [:], "/limit"),
+        (#""count": 3, "per_page": 3"#, [:], "/per_page"),
+        ("", ["X-Per-Page": "3"], "field X-Per-Page"), ("", ["Pagination-Limit": "3"], "field Pagination-Limit"),
+        // Cursors.
+        (#""results_per_page": 3, "cursor": "a""#, [:], "/cursor"), (#""cursor": "a""#, [:], "/cursor"),
+        (#""data": {"after": "t3_a", "before": null}"#, [:], "/data/after"),
+        (#""next_max_id": "a_1""#, [:], "/next_max_id"),
+        (#""limit": 3, "bookmark": "a""#, [:], "/bookmark"),
+        ("", ["X-Continuation-Token": "a"], "X-Continuation-Token"),
+        (#""a": {"b": {"c": {"d": {"pageInfo": {"endCursor": "a", "hasNextPage": true}}}}}"#, [:], "hasNextPage"),
+        // Links.
+        (#""pages": [{"rel": "self", "href": "/a"}, {"rel": "next", "href": "/b"}]"#, [:], "/pages"),
+        (#""meta": {"links": [{"rel": ["next"], "url": "/b"}, {"url": "/c"}]}"#, [:], "/meta/links"),
+        (#""meta": {"refs": [{"relation": "Next", "link": "/b"}]}"#, [:], "/meta/refs"),
+        ("", ["Link": "</2>, rel=next"], "field Link"), ("", ["Link": "/2; rel=\"next\""], "field Link"),
+        ("", ["Link": "</2>; rel: next"], "field Link"), ("", ["Link": "</2>; rel"], ""),
+        // Totals.
+        (#""totalSize": 9"#, [:], "9"), (#""numberMatched": 9"#, [:], "9"), (#""nbHits": 9"#, [:], "9"),
+        (#""result_info": {"count": 3, "total_count": 9}"#, [:], "9"), (#""recordsFiltered": 9"#, [:], "9"),
+        (#""hits": {"total": {"value": 9}}"#, [:], "9"), (#""total": {"count": 9}"#, [:], "9"),
+        (#""pagination": {"totalCount": "9"}"#, [:], "9"), (#""count": 3, "totalResults": 9"#, [:], "9"),
+        (#""pagelen": 10, "size": 9"#, [:], "9"), ("", ["X-Total-Results": "9"], "9"), ("", ["Total": "9"], "9"),
+        ("", ["Content-Range": "items 0-2/9"], "9"), ("", ["X-Pagination": #"{"totalItems":9}"#], "9"),
+        (#""nbPages": 3, "page": 0"#, [:], "/nbPages"),
+    ]
+
+    @Test("finding PG-1 a page that states more than came is not the whole list", arguments: cutPages.indices)
+    func cutByStatement(index: Int) async throws {
+        let (members, headers, words) = Self.cutPages[index]
+        let summary = try await run("{\"items\": [1, 2, 3]\(members.isEmpty ? "" : ", ")\(members)}", headers: headers)
+
+        #expect(summary.isCut == !words.isEmpty, "\(members) \(headers): \(summary.doubts)")
+        #expect(words.isEmpty || summary.doubts.first?.description.contains(words) == true, "\(summary.doubts)")
+    }
+
+    @Test(
+        "finding PG-1 what is no statement that more follows gives no doubt",
+        arguments: [
+            (#""perPage": 5, "totalItems": -1"#, [:]), (#""perPage": 3, "totalItems": 3"#, [:]),
+            (#""limit": 3, "next": null"#, [:]), (#""per_page": 3, "has_more": false"#, [:]),
+            (#""page": 1, "totalPages": 1, "perPage": 3"#, [:]), (#""number": 0, "size": 3, "last": true"#, [:]),
+            (#""per_page": 3"#, ["Link": "</1>; rel=\"first\", </1>; rel=\"last\""]), (#""cursor": null"#, [:]),
+            (#""next_cursor": -1"#, [:]), (#""next_cursor": 0"#, [:]), (#""next_cursor": """#, [:]),
+            (#""nextPage": "null""#, [:]), (#""total": 0"#, [:]), (#""total": -1"#, [:]), (#""total": null"#, [:]),
+            (#""total": "many""#, [:]), (#""recordsTotal": 9, "recordsFiltered": 3"#, [:]), (#""size": 3"#, [:]),
+            (#""limit": 3, "size": 3, "isLastPage": true"#, [:]), (#""pagelen": 3, "size": 3, "page": 1"#, [:]),
+            (#""count": 3"#, [:]), (#""invoice": {"total": 99, "count": 12}"#, [:]),
+            (#""paging": {"cursors": {"before": "a", "after": "b"}}, "limit": 9"#, [:]),
+            (#""links": [{"rel": "self", "href": "/a"}, {"rel": "first", "href": "/a"}], "limit": 3"#, [:]),
+            (#""pageInfo": {"endCursor": "a", "hasNextPage": false}"#, [:]),
+            (#""links": {"self": "/a", "next": null}, "meta": {"per_page": 3}"#, [:]),
+            ("", ["Content-Range": "items 0-2/*"]), ("", ["X-Next-Page": "", "X-Per-Page": "3"]),
+            ("", ["Link": "</a>; rel=\"next\"; anchor=\"/other\""]), ("", ["X-RateLimit-Limit": "3"]),
+        ] as [(String, Headers)]
+    )
+    func wholeByStatement(members: String, headers: Headers) async throws {
+        let summary = try await run("{\"items\": [1, 2, 3]\(members.isEmpty ? "" : ", ")\(members)}", headers: headers)
+
+        #expect(summary.doubts == [], "\(members) \(headers)")
+    }
+
+    @Test(
+        "finding PG-1 links that the rule of the caller does not read are named, and a list that is read backwards ends"
+    )
+    func otherRules() async throws {
+        let links = #""links": [{"rel": "next", "href": "/b"}], "total": 1250"#
+        let array = try await run("{\"items\": [1], \(links)}") { $0.rules = [.body(["nxt"])] }
+        let link = try await run(#"{"items": [1]}"#, headers: ["Link": "</2>; rel=next"]) {
+            $0.rules = [.body(["nxt"])]
+        }
+        let back = try await run(#"{"items": [1], "links": {"next": "/b", "prev": null}}"#) {
+            $0.rules = [.body(["links", "prev"])]
+        }
+
+        #expect(array.isCut && array.doubts.first?.rule == .body(["links"]))
+        #expect(link.isCut && link.doubts.first?.rule == .link(relation: "next"))
+        #expect(back.doubts == [])
+    }
+
+    @Test(
+        "finding PG-5 a relation in quotes of another kind is read",
+        arguments: [
+            "</2>; rel='next'", "</2>; rel=\u{2018}next\u{2019}", "</2>; rel=\u{201C}next\u{201D}", "</2>; rel=\"next",
+            "</2>; rel='last next'", "</0>; rel='prev', </2>; rel='next'", "</2>; REL=NEXT", "</2>;rel = ' next '",
+        ]
+    )
+    func quotedRelation(link: String) async throws {
+        let source = PagedSource { asked in
+            asked.request.url.path == "/2" ? .json("[2]") : .json("[1]", headers: ["Link": link])
+        }
+
+        let summary = try await Harvest(try Request("https://api.example.com/list")).run(
+            with: source.loader,
+            to: .writer { _ in }
+        )
+
+        #expect(summary.items == 2 && summary.doubts == [])
+    }
+
+    @Test("finding LX-12 half a surrogate pair in an item does not hide that the list is not whole")
+    func loneSurrogate() async throws {
+        let cut = try await run(#"{"items": [{"t": "\ud83d"}], "next_token": "a", "x\udc00": 1}"#)
+        let total = try await run(#"{"items": ["\ud83d"], "meta": {"totalItems": 9, "note": "\ud83d"}}"#)
+        let cursor = await #expect(throws: HarvestError.self) {
+            try await run(#"{"items": [1], "next": "a\ud83d"}"#) { $0.rules = [.bodyCursor(["next"], query: "c")] }
+        }
+        let address = await #expect(throws: HarvestError.self) {
+            try await run(#"{"items": [1], "next": "/a\ud83d"}"#) { $0.rules = [.body(["next"])] }
+        }
+
+        #expect(cut.isCut && total.isCut)
+        #expect(cursor?.description.contains("which names no page") == true, "\(String(describing: cursor))")
+        #expect(address?.description.contains("which names no page") == true, "\(String(describing: address))")
+    }
+
+    @Test(
+        "finding LX-12 a next page that cannot be read is neither shown nor stored with its password",
+        arguments: [
+            "https://ann:canary@[::1/x", "ftp://ann:canary@api.example.com/x", "https://ann:canary@h:99999999/x",
+            "http://api.example.com:x/?access_token=canary", "https:// ann:canary@h/",
+            "https://ann:canary\(String(repeating: "y", count: 200))@h",
+        ],
+        [[PageRule.body(["next"])], PageRule.common, [.body(["nxt"])], [.cursor(.body(["next"]), to: .body(["x"]))]]
+    )
+    func maskedTarget(target: String, rules: [PageRule]) async throws {
+        let folder = try TemporaryFolder()
+        let source = PagedSource { _ in .json("{\"items\": [1], \"next\": \"\(target)\"}") }
+        var harvest = Harvest(try Request("https://api.example.com/list"))
+        harvest.items = ["items"]
+        harvest.rules = rules
+
+        let result = await Result<Harvest.Summary, any Error> { [harvest] in
+            try await harvest.run(with: source.loader, to: .file(folder.file("out")))
+        }
+
+        var shown = folder.text("out.journal") ?? ""
+        switch result {
+        case .success(let summary): shown += "\(summary.doubts)"
+        case .failure(let error):
+            shown += "\(error)"
+            if case .page(let failure)? = error as? HarvestError { shown += "\(failure) \(failure.cause)" }
+        }
+        #expect(!shown.contains("canary"), "\(shown)")
+    }
+
+    @Test(
+        "finding PG-2 a list that counts its items from 1 is whole, and an item too many is said",
+        arguments: [(true, false), (true, true), (false, true), (false, false)],
+        [0, 3]
+    )
+    func countedFromOne(start: (isStated: Bool, isGiven: Bool), prefetch: Int) async throws {
+        let (isStated, isGiven) = start
+        let source = PagedSource { asked in
+            let start = asked["startIndex"] ?? 1
+            let items = start <= 73 ? Array(start...min(start + 9, 73)) : []
+            let stated = isStated ? "\"startIndex\": \(start), \"itemsPerPage\": \(items.count), " : ""
+            return .json("{\(stated)\"totalResults\": 73, \"items\": \(items)}")
+        }
+        let written = Locked(Data())
+        var harvest = Harvest(try Request("https://api.example.com/list"))
+        harvest.items = ["items"]
+        harvest.rules = [.offset(query: "startIndex", first: isGiven ? 1 : nil)]
+        harvest.prefetch = prefetch
+
+        let summary = try await harvest.run(
+            with: source.loader,
+            to: .writer { bytes in written.withLock { $0 += bytes } }
+        )
+
+        let lines = String(decoding: written.withLock(\.self), as: UTF8.self).split(separator: "\n").map(String.init)
+        if isStated || isGiven {
+            #expect(lines == (1...73).map(String.init) && summary.doubts == [])
+        } else {
+            #expect(summary.doubts.map(\.isCertain) == [false])
+            #expect(summary.doubts.first?.description.contains("more than the 73 that are announced") == true)
+            #expect(summary.doubts.first?.rule == .offset(query: "startIndex", first: 1))
+        }
+    }
+
+    @Test(
+        "finding PG-4 an object of query items is merged into the request of the next page, and continued after a kill"
+    )
+    func mergedQuery() async throws {
+        let folder = try TemporaryFolder()
+        let source = PagedSource { asked in
+            let page = asked["plcontinue"] ?? 0
+            let other =
+                page < 3
+                ? ",\"continue\": {\"plcontinue\": \(page + 1), \"continue\": \"|| \(page)\", \"f\": null}" : ""
+            return .json("{\"query\": {\"pages\": [\(page)]}\(other)}")
+        }
+        var harvest = Harvest(try Request("https://api.example.com/api.php?action=query&f=1"))
+        harvest.items = ["query", "pages"]
+        harvest.rules = [.queryItems(.body(["continue"]))]
+        harvest.pageLimit = 2
+        _ = try await harvest.run(with: source.loader, to: .file(folder.file("out")))
+        harvest.pageLimit = nil
+        let summary = try await harvest.run(with: source.loader, to: .file(folder.file("out")))
+
+        #expect(folder.text("out") == "0\n1\n2\n3\n" && summary.ending == .complete && summary.doubts == [])
+        let queries = source.transport.requests.compactMap { $0.url.query() }
+        #expect(queries[1] == "action=query&continue=%7C%7C%200&plcontinue=1", "\(queries)")
+        for value in ["{\"a\": [1]}", "7", "\"x\"", "true"] {
+            await #expect(throws: HarvestError.self) {
+                try await run("{\"items\": [1], \"continue\": \(value)}") {
+                    $0.rules = [.queryItems(.body(["continue"]))]
+                }
+            }
+        }
+        for value in ["{}", "[]", "null", "false"] {
+            let ended = try await run("{\"items\": [1], \"continue\": \(value)}") {
+                $0.rules = [.queryItems(.body(["continue"]))]
+            }
+            #expect(ended.doubts == [])
+        }
     }
 }

@@ -153,7 +153,6 @@ extension JSONBody {
     private static func name(_ quoted: ArraySlice<UInt8>) -> String {
         let text = String(decoding: quoted.dropFirst().dropLast(), as: UTF8.self)
         guard quoted.contains(UInt8(ascii: "\\")) else { return text }
-        // The text is valid, so that only a lone surrogate is no string; it is no member that a pointer names.
-        return (try? JSONValue(parsing: Data(quoted)))?.string ?? text
+        return JSONValue(tolerant: Data(quoted))?.string ?? text
     }
 }

@@ -31,7 +31,7 @@ package struct PageCursor: Hashable, Sendable {
     }
 
     /// The text of a string, or the digits of a number.
-    private var text: String { (try? JSONValue(parsing: Data(json.utf8)))?.string ?? json }
+    private var text: String { JSONValue(tolerant: Data(json.utf8))?.string ?? json }
 }
 
 extension PageCursor: Codable {

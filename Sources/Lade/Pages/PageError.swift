@@ -37,9 +37,9 @@ public struct PageError: Error, Sendable {
         case bodyToOtherOrigin(URL)
         /// The page has an http address, while the first page has an https address.
         case insecure(URL)
-        /// The response names a next page that cannot be loaded; the text is truncated and escaped.
+        /// The response names a next page that cannot be loaded; the text is escaped, truncated and without secrets.
         case invalidTarget(String)
-        /// A place that a rule reads has something that names no page; the text says what, truncated and escaped.
+        /// A place that a rule reads has something that names no page; the text says what, as that of ``invalidTarget(_:)``.
         case unusable(place: PageRule.Place, found: String)
         /// The response says that there is more, and no rule names the next page.
         case cut(more: PageRule.Place)
@@ -108,10 +108,9 @@ extension PageError: CustomStringConvertible {
                 + "to: \(shown(url))."
         case .insecure(let url): "After page \(number) of \(origin) comes one that leaves https: \(shown(url))."
         case .invalidTarget(let target):
-            "After page \(number) comes “\(Redaction(page.request).unparsable(target))”, which cannot be followed."
+            "After page \(number) comes “\(target)”, which cannot be followed."
         case .unusable(let place, let found):
-            "Page \(number) names its next page in \(place), where it has \(Redaction(page.request).unparsable(found)), "
-                + "which names no page."
+            "Page \(number) names its next page in \(place), where it has \(found), which names no page."
         case .cut(let more): "Page \(number) says in \(more) that there is more, and no rule names the next page."
         case .emptyPages(let limit):
             "Page \(number) is the last of more than \(limit) pages without items in a row, and names another one."
@@ -146,8 +145,8 @@ extension PageError.Cause {
     /// The cause as a clause, for an event.
     func description(in request: Request) -> String {
         switch self {
-        case .unusable(let place, let found): "\(place) has \(Redaction(request).unparsable(found))"
-        case .invalidTarget(let target): Redaction(request).unparsable(target)
+        case .unusable(let place, let found): "\(place) has \(found)"
+        case .invalidTarget(let target): target
         default:
             PageError(page: PageRequest(size: 0, number: 0, request: request, itemsBefore: nil), cause: self)
                 .description

@@ -10,7 +10,7 @@ public enum PageRule: Sendable, Hashable {
     /// Also a link object with `href` or `url`, or an array of such objects, of which the one with the relation `next`
     /// counts.
     case body(JSONPointer)
-    /// An address in a header field, such as `Next-PageRequest`; or JSON in the field with an address in a member.
+    /// An address in a header field, such as `Next-Page`; or JSON in the field with an address in a member.
     case header(String)
     /// A cursor that is copied from a response into the next request, which is otherwise that of the first page.
     ///
@@ -26,10 +26,16 @@ public enum PageRule: Sendable, Hashable {
     ///
     /// `first` is the number of the first page; nil stands for the number in the first page's address, or 1.
     case pageNumber(query: String, first: Int? = nil)
+    /// An object whose members are query items of the next page, which is otherwise that of the first page: MediaWiki's
+    /// `continue`.
+    ///
+    /// The members are strings, numbers and Boolean values; null removes an item.
+    case queryItems(PageRule.Place)
     /// The number of items before the page, as a query item of the first page's request.
     ///
-    /// A number in the first page's address is the one to begin with.
-    case offset(query: String)
+    /// `first` is the number of the first item; nil stands for the number in the first page's address, else for the 0 or
+    /// 1 that the first page states under the same name, else for 0.
+    case offset(query: String, first: Int? = nil)
 
     /// A cursor in the body, set as a query item of the first page's request.
     public static func bodyCursor(_ pointer: JSONPointer, query: String) -> PageRule {
@@ -41,10 +47,10 @@ public enum PageRule: Sendable, Hashable {
         .cursor(.header(name), to: .query(query))
     }
 
-    /// The places where common APIs name the next page: `Link`, `Next-PageRequest`, `next`, `links.next`, `_links.next.href`,
+    /// The places where common APIs name the next page: `Link`, `Next-Page`, `next`, `links.next`, `_links.next.href`,
     /// `@odata.nextLink`, `next_page_url` and their relatives, and JSON in `X-Pagination`.
     ///
-    /// Only what is clearly an address is followed there; also a whole number in `X-Next-PageRequest`, `Next-PageRequest` or
+    /// Only what is clearly an address is followed there; also a whole number in `X-Next-Page`, `Next-Page` or
     /// `next_page` of `X-Pagination`, which is the query item `page` of the next page.
     public static let common: [PageRule] =
         [.link(relation: "next")]
@@ -69,14 +75,14 @@ public enum PageRule: Sendable, Hashable {
     package var isAddressable: Bool {
         switch self {
         case .pageNumber, .offset: true
-        case .link, .body, .header, .cursor: false
+        case .link, .body, .header, .cursor, .queryItems: false
         }
     }
 
     /// Whether the request of the next page is composed here and not by the server, which may not understand it.
     var isComposed: Bool {
         switch self {
-        case .pageNumber, .offset, .cursor: true
+        case .pageNumber, .offset, .cursor, .queryItems: true
         case .link, .body, .header: false
         }
     }
@@ -86,7 +92,7 @@ public enum PageRule: Sendable, Hashable {
         switch self {
         case .body(let pointer): .body(pointer)
         case .header(let name): .header(name)
-        case .cursor(let place, _): place
+        case .cursor(let place, _), .queryItems(let place): place
         case .link, .pageNumber, .offset: nil
         }
     }
@@ -104,7 +110,9 @@ extension PageRule: CustomStringConvertible {
         case .cursor(let place, let target): "cursor \(place) to \(target)"
         case .pageNumber(let query, let first?): "page from \(first) in \(query)"
         case .pageNumber(let query, nil): "page in \(query)"
-        case .offset(let query): "offset in \(query)"
+        case .queryItems(let place): "query items of \(place)"
+        case .offset(let query, let first?): "offset from \(first) in \(query)"
+        case .offset(let query, nil): "offset in \(query)"
         }
     }
 

@@ -65,8 +65,7 @@ package enum PageValue: Sendable, Hashable {
         switch json.first {
         case UInt8(ascii: "{"), UInt8(ascii: "["): self = .json(json)
         case UInt8(ascii: "\""):
-            // It is valid JSON, so only a lone surrogate is no string.
-            let text = (try? JSONValue(parsing: Data(json)))?.string ?? ""
+            let text = JSONValue(tolerant: Data(json))?.string ?? ""
             self = text.isEmpty ? .none : .text(text)
         case UInt8(ascii: "n"), UInt8(ascii: "f"): self = .none
         case UInt8(ascii: "t"): self = .isTrue
@@ -106,9 +105,7 @@ package enum PageValue: Sendable, Hashable {
             let isRange = rest.count == 2 && text.utf8.contains(UInt8(ascii: " "))
             return Int(wholeNumber: isRange ? String(Substring(rest[1])) : text)
         case .json(let bytes):
-            guard let value = try? JSONValue(parsing: Data(bytes)), case .object(let members) = value else {
-                return nil
-            }
+            guard let value = JSONValue(tolerant: Data(bytes)), case .object(let members) = value else { return nil }
             let totals = members.filter { Self.totalNames.contains(PageNames.normal($0.name)) }
             return totals.compactMap { $0.value.integer.flatMap { Int(exactly: $0) } }.first { $0 >= 0 }
         case .missing, .none, .isTrue: return nil
@@ -116,13 +113,13 @@ package enum PageValue: Sendable, Hashable {
     }
 
     private static let totalNames: Set<String> = [
-        "total", "count", "totalcount", "totalitems", "totalrecords", "totalresults", "totalelements",
+        "total", "count", "totalcount", "totalitems", "totalrecords", "totalresults", "totalelements", "value",
     ]
 }
 
-extension PageValue: CustomStringConvertible {
-    /// The value in a few words, with its beginning, escaped.
-    package var description: String {
+extension PageValue {
+    /// The value in a few words, with its beginning, escaped and without secrets.
+    func shown(_ redaction: Redaction) -> String {
         let kind =
             switch self {
             case .missing: "nothing"
@@ -132,18 +129,52 @@ extension PageValue: CustomStringConvertible {
             case .isTrue: "the truth value"
             case .json(let bytes): bytes.first == UInt8(ascii: "[") ? "the list" : "the object"
             }
+        // Secrets are masked before the text is cut: half an address may have no `@`.
         switch self {
         case .missing, .none: return kind
-        default: return "\(kind) \(json.escapedForDisplay(limit: 80))"
+        case .text: return "\(kind) \(redaction.unparsable(json).escapedForDisplay(limit: 80))"
+        default: return "\(kind) \(redaction.text(json).escapedForDisplay(limit: 80))"
         }
     }
 }
 
 /// Names and values of members that concern pages, compared without their spelling.
 package enum PageNames {
-    /// A name in lower case without punctuation: `next_page`, `nextPage` and `Next-PageRequest` are `nextpage`.
+    /// A name in lower case without punctuation: `next_page`, `nextPage` and `Next-Page` are `nextpage`.
     package static func normal(_ name: String) -> String {
         String(decoding: name.asciiLowercased.utf8.filter { $0.isASCIILetterOrDigit || $0 >= 0x80 }, as: UTF8.self)
+    }
+
+    private static let relationNames: Set<String> = ["rel", "rels", "relation", "relations", "relationship"]
+    private static let nextRelations: Set<String> = ["next", "nextpage"]
+
+    /// The relations of a link object, compared as names are; none when it has no relation.
+    private static func relations(of link: JSONValue) -> [String] {
+        guard case .object(let members) = link else { return [] }
+        return members.filter { relationNames.contains(normal($0.name)) }
+            .flatMap { $0.value.array?.compactMap(\.string) ?? [$0.value.string].compactMap(\.self) }
+            .flatMap { $0.utf8.split(separator: 0x20).map { normal(String(Substring($0))) } }
+    }
+
+    /// Whether an array has links with relations.
+    package static func areLinks(_ elements: [JSONValue]) -> Bool {
+        elements.contains { !relations(of: $0).isEmpty }
+    }
+
+    /// The link to the next page; nil when there is none, or when it leads nowhere.
+    package static func nextLink(in elements: [JSONValue]) -> JSONValue? {
+        elements.first { link in
+            guard case .object(let members) = link, !nextRelations.isDisjoint(with: relations(of: link)) else {
+                return false
+            }
+            return members.contains { !relationNames.contains(normal($0.name)) && $0.value.string?.isEmpty == false }
+        }
+    }
+
+    /// Whether links lead to other pages, and none to the next.
+    package static func saysEnd(_ elements: [JSONValue]) -> Bool {
+        let others: Set<String> = ["first", "last", "prev", "previous"]
+        return elements.contains { !others.isDisjoint(with: relations(of: $0)) } && nextLink(in: elements) == nil
     }
 
     /// Whether a text is clearly an address, and not a cursor.
@@ -171,7 +202,7 @@ struct PageLinks {
     /// Reads a link object, an array of links with relations, or an object with a link to the next page.
     init(_ json: [UInt8]) {
         // The bytes are a part of a valid document.
-        next = (try? JSONValue(parsing: Data(json))).map(Self.next) ?? .missing
+        next = JSONValue(tolerant: Data(json)).map(Self.next) ?? .missing
     }
 
     private static func next(_ value: JSONValue) -> Target {
@@ -183,14 +214,9 @@ struct PageLinks {
             let named = members.filter { addressNames.contains(PageNames.normal($0.name)) }
             return named.map { target(of: $0.value) }.first { $0 != .missing } ?? .missing
         case .array(let links):
-            let related = links.filter { $0["rel"] ?? $0["relation"] != nil }
-            guard related.count == links.count, !links.isEmpty else { return .missing }
-            let found = related.first { link in
-                let relation = link["rel"] ?? link["relation"]
-                let names = relation?.array?.compactMap(\.string) ?? [relation?.string ?? ""]
-                return names.contains { $0.asciiLowercased == "next" }
-            }
-            return found.map(next) ?? .none
+            guard !links.isEmpty else { return .none }
+            guard PageNames.areLinks(links) else { return .missing }
+            return PageNames.nextLink(in: links).map(next) ?? .none
         default: return .missing
         }
     }

@@ -64,14 +64,17 @@ package struct PageWalk: Sendable {
     private let endsAtTotal: Bool
     let otherOrigins: PageRule.OtherOrigins
     let emptyPageLimit: Int
-    /// The number that the first page's address has: of the page, or of the items before it.
-    private let base: Int
+    /// The number that the first page's address has: of the page, or of its first item; nil for an item's number that only
+    /// the first page may state.
+    private let base: Int?
     /// The locations to look up in each body: one for each rule with a pointer, then the condition, then the totals.
     package let pointers: [JSONPointer]
     /// The pointer of each rule, by its index.
     private let rulePointers: [Int?]
     private let morePointer: Int?
     private let totalPointers: [Int?]
+    /// Where the first page may state the number of its first item.
+    private let startPointers: [Int?]
 
     /// Makes a walk; `findsTotal` says whether the total is looked up in the usual places when none is given.
     package init(
@@ -97,10 +100,16 @@ package struct PageWalk: Sendable {
         var sized = size > 0 ? sizer?.apply(original, size) ?? original : original
         switch rules.first(where: \.isAddressable) {
         case .pageNumber(let query, let first):
-            base = first ?? original.url.queryNumber(query) ?? 1
+            let number = first ?? original.url.queryNumber(query) ?? 1
+            base = number
             // The first page states its number too, because servers count from different numbers by default.
-            if rules.count == 1 { sized.url = sized.url.settingQuery(query, String(base)) }
-        case .offset(let query): base = max(0, original.url.queryNumber(query) ?? 0)
+            if rules.count == 1 { sized.url = sized.url.settingQuery(query, String(number)) }
+        case .offset(let query, let first):
+            let start = (first ?? original.url.queryNumber(query)).map { max(0, $0) }
+            base = start
+            if let start, first != nil, rules.count == 1 {
+                sized.url = sized.url.settingQuery(query, "\(start)")
+            }
         default: base = 0
         }
         first = PageRequest(size: size > 0 ? size : standardSize, number: 0, request: sized, itemsBefore: 0)
@@ -113,6 +122,13 @@ package struct PageWalk: Sendable {
         rulePointers = rules.map { index($0.place) }
         morePointer = index(more)
         totalPointers = totals.map { index($0) }
+        var starts: [PageRule.Place] = []
+        if base == nil, case .offset(let query, nil)? = rules.first(where: \.isAddressable) {
+            starts = ([[]] + ["meta", "pagination", "paging", "page"].map { [$0] }).map {
+                .body(JSONPointer(tokens: $0 + [query]))
+            }
+        }
+        startPointers = starts.map { index($0) }
         self.pointers = pointers
     }
 
@@ -144,10 +160,10 @@ package struct PageWalk: Sendable {
         let request: Request
         switch rules.first {
         case .pageNumber(let query, _):
-            guard let value = base.adding(number) else { return nil }
+            guard let value = base?.adding(number) else { return nil }
             request = changed(query, String(value))
-        case .offset(let query):
-            guard let value = itemsBefore.flatMap(base.adding) else { return nil }
+        case .offset(let query, _):
+            guard let value = itemsBefore.flatMap(start(of: page, query).adding) else { return nil }
             request = changed(query, String(value))
         default: return nil
         }
@@ -205,7 +221,7 @@ package struct PageWalk: Sendable {
         case .number(let text): return !text.utf8.allSatisfy { [0x30, 0x2E].contains($0) }
         case .text(let text) where ["true", "yes", "1"].contains(text.asciiLowercased): return true
         case .text(let text) where ["false", "no", "0"].contains(text.asciiLowercased): return false
-        case .text, .json: throw .unusable(place: more, found: value.description)
+        case .text, .json: throw unusable(value, at: more)
         }
     }
 
@@ -261,14 +277,33 @@ package struct PageWalk: Sendable {
         case .pageNumber(let query, _):
             guard let count = facts.itemCount else { throw Self.uncounted }
             guard count > 0, !isTotalReached(itemsBefore, facts) else { return .end }
-            guard let value = page.number.adding(1).flatMap(base.adding) else { throw Self.tooLarge(query) }
+            guard let value = page.number.adding(1).flatMap({ base?.adding($0) }) else { throw Self.tooLarge(query) }
             return .request(changed(query, String(value)), nil)
-        case .offset(let query):
+        case .queryItems(let place): return try merged(PageValue(place, pointer, facts), at: place)
+        case .offset(let query, _):
             guard let count = facts.itemCount, page.itemsBefore != nil else { throw Self.uncounted }
-            guard count > 0, !isTotalReached(itemsBefore.flatMap(base.adding), facts) else { return .end }
-            guard let value = itemsBefore.flatMap(base.adding) else { throw Self.tooLarge(query) }
+            let start = start(of: page, query, facts)
+            // A list that begins at 1 has one item less before it than the number says.
+            let reached = itemsBefore.flatMap((start - min(start, 1)).adding)
+            guard count > 0, !isTotalReached(reached, facts) else { return .end }
+            guard let value = itemsBefore.flatMap(start.adding) else { throw Self.tooLarge(query) }
             return .request(changed(query, String(value)), nil)
         }
+    }
+
+    /// The number of the first item of the list.
+    private func start(of page: PageRequest, _ query: String, _ facts: Facts? = nil) -> Int {
+        if let base { return base }
+        // Later pages have the number of their own first item.
+        if page.number > 0, let number = page.request.url.queryNumber(query), let before = page.itemsBefore {
+            return max(0, number.subtractingReportingOverflow(before).partialValue)
+        }
+        let stated = facts.map { facts in
+            startPointers.compactMap { index in
+                index.flatMap { $0 < facts.scalars.count ? PageValue(facts.scalars[$0]).pageNumber : nil }
+            }
+        }
+        return stated?.first { $0 <= 1 } ?? 0
     }
 
     private func isTotalReached(_ items: Int?, _ facts: Facts) -> Bool {
@@ -291,17 +326,17 @@ package struct PageWalk: Sendable {
         case .text(let text): target = text
         case .json(let json):
             switch PageLinks(json).next {
-            case .missing: return .unusable(.unusable(place: place, found: value.description))
+            case .missing: return .unusable(unusable(value, at: place))
             case .none: return .none
             case .target(let text): target = text
             }
-        case .number, .isTrue: return .unusable(.unusable(place: place, found: value.description))
+        case .number, .isTrue: return .unusable(unusable(value, at: place))
         }
-        guard !isCommon || PageNames.isAddress(target) else {
-            return .unusable(.unusable(place: place, found: value.description))
+        guard (!isCommon || PageNames.isAddress(target)) && !target.isDamaged else {
+            return .unusable(unusable(value, at: place))
         }
         guard let url = URL(reference: target, against: facts.response.request.url) else {
-            return .unusable(.invalidTarget(target.escapedForDisplay(limit: 120)))
+            return .unusable(invalid(target))
         }
         return .request(try moved(to: url, from: facts.response.request), nil)
     }
@@ -321,13 +356,53 @@ package struct PageWalk: Sendable {
         case .none: return .none
         case .text, .number, .json:
             let cursor = PageCursor(target: target, json: value.json)
-            guard value.text != nil || target.keepsTypes else { break }
+            guard value.text != nil || target.keepsTypes, value.text?.isDamaged != true else { break }
             // In the usual places, a number of a page is what is understood.
             if isCommon, value.pageNumber == nil { break }
             return .request(try request(with: cursor), cursor)
         case .isTrue: break
         }
-        return .unusable(.unusable(place: place, found: value.description))
+        return .unusable(unusable(value, at: place))
+    }
+
+    /// Reads an object of query items, and sets them in the first page's request.
+    private func merged(_ value: PageValue, at place: PageRule.Place) throws(PageError.Cause) -> Reading {
+        switch value {
+        case .missing: return .missing
+        case .none: return .none
+        case .json(let bytes):
+            // PHP writes an empty object as an empty list.
+            guard let json = JSONValue(tolerant: Data(bytes)), json != .array([]) else { return .none }
+            guard case .object(let members) = json else { break }
+            if members.isEmpty { return .none }
+            var request = first.request
+            for (name, member) in members.sorted(by: { $0.name < $1.name }) {
+                let text: String?
+                switch member {
+                case .null: text = nil
+                case .bool(let flag): text = "\(flag)"
+                case .integer(let number): text = "\(number)"
+                case .number(let number): text = number.text
+                case .string(let string) where !string.isDamaged: text = string
+                case .string, .array, .object: return .unusable(unusable(value, at: place))
+                }
+                request.url = request.url.settingQuery(name, text)
+            }
+            return .request(request, nil)
+        case .text, .number, .isTrue: break
+        }
+        return .unusable(unusable(value, at: place))
+    }
+
+    // The only two places where what a server names as a page comes into an error: secrets are masked here, before the
+    // text is cut.
+    private func unusable(_ value: PageValue, at place: PageRule.Place) -> PageError.Cause {
+        .unusable(place: place, found: value.shown(Redaction(first.request)))
+    }
+
+    /// The error for a target that cannot be followed.
+    package func invalid(_ target: String) -> PageError.Cause {
+        .invalidTarget(Redaction(first.request).unparsable(target).escapedForDisplay(limit: 120))
     }
 
     /// The first page's request with a cursor.
@@ -364,7 +439,7 @@ package struct PageWalk: Sendable {
         // A link with an anchor is about another resource (RFC 8288 §3.2).
         guard let link = links.first(where: { $0.hasRelation(relation) && $0.anchor == nil }) else { return .missing }
         guard let url = link.resolved(against: response.request.url) else {
-            return .unusable(.invalidTarget(link.target.escapedForDisplay(limit: 120)))
+            return .unusable(invalid(link.target))
         }
         return .request(try moved(to: url, from: response.request), nil)
     }
@@ -413,7 +488,7 @@ package struct PageWalk: Sendable {
     func vetted(_ candidate: Request) throws(PageError.Cause) -> Request {
         var request = candidate
         guard request.isHTTP, (try? request.validate()) != nil, let origin = Origin(request.url) else {
-            throw .invalidTarget(Redaction(request).address(request.url.absoluteString).escapedForDisplay(limit: 120))
+            throw invalid(request.url.absoluteString)
         }
         let home = Origin(original.url)
         guard origin != home else { return request }
@@ -453,6 +528,11 @@ extension URL {
 extension URL {
     /// The whole number in a query item; nil when there is none.
     package func queryNumber(_ name: String) -> Int? { queryValue(name).flatMap { Int(wholeNumber: $0) } }
+}
+
+extension String {
+    /// Whether half a surrogate pair was replaced in it, so that it is not what the server meant.
+    fileprivate var isDamaged: Bool { unicodeScalars.contains("\u{FFFD}") }
 }
 
 extension Int {

@@ -71,7 +71,7 @@ extension CommandError {
         case .rateLimited: (.rateLimited, "Wait, or allow a longer wait with --max-wait.")
         case .redirectRefused(.bodyToOtherOrigin):
             (.redirects, "Send it there with --cross-origin-body, if that server may have it.")
-        case .redirectRefused: (.redirects, "See where it leads with -i and without -L.")
+        case .redirectRefused: (.redirects, "“lade get -i” without -L shows where it leads.")
         case .authorisationFailed: (.authorisation, "Check the credentials, or sign in anew.")
         case .notStored: (.usage, "Allow a request to the server.")
         case .unacceptableStatus(401) where error.context.detail != nil || error.context.hadAuthorization:

@@ -150,13 +150,14 @@ struct PagesRun: Sendable {
             let query: String
             switch rule {
             case .pageNumber(let name, nil): query = name
-            case .offset(let name): query = name
+            case .offset(let name, nil): query = name
             default: continue
             }
             guard let value = request.url.queryValue(query), Int(wholeNumber: value) == nil else { continue }
             throw .usage(
                 "“\(query.asArgument)” in the address is no number to count from",
-                advice: "Write a number there, or the first number: --next page:\(query.asArgument)=1."
+                advice: "Write a number there, or the first number: "
+                    + "--next \(rule.isOffset ? "offset" : "page"):\(query.asArgument)=1."
             )
         }
     }
@@ -216,7 +217,7 @@ struct PagesRun: Sendable {
         if !isWhole, let doubt = summary.doubts.first {
             throw CommandError(
                 what: "The list is not whole: \(doubt.description)",
-                advice: advice(on: doubt.place != nil ? doubt : summary.doubts.first { $0.place != nil } ?? doubt),
+                advice: advice(on: doubt.rule != nil ? doubt : summary.doubts.first { $0.rule != nil } ?? doubt),
                 code: .incomplete
             )
         }
@@ -239,11 +240,17 @@ struct PagesRun: Sendable {
     /// What to write when a list may lack items.
     private func advice(on doubt: Harvest.Doubt) -> String {
         let anew = settings.paging.path == nil ? "" : ", with --restart"
-        if let rule = PagingSettings.spelling(of: doubt) {
-            let query =
-                rule.hasSuffix("=QUERY")
-                ? "; QUERY is the query item that takes it" : ""
-            return "Write --next \(rule)\(query)\(anew)."
+        if let rule = doubt.rule {
+            let spelled = PagingSettings.spelling(of: rule)
+            let words = ["--next", spelled] + (doubt.more.map { ["--more", PagingSettings.spelling(of: $0)] } ?? [])
+            let blank =
+                switch rule {
+                case .cursor(_, .query("QUERY")): "; QUERY is the query item that takes it"
+                case .cursor(_, .body(let pointer)) where pointer.tokens.last == "QUERY":
+                    "; QUERY is the member of the body that takes it"
+                default: ""
+                }
+            return "Write \(words.map(ShellWords.quoted).joined(separator: " "))\(blank)\(anew)."
         }
         if doubt.description.hasPrefix("The announced") { return "Fetch it anew\(anew)." }
         return "Say where the next page is, such as --next page:page\(anew); “lade help pages” lists the rules."
@@ -430,6 +437,10 @@ struct PagesRun: Sendable {
         @unknown default: "Print the page with “lade get”."
         }
     }
+}
+
+extension PageRule {
+    fileprivate var isOffset: Bool { if case .offset = self { true } else { false } }
 }
 
 extension String {

@@ -37,7 +37,8 @@ struct PagingSettings: Sendable {
             ("cursor:/LIST/-/NAME=TARGET", "of the last item: cursor:/data/-/id=after"),
             ("header:NAME=TARGET", "a cursor in a field: header:X-Next-Page=page"),
             ("page:QUERY", "pages by number: page:page; from 0: page:page=0"),
-            ("offset:QUERY", "the number of items before: offset:offset"),
+            ("offset:QUERY", "by position: offset:offset; from 1: offset:start=1"),
+            ("query:/POINTER", "an object of query items: query:/continue"),
             ("TARGET", "a query item, header:NAME, or body:/POINTER"),
         ]
     )
@@ -145,7 +146,9 @@ struct PagingSettings: Sendable {
             details: "For a server behind a proxy that names its own address in links: path and query of the link are "
                 + "fetched from the origin of the first page, with credentials and fields."
         ) { $0.staysHere = true },
-        .flag("same-origin", .paging, "Refuse a next page on another origin") { $0.staysOnOrigin = true },
+        .flag("same-origin", .paging, "Refuse a next page on another origin", isCommon: false) {
+            $0.staysOnOrigin = true
+        },
         .flag("cross-origin-body", .paging, "Send the body to a next page on another origin, too") {
             $0.sendsBodyElsewhere = true
         },
@@ -249,24 +252,54 @@ struct PagingSettings: Sendable {
                 break
             }
             return .pageNumber(query: query, first: try Quantity.count(first, of: "--next", from: 0))
+        case "query":
+            if !rest.isEmpty { return .queryItems(try place(rest, of: "--next")) }
         case "offset":
-            if !rest.isEmpty { return .offset(query: rest) }
+            guard let (query, first) = pair(rest) else {
+                if !rest.isEmpty, !rest.utf8.contains(UInt8(ascii: "=")) { return .offset(query: rest) }
+                break
+            }
+            return .offset(query: query, first: try Quantity.count(first, of: "--next", from: 0))
         default: break
         }
         throw .usage(
             "--next: “\(text.asArgument)” is no rule",
-            advice: "Write link, body:/next, cursor:/cursor=after, header:X-Cursor=after, page:page or offset:offset; "
+            advice:
+                "Write link, body:/next, cursor:/cursor=after, header:X-Cursor=after, page:page offset:offset or query:/continue; "
                 + "“lade help pages” lists them."
         )
     }
 
-    /// The rule as it is written for `--next`, with a name to be replaced where it is not known.
-    static func spelling(of doubt: Harvest.Doubt) -> String? {
-        switch doubt.place {
-        case .body(let pointer): doubt.isAddress ? "body:\(pointer)" : "cursor:\(pointer)=QUERY"
-        case .header(let name, let pointer):
-            doubt.isAddress && pointer.tokens.isEmpty ? "header:\(name)" : "header:\(name)\(pointer)=QUERY"
-        case nil: nil
+    /// The rule as it is written for `--next`.
+    static func spelling(of rule: PageRule) -> String {
+        switch rule {
+        case .link("next"): "link"
+        case .link(let relation): "link:\(relation)"
+        case .body(let pointer): "body:\(pointer)"
+        case .header(let name): "header:\(name)"
+        case .cursor(.body(let pointer), let target): "cursor:\(pointer)=\(spelling(of: target))"
+        case .cursor(.header(let name, let pointer), let target): "header:\(name)\(pointer)=\(spelling(of: target))"
+        case .pageNumber(let query, nil): "page:\(query)"
+        case .pageNumber(let query, let first?): "page:\(query)=\(first)"
+        case .offset(let query, nil): "offset:\(query)"
+        case .offset(let query, let first?): "offset:\(query)=\(first)"
+        case .queryItems(let place): "query:\(spelling(of: place))"
+        }
+    }
+
+    private static func spelling(of target: PageRule.CursorTarget) -> String {
+        switch target {
+        case .query(let name): name
+        case .header(let name): "header:\(name)"
+        case .body(let pointer): "body:\(pointer)"
+        }
+    }
+
+    /// The place as it is written for `--more`.
+    static func spelling(of place: PageRule.Place) -> String {
+        switch place {
+        case .body(let pointer): "\(pointer)"
+        case .header(let name, let pointer): "header:\(name)\(pointer)"
         }
     }
 
@@ -322,8 +355,8 @@ extension PageRule {
     /// Whether the rule reads the body of a page.
     fileprivate var readsBody: Bool {
         switch self {
-        case .body, .cursor(.body, _): true
-        case .link, .header, .cursor, .pageNumber, .offset: false
+        case .body, .cursor(.body, _), .queryItems(.body): true
+        case .link, .header, .cursor, .queryItems, .pageNumber, .offset: false
         }
     }
 }

@@ -15,7 +15,8 @@ public struct WebLink: Sendable, Hashable {
     public let target: String
     /// The relation of the target to the context, from the first `rel` only (§3.3).
     ///
-    /// Registered types are in lower case; those with a colon, which are URIs, are kept as written.
+    /// Registered types are in lower case, and without the single or typographic quotes that some servers write; those
+    /// with a colon, which are URIs, are kept as written.
     public let relationTypes: [String]
     /// All parameters in the order they were written, repeated ones included; a missing value is empty.
     public let parameters: [FieldParameter]
@@ -49,9 +50,11 @@ public struct WebLink: Sendable, Hashable {
         self.target = target
         self.parameters = parameters
         let types = (parameters.first("rel") ?? "").utf8.split(whereSeparator: \.isFieldWhitespace)
-        self.relationTypes = types.map { type in
+        self.relationTypes = types.compactMap { type in
             let type = String(Substring(type))
-            return type.utf8.contains(UInt8(ascii: ":")) ? type : type.asciiLowercased
+            guard !type.utf8.contains(UInt8(ascii: ":")) else { return type }
+            let name = type.asciiLowercased.unquotedRelation
+            return name.isEmpty ? nil : name
         }
     }
 
@@ -99,6 +102,19 @@ extension WebLink: CustomStringConvertible {
             let isExtended = parameter.name.hasSuffix("*") && parameter.value.isToken
             text += "; \(parameter.name)=\(isExtended ? parameter.value : parameter.value.quoted)"
         }
+    }
+}
+
+extension String {
+    /// The name of a relation without quotes of other kinds: it contains letters, digits, points and hyphens (§3.3).
+    fileprivate var unquotedRelation: String {
+        let quotes: Set<Unicode.Scalar> = [
+            "'", "`", "\u{B4}", "\u{2018}", "\u{2019}", "\u{201C}", "\u{201D}", "\"", "\\",
+        ]
+        var scalars = unicodeScalars[...]
+        while let first = scalars.first, quotes.contains(first) { scalars.removeFirst() }
+        while let last = scalars.last, quotes.contains(last) { scalars.removeLast() }
+        return String(scalars)
     }
 }
 

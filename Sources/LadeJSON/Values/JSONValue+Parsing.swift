@@ -21,14 +21,35 @@ extension JSONValue {
         }.get()
     }
 
-    private static func parsed(_ bytes: UnsafeBufferPointer<UInt8>) throws(JSONError) -> JSONValue {
+    /// Parses a text in which an escaped half of a surrogate pair is allowed, which becomes U+FFFD; nil for what is no JSON.
+    ///
+    /// For texts of servers of which only some members matter: RFC 8259 §8.2 allows such a string, and a program that
+    /// does not use it must not lose the rest.
+    package init?(tolerant text: Data) {
+        let value = text.withUnsafeBytes { buffer in
+            Result { () throws(JSONError) in
+                try JSONValue.parsed(buffer.bindMemory(to: UInt8.self), replacesLoneSurrogates: true)
+            }
+        }
+        guard case .success(let value) = value else { return nil }
+        self = value
+    }
+
+    private static func parsed(
+        _ bytes: UnsafeBufferPointer<UInt8>,
+        replacesLoneSurrogates: Bool = false
+    ) throws(JSONError) -> JSONValue {
         let markLength = TextEncoding.hasUTF8Mark(bytes) ? 3 : 0
         let text = UnsafeBufferPointer(rebasing: bytes[markLength...])
         var index = JSONIndex()
         defer { index.deallocate() }
         try JSONScanner.scan(text, into: &index, allowsTrailingCommas: false, markLength: markLength)
         guard let base = text.baseAddress else { throw JSONError(.unexpectedEnd, offset: 0) }
-        let builder = ValueBuilder(base: base, words: UnsafePointer(index.words))
+        let builder = ValueBuilder(
+            base: base,
+            words: UnsafePointer(index.words),
+            replacesLoneSurrogates: replacesLoneSurrogates
+        )
         var position = 0
         do throws(ValueBuilder.Stop) {
             return try builder.value(&position)
@@ -65,6 +86,7 @@ struct ValueBuilder {
 
     let base: UnsafePointer<UInt8>
     let words: UnsafePointer<UInt64>
+    var replacesLoneSurrogates = false
 
     /// The value at a position, which moves past it.
     func value(_ position: inout Int) throws(Stop) -> JSONValue {
@@ -94,6 +116,9 @@ struct ValueBuilder {
         let text = text(&position)
         if let string = text.string() { return string }
         let fault = text.fault()
+        if replacesLoneSurrogates, fault.reason == .loneSurrogate {
+            return JSONText.replacingLoneSurrogates(ArraySlice(text.bytes))
+        }
         throw Stop(reason: fault.reason, offset: (text.bytes.baseAddress.map { $0 - base } ?? 0) + fault.offset)
     }
 

@@ -488,4 +488,199 @@ struct PagesFindingTests {
         default: #expect(throws: CommandError.self) { try PagingSettings.rule(rule) }
         }
     }
+
+    /// A list whose first page does not say enough for the rules, and the name that QUERY stands for.
+    struct AdvisedList: Sendable, CustomTestStringConvertible {
+        var name: String
+        var query = "QUERY"
+        var arguments: [String] = []
+        /// The rest of a page and its fields, by the number of the page from 0 to 2.
+        var page: @Sendable (Int) -> (members: String, fields: [ServerField])
+        /// The number of the page that a request asks for.
+        var number: @Sendable (ServerRequest) -> Int
+
+        var testDescription: String { name }
+
+        static func item(_ name: String, from first: Int = 0, by step: Int = 1) -> @Sendable (ServerRequest) -> Int {
+            { request in
+                guard let value = request.queryItem(name).flatMap({ Int($0) }) else { return 0 }
+                return (value - first) % step == 0 ? (value - first) / step : 3
+            }
+        }
+
+        static func body(_ member: String) -> @Sendable (ServerRequest) -> Int {
+            { request in
+                let text = String(decoding: request.body, as: UTF8.self)
+                return (0...3).last { text.contains("\"\(member)\":\"c\($0)\"") || text.contains("{\"id\":\($0)}") }
+                    ?? 0
+            }
+        }
+
+        static let all: [AdvisedList] = [
+            AdvisedList(
+                name: "token",
+                query: "t",
+                page: { ($0 < 2 ? "\"next_token\":\"\($0 + 1)\"" : "", []) },
+                number: item("t")
+            ),
+            AdvisedList(
+                name: "number",
+                query: "p",
+                page: { ($0 < 2 ? "\"next\":\($0 + 1)" : "", []) },
+                number: item("p")
+            ),
+            AdvisedList(
+                name: "relative path",
+                page: { ($0 < 2 ? "\"next\":\"list/\($0 + 1)\"" : "", []) },
+                number: { Int($0.path.suffix(1)) ?? 0 }
+            ),
+            AdvisedList(
+                name: "MediaWiki",
+                page: { ($0 < 2 ? "\"continue\":{\"p\":\($0 + 1),\"continue\":\"-||\"}" : "", []) },
+                number: item("p")
+            ),
+            AdvisedList(
+                name: "PocketBase",
+                page: { ("\"page\":\($0 + 1),\"perPage\":2,\"totalItems\":-1", []) },
+                number: item("page", from: 1)
+            ),
+            AdvisedList(
+                name: "Spring",
+                page: { ("\"number\":\($0),\"size\":2,\"last\":\($0 == 2)", []) },
+                number: item("page")
+            ),
+            AdvisedList(
+                name: "SCIM",
+                page: { ("\"startIndex\":\($0 * 2 + 1),\"itemsPerPage\":2", []) },
+                number: item("startIndex", from: 1, by: 2)
+            ),
+            AdvisedList(
+                name: "offset and limit",
+                page: { ("\"offset\":\($0 * 2),\"limit\":2", []) },
+                number: item("offset", by: 2)
+            ),
+            AdvisedList(
+                name: "array of links",
+                arguments: ["--next", "body:/nxt"],
+                page: { ($0 < 2 ? "\"links\":[{\"rel\":\"next\",\"href\":\"/\($0 + 1)\"}]" : "\"links\":[]", []) },
+                number: { Int($0.path.suffix(1)) ?? 0 }
+            ),
+            AdvisedList(
+                name: "Link field",
+                arguments: ["--next", "body:/nxt"],
+                page: { ("", $0 < 2 ? [ServerField("Link", "</\($0 + 1)>; rel=next")] : []) },
+                number: { Int($0.path.suffix(1)) ?? 0 }
+            ),
+            AdvisedList(
+                name: "cursor in a field",
+                query: "after",
+                page: { ("", $0 < 2 ? [ServerField("X-Next-Cursor", "\($0 + 1)")] : []) },
+                number: item("after")
+            ),
+            AdvisedList(
+                name: "GraphQL",
+                arguments: ["query=query($after: String) { items }"],
+                page: { ("\"pageInfo\":{\"endCursor\":\"c\($0 + 1)\",\"hasNextPage\":\($0 < 2)}", []) },
+                number: body("after")
+            ),
+            AdvisedList(
+                name: "DynamoDB",
+                arguments: ["TableName=t"],
+                page: { ($0 < 2 ? "\"LastEvaluatedKey\":{\"id\":\($0 + 1)}" : "", []) },
+                number: body("none")
+            ),
+            AdvisedList(
+                name: "AWS",
+                arguments: ["x=y"],
+                page: { ($0 < 2 ? "\"NextToken\":\"c\($0 + 1)\"" : "", []) },
+                number: body("NextToken")
+            ),
+            AdvisedList(
+                name: "Notion",
+                query: "start_cursor",
+                arguments: ["x=y"],
+                page: { ("\"next_cursor\":\($0 < 2 ? "\"c\($0 + 1)\"" : "null"),\"has_more\":\($0 < 2)", []) },
+                number: body("start_cursor")
+            ),
+            AdvisedList(
+                name: "a name for a shell",
+                query: "q",
+                page: { ($0 < 2 ? "\"$(x) '\":{\"next_id\":\"\($0 + 1)\"}" : "", []) },
+                number: item("q")
+            ),
+        ]
+    }
+
+    @Test(
+        "finding PG-4 each advice about a list that is not whole, run as it is printed, gives all of it",
+        arguments: AdvisedList.all
+    )
+    func advice(list: AdvisedList) async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let server = try LoopbackServer { request in
+            let page = list.number(request)
+            guard (0...2).contains(page) else { return .json("{\"items\":[]}") }
+            let items = page < 2 ? "\(page * 2),\(page * 2 + 1)" : "4"
+            let (members, fields) = list.page(page)
+            return .json("{\"items\":[\(items)]\(members.isEmpty ? "" : ",")\(members)}", fields)
+        }
+        let arguments = ["pages", server.address("/list"), "--items", "/items", "-o", "all"]
+
+        let cut = try await LadeProcess(arguments + list.arguments, in: folder.path).outcome()
+        let line = cut.talkLines.last ?? ""
+        let options = try #require(
+            line.firstMatch(of: /Write (--next .*?)(; QUERY is the [^.,]*)?(, with (--restart))?\./)
+        )
+        let written = String(options.1).replacing("QUERY", with: list.query) + " " + (options.4 ?? "")
+        let words = try ShellWords.words(written).map { String(decoding: $0, as: UTF8.self) }
+        let kept = list.arguments.first == "--next" ? [] : list.arguments
+        let whole = try await LadeProcess(arguments + kept + words, in: folder.path).outcome()
+
+        #expect(cut.status == 15, "\(cut.talk)")
+        // A rule that the page has no place for is a warning of its own.
+        #expect(cut.talkLines.count == (list.arguments.first == "--next" ? 4 : 2), "\(cut.talk)")
+        #expect(whole.status == 0, "\(words): \(whole.talk)")
+        #expect(folder.text("all") == "0\n1\n2\n3\n4\n", "\(words)")
+    }
+
+    @Test("finding PG-2 an item that came twice is said, with the rule that helps, which is run")
+    func surplus() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let server = try LoopbackServer { request in
+            let start = request.queryItem("startIndex").flatMap { Int($0) } ?? 1
+            let items = start <= 5 ? (start...min(start + 1, 5)).map(String.init).joined(separator: ",") : ""
+            return .json("{\"totalResults\":5,\"items\":[\(items)]}")
+        }
+        let arguments = ["pages", server.address("/"), "--items", "/items", "-o", "all"]
+
+        let twice = try await LadeProcess(arguments + ["--next", "offset:startIndex"], in: folder.path).outcome()
+        let right = try await LadeProcess(
+            arguments + ["--next", "offset:startIndex=1", "--restart"],
+            in: folder.path
+        ).outcome()
+
+        #expect(twice.status == 0)
+        #expect(twice.talk.contains("6 items came, more than the 5 that are announced"), "\(twice.talk)")
+        #expect(twice.talk.contains("Write --next offset:startIndex=1, with --restart."), "\(twice.talk)")
+        #expect(right.status == 0)
+        #expect(right.talk == "")
+        #expect(folder.text("all") == "1\n2\n3\n4\n5\n")
+    }
+
+    @Test("finding PG-4 a rule is spelled as it is read, whatever its names are")
+    func spelledRules() throws {
+        let places: [PageRule.Place] = [.body(["a", "b/c~"]), .header("X-A"), .header("X-A", ["n"])]
+        let targets: [PageRule.CursorTarget] = [.query("q"), .header("X-B"), .body(["v", "after"])]
+        let cursors = places.flatMap { place in targets.map { PageRule.cursor(place, to: $0) } }
+        let others: [PageRule] = [
+            .link(relation: "next"), .link(relation: "older"), .body(["n", "x"]), .header("Next-Page"),
+            .pageNumber(query: "p"), .pageNumber(query: "p", first: 0), .offset(query: "o"),
+            .offset(query: "o", first: 1),
+        ]
+        for rule in cursors + others + places.map(PageRule.queryItems) {
+            #expect(try PagingSettings.rule(PagingSettings.spelling(of: rule)) == rule)
+        }
+    }
 }
