@@ -21,6 +21,12 @@ public struct Download: Sendable {
         ///
         /// A larger body fails with `LoadingError.Kind.bodyTooLarge`.
         public var lengthLimit: Int64?
+        /// The SHA-256 that the complete file must have; nil, the default, for none that is known.
+        ///
+        /// It is compared before the file gets its name. With another one the bytes are removed, and the download fails with
+        /// ``ProcessingError/digest(field:expected:actual:)``. A pipe or a device is refused, because what it was sent cannot
+        /// be taken back.
+        public var expectedDigest: Download.Digest?
         /// Called after each piece with the bytes that are there and, when it is known, their number in all; quick, in
         /// the task of the download.
         package var onPiece: (@Sendable (_ received: Int64, _ total: Int64?) -> Void)?
@@ -51,6 +57,43 @@ public struct Download: Sendable {
         public init() {}
     }
 
+    /// The SHA-256 of a file.
+    public struct Digest: Sendable, Hashable, CustomStringConvertible {
+        /// Its 32 bytes.
+        public let bytes: Data
+
+        /// Makes a digest from its bytes.
+        ///
+        /// - Throws: `LoadingError.Kind.invalidSetting` when there are not 32 of them.
+        public init(_ bytes: Data) throws(LoadingError) {
+            guard bytes.count == 32 else {
+                let reason = "\(bytes.count) bytes are no SHA-256, which has 32"
+                throw LoadingError(.invalidSetting(name: "expectedDigest", reason: reason))
+            }
+            self.bytes = Data(bytes)
+        }
+
+        /// Makes a digest from 64 hexadecimal digits, as `sha256sum` prints them.
+        ///
+        /// - Throws: `LoadingError.Kind.invalidSetting` for any other text.
+        public init(_ hexadecimal: String) throws(LoadingError) {
+            let digits = Array(hexadecimal.utf8)
+            let values = digits.map { Int(hexadecimalDigit: $0) }
+            guard digits.count == 64, !values.contains(nil) else {
+                let shown = hexadecimal.escapedForDisplay(limit: 80)
+                let reason = "“\(shown)” is no SHA-256, which has 64 hexadecimal digits"
+                throw LoadingError(.invalidSetting(name: "expectedDigest", reason: reason))
+            }
+            let nibbles = values.compactMap(\.self)
+            bytes = Data(stride(from: 0, to: 64, by: 2).map { UInt8(nibbles[$0] << 4 | nibbles[$0 + 1]) })
+        }
+
+        /// The hexadecimal digits.
+        public var description: String {
+            bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        }
+    }
+
     /// How the reason begins for which an existing file was not completed.
     package static let noRest = "the server does not send the rest of the file"
 
@@ -61,9 +104,23 @@ public struct Download: Sendable {
     /// How many bytes the body has.
     public var length: Int64
     /// How many of these bytes came from an earlier download.
+    ///
+    /// What this call had received before it resumed a truncated body is not among them.
     public var resumedLength: Int64
-    /// The field with the digest that was checked; nil when the server sent none.
+    /// The field of the server with the digest that was checked; nil when it sent none.
     public var checkedDigest: String?
     /// The head of the last response.
     public var response: Response
+}
+
+extension Int {
+    /// The value of a hexadecimal digit of ASCII; nil for any other byte.
+    fileprivate init?(hexadecimalDigit byte: UInt8) {
+        switch byte {
+        case 0x30...0x39: self = Int(byte) - 0x30
+        case 0x41...0x46: self = Int(byte) - 0x37
+        case 0x61...0x66: self = Int(byte) - 0x57
+        default: return nil
+        }
+    }
 }

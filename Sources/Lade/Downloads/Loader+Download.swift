@@ -18,8 +18,8 @@ extension Loader {
     /// Until then the bytes are in a hidden file beside it. A download can end early because of an error, by
     /// cancelling, or with the process. If the server identified the version, the next download to the same path
     /// resumes it (`Range` with `If-Range`, RFC 9110 §13.1.5, §14.2). Within the call, a GET whose body is truncated is
-    /// resumed as the retry policy and the retry budget of the service allow. A SHA-256 that the server announces is
-    /// checked; a file that does not match is removed. Bytes are hashed and written off the caller's actor.
+    /// resumed as the retry policy and the retry budget of the service allow. A SHA-256 that the server announces, or
+    /// that ``Download/Options/expectedDigest`` states, is checked; a file that does not match is removed. Bytes are hashed and written off the caller's actor.
     ///
     /// - Parameters:
     ///   - request: The request. One with its own `Range`, or with another method than GET, is never resumed.
@@ -309,6 +309,11 @@ private struct DownloadRun {
         try part?.restart()
         let prologue = options.prologue?(response) ?? Data()
         if options.mayOverwrite, special == nil, target.isSpecial(name) {
+            guard options.expectedDigest == nil else {
+                let reason = "it is no regular file, so that its digest cannot be checked before it is written"
+                let fault = LoadingError.FileCause(path: target.folder + name, operation: .write, reason: reason)
+                throw LoadingError(.file(fault), ErrorContext(response))
+            }
             special = try await SpecialFile(target.folder + name, for: request, by: loader)
         }
         if let special { return try await special.write(prologue, by: loader) }
@@ -350,15 +355,17 @@ private struct DownloadRun {
     }
 
     private func check(_ response: Response) throws(LoadingError) -> String? {
-        guard let digest = response.fileDigest, special == nil else { return nil }
+        let announced = response.fileDigest
+        guard special == nil, announced != nil || options.expectedDigest != nil else { return nil }
         options.hashed?()
         guard let bytes = try part?.digest() else { return nil }
         let actual = Data(bytes)
-        guard digest.hash == actual else {
+        let wanted = options.expectedDigest.map { (field: "expectedDigest", hash: $0.bytes) }
+        for digest in [wanted, announced].compactMap(\.self) where digest.hash != actual {
             let mismatch = ProcessingError.digest(field: digest.field, expected: digest.hash, actual: actual)
             throw LoadingError(.decoding, ErrorContext(response), underlyingError: mismatch)
         }
-        return digest.field
+        return announced?.field
     }
 }
 

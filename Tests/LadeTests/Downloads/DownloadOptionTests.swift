@@ -689,4 +689,71 @@ struct DownloadOptionTests {
         #expect(part.origin == (isLink ? nil : origin))
         #expect(part.resumePoint == (isLink ? nil : ResumePoint(validator: "\"1\"", offset: 5)))
     }
+
+    /// The SHA-256 of `hello`.
+    private static let hello = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
+
+    @Test(
+        "finding DC-3 a file has its name only if its SHA-256 is the expected one",
+        arguments: [("hello", true), ("hellO", false), ("", false), ("hello ", false)],
+        [nil, "hel"]
+    )
+    func expectedDigest(body: (text: String, isRight: Bool), beginning: String?) async throws {
+        let folder = try TemporaryFolder()
+        let whole = ScriptedAnswer.text(body.text, headers: ["ETag": "\"2\""])
+        if let beginning {
+            let cut = ScriptedAnswer.text(body.text, headers: ["ETag": "\"1\""]).breaking(
+                after: min(beginning.utf8.count, body.text.utf8.count),
+                with: LoadingError(.connectionLost(.body(received: 3), isSafeToRepeat: false))
+            )
+            rig.transport.onAnyRequest().respond(cut).then(whole)
+            var request = try rig.request()
+            request.retryLimit = 0
+            _ = try await download(Download.Options(), in: folder, request)
+            try? FileManager.default.removeItem(atPath: folder.file("file"))
+        } else {
+            rig.transport.onAnyRequest().respond(whole)
+        }
+        var options = Download.Options()
+        options.expectedDigest = try Download.Digest(Self.hello)
+
+        let result = try await download(options, in: folder)
+
+        switch result {
+        case .success: #expect(body.isRight && folder.text("file") == "hello")
+        case .failure(let error):
+            #expect(!body.isRight && error.kind == .decoding)
+            #expect(error.description.contains("expectedDigest"))
+            #expect(folder.names == [])
+        }
+    }
+
+    @Test("finding DC-3 a digest is 64 hexadecimal digits, and anything else is refused")
+    func digestTexts() throws {
+        let digest = try Download.Digest(Self.hello)
+
+        let others = [try Download.Digest(Self.hello.uppercased()), try Download.Digest(digest.bytes)]
+        #expect(digest.description == Self.hello && others == [digest, digest])
+        for text in ["", "2cf2", Self.hello + "0", String(Self.hello.dropLast()) + "g", Self.hello + "\n"] {
+            #expect(throws: LoadingError.self) { try Download.Digest(text) }
+        }
+        #expect(throws: LoadingError.self) { try Download.Digest(Data(count: 31)) }
+    }
+
+    @Test("finding DC-3 a pipe is refused where a digest is expected", .timeLimit(.minutes(1)))
+    func digestOfAPipe() async throws {
+        let folder = try TemporaryFolder()
+        #expect(mkfifo(folder.file("file"), 0o600) == 0)
+        rig.transport.onAnyRequest().respond(.text("hello"))
+        var options = Download.Options()
+        options.mayOverwrite = true
+        options.expectedDigest = try Download.Digest(Self.hello)
+
+        let result = try await download(options, in: folder)
+
+        guard case .failure(let error) = result, case .file = error.kind else {
+            Issue.record("\(result)")
+            return
+        }
+    }
 }
