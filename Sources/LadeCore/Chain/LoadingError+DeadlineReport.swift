@@ -78,8 +78,8 @@ extension LoadingError {
     public struct DeadlineReport: Sendable, Hashable {
         /// How long the call was allowed to take.
         public var limit: Duration
-        /// The setting that the limit comes from: `request.deadline`, `timeouts.whole`, `deadlines.buffered` or
-        /// `deadlines.streamed`; nil for a deadline that the caller of the chain set.
+        /// The setting that the limit comes from: `request.deadline`, `timeouts.whole`, `deadlines.buffered`,
+        /// `deadlines.uploading` or `deadlines.streamed`; nil for a deadline that the caller of the chain set.
         public var setting: String?
         /// How long it had taken when it was cancelled.
         public var elapsed: Duration

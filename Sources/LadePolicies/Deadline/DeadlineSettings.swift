@@ -4,9 +4,16 @@ public import LadeCore
 public struct DeadlineSettings: Sendable, Hashable {
     /// The whole of a buffered call: every wait, attempt, redirect and the body; 60 s by default, nil for no limit.
     ///
+    /// A call that sends much has ``uploading`` instead.
+    ///
     /// It begins below the service's call interceptors and the decorators. An interceptor or authoriser of the app that
     /// waits is cancelled 100 ms after it; see `Interceptor.observesScope`.
     public var buffered: Duration? = .seconds(60)
+    /// The whole of a buffered call that sends more than 64 KiB, or a body of unknown length; nil, no limit, by default.
+    ///
+    /// While such a body moves, `timeouts.idle` guards the call, and so it does while the response is awaited. A limit
+    /// that fits a small call would end an upload over a slow line that makes steady progress.
+    public var uploading: Duration?
     /// The whole of a streamed call, its body included; nil, no limit, by default.
     public var streamed: Duration?
     /// One exchange of a buffered call; nil, no limit, by default.
@@ -27,6 +34,7 @@ public struct DeadlineSettings: Sendable, Hashable {
         if request.hasTags, let limit = request.deadline { return (limit, "request.deadline") }
         switch request.delivery {
         case .streamed: return streamed.map { ($0, "deadlines.streamed") }
+        case .buffered where request.isUpload: return uploading.map { ($0, "deadlines.uploading") }
         case .buffered:
             guard let buffered else { return nil }
             if let whole = request.timeouts.whole, whole > buffered { return (whole, "timeouts.whole") }
@@ -60,6 +68,10 @@ private enum DeadlineTag: Request.Tag {
 }
 
 extension Request {
+    /// Whether its body is so long that the time of sending it says nothing about the server: more than 64 KiB, or of
+    /// unknown length.
+    fileprivate var isUpload: Bool { hasBody && body?.length.map { $0 > 64 << 10 } ?? true }
+
     /// How long the whole call may take, from its start to the end of its body; nil leaves it to the service.
     ///
     /// Unlike `timeouts`, which bound one exchange, it covers every wait, attempt and redirect.

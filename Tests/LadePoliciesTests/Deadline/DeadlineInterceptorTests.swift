@@ -40,6 +40,56 @@ struct DeadlineInterceptorTests {
 
     private func seconds(_ seconds: Double) -> Instant { Instant(nanoseconds: Int64(seconds * 1e9)) }
 
+    @Test(
+        "finding DC-5 the default limit of a whole call is for small calls: an upload has its own, or none",
+        arguments: [
+            (64 << 10, nil, 60), ((64 << 10) + 1, nil, nil), (nil, nil, nil), (20 << 20, 300, 300), (0, 300, 60),
+        ] as [(Int?, Int?, Int?)]
+    )
+    func uploads(length: Int?, limit: Int?, expected: Int?) async throws {
+        transport.onAnyRequest().respond(.text("done").after(.seconds(400)))
+        var settings = DeadlineSettings()
+        settings.uploading = limit.map { .seconds($0) }
+        var upload = try Request(.put, "https://svc.example.com/thing")
+        if let length {
+            upload.body = .bytes(Data(count: length))
+        } else {
+            upload.body = .stream { AsyncStream<Data> { $0.finish() } }
+        }
+        let call = Call(id: .init(1), time: time, random: SeededRandom(seed: 1))
+        let chain = chain(settings)
+
+        let result: Result<Response, LoadingError>
+        do throws(LoadingError) {
+            result = .success(
+                try await time.runAutomatically { [upload] () async throws(LoadingError) in
+                    try await chain.send(upload, call: call)
+                }
+            )
+        } catch {
+            result = .failure(error)
+        }
+
+        switch result {
+        case .success: #expect(expected == nil && time.now == seconds(400))
+        case .failure(let error):
+            #expect(expected.map { time.now == seconds(Double($0)) } == true)
+            #expect(error.description.contains(limit == expected ? "deadlines.uploading" : "deadlines.buffered"))
+        }
+    }
+
+    @Test("finding DC-5 a deadline of the request limits an upload")
+    func uploadWithDeadline() async throws {
+        transport.onAnyRequest().respond(.stalls)
+        var upload = try Request(.put, "https://svc.example.com/thing")
+        upload.body = .bytes(Data(count: 1 << 20))
+        upload.deadline = .seconds(5)
+
+        let error = await failure(upload, chain())
+
+        #expect(time.now == seconds(5) && error?.description.contains("request.deadline") == true)
+    }
+
     @Test("policies PL-01 has one limit of 60 s for the call, none for an attempt, and names it")
     func boundsCallsAndAttempts() async throws {
         transport.onAnyRequest().respond(.stalls)

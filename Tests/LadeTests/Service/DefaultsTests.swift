@@ -17,6 +17,7 @@ struct DefaultsTests {
             ("`timeouts.idle`", text(timeouts.idle)),
             ("`timeouts.whole`", text(timeouts.whole)),
             ("`deadlines.buffered`", text(deadlines.buffered)),
+            ("`deadlines.uploading`", text(deadlines.uploading)),
             ("`deadlines.streamed`", text(deadlines.streamed)),
             ("`deadlines.attempt`", text(deadlines.attempt)),
             ("`acceptableStatuses`", settings.acceptableStatuses.description),
