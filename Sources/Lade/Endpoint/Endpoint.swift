@@ -137,6 +137,7 @@ extension ErrorContext {
     package init(_ response: Response) {
         self.init(response.request)
         attempts = response.attempts
+        retryRefusal = response.retryRefusal
         status = response.status
         headers = response.headers
         body = response.body.bytes?.prefix(Self.bodyLimit)

@@ -13,7 +13,7 @@ extension Loader {
     /// }
     /// ```
     ///
-    /// When a response ends or breaks, the request is sent again with `Last-CallEvent-ID`, after 3 s or the delay that the server
+    /// When a response ends or breaks, the request is sent again with `Last-Event-ID`, after 3 s or the delay that the server
     /// has set by `retry`; the delay doubles with each connection in a row that brings no event, up to a minute
     /// (WHATWG HTML §9.2.3). A 204 ends the sequence. Leaving the loop, or cancelling its task, ends the connection; so
     /// does cancelling the work of the loader, its account or its service, at any time.
@@ -24,7 +24,7 @@ extension Loader {
     /// an error, or after one that brought no event, withdraws from the retry budget of the service.
     ///
     /// - Parameters:
-    ///   - request: The request; `Accept`, `Cache-Control` and `Last-CallEvent-ID` are added unless it has them.
+    ///   - request: The request; `Accept`, `Cache-Control` and `Last-Event-ID` are added unless it has them.
     ///   - silence: How long the server may send nothing before the connection is opened anew; nil, the default, for any
     ///     time.
     ///   - limit: The most bytes of one line and characters of one event; 1 MiB by default.

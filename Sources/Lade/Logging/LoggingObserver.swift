@@ -13,14 +13,13 @@
 /// #13 GET https://api.example.com/news: failed, 0 bytes, 30 s, 3 attempts: Nothing was received …
 /// ```
 ///
-/// ``Detail/events`` writes a line for the start of a call, every exchange, every head with its fields, every wait and
-/// retry, and the end. Cancellation is reported as an outcome, not as an error.
+/// ``Detail/events`` writes a line for every event, the fields of heads included. Cancellation is reported as an outcome, not as an error.
 public final class LoggingObserver: EventSink {
     /// How much the observer writes.
     public enum Detail: Sendable, Hashable {
         /// One line per call: method, address, status, bytes received, duration, attempts.
         case calls
-        /// One line per event: five for a call that succeeds on the first attempt.
+        /// One line per event, of all events.
         case events
     }
 
@@ -66,8 +65,7 @@ public final class LoggingObserver: EventSink {
     public func record(_ event: CallEvent, of call: Call) {
         switch detail {
         case .events:
-            guard let text = text(of: event) else { return }
-            write("\(call.id) \(text)")
+            write("\(call.id) \(text(of: event))")
         case .calls:
             let now = call.time.now
             guard let line = calls.withLock({ Self.take(event, of: call.id, at: now, &$0) }) else { return }
@@ -139,25 +137,12 @@ public final class LoggingObserver: EventSink {
 
     // MARK: - One line per event
 
-    private func text(of event: CallEvent) -> String? {
+    private func text(of event: CallEvent) -> String {
+        let words = EventFacts(event).words
         switch event {
-        case .callStarted(let method, let url): "asks \(method) \(url)"
-        case .exchangeStarted(let method, let url): "sends \(method) \(url)"
-        case .headReceived(let status, let headers, _): (["gets \(status)"] + lines(headers)).joined(separator: "; ")
-        case .exchangeFinished(let metrics): "moved \(metrics.bytesSent) bytes up, \(metrics.bytesReceived) down"
-        case .exchangeFailed(let error, _): error.isCancellation ? nil : "failed to exchange: \(error)"
-        case .waitStarted(let reason): "waits for \(reason)"
-        case .retryScheduled(let record): "tries again after attempt \(record.attempt) (\(record.rule))"
-        case .redirectFollowed(let status, _, let target, _): "follows \(status) to \(target)"
-        case .callFinished(let status): "is done with \(status)"
-        case .bodyFinished(let record):
-            switch record.outcome {
-            case .whole: nil
-            case .failed(let error): "failed in its body: \(error)"
-            default: "has its body \(record.outcome) after \(record.bytes) bytes"
-            }
-        case .callFailed(let error): error.isCancellation ? "was cancelled" : "failed: \(error)"
-        default: nil
+        case .headReceived(_, let headers, _), .interimResponse(_, let headers):
+            return ([words] + lines(headers)).joined(separator: "; ")
+        default: return words
         }
     }
 

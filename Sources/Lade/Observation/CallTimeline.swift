@@ -1,4 +1,5 @@
 public import LadeCore
+import LadePolicies
 
 /// The time of a call, divided into stages without gap or overlap, and its events.
 ///
@@ -155,7 +156,18 @@ private struct TimelineBuilder {
         case .exchangeFinished(let metrics), .exchangeFailed(_, let metrics): endExchange(metrics)
         default: break
         }
-        if let words = EventWords.text(of: record.event) { pieces.append(.mark(now, words)) }
+        if Self.isMarked(record.event) { pieces.append(.mark(now, EventFacts(record.event).words)) }
+    }
+
+    /// Whether an event has a line of its own; the title, the rows of time and the end show the others.
+    private static func isMarked(_ event: CallEvent) -> Bool {
+        switch event {
+        case .callStarted, .waitStarted, .waitEnded, .cacheStoreUsed: false
+        // No retry was allowed, so its refusal is not shown.
+        case .retryRefused(let record): record.rule != RetryPolicy.Rule.limitReached(0).description
+        case .bodyFinished(let record): if case .whole = record.outcome { false } else { true }
+        default: true
+        }
     }
 
     private mutating func endWait(_ reason: Call.WaitReason) {

@@ -48,7 +48,13 @@ struct ChainAssembly: Sendable {
         if let cache { layout.append(CacheInterceptor(cache), in: .cache) }
         // 5 Retry.
         layout.append(
-            RetryInterceptor(settings.retries, budget: budget, keyRule: keyRule, random: settings.random),
+            RetryInterceptor(
+                settings.retries,
+                budget: budget,
+                keyRule: keyRule,
+                gateLimit: limiter.gateLimit,
+                random: settings.random
+            ),
             in: .retry
         )
         // 6 Hosts.

@@ -24,6 +24,10 @@ extension LoadingError: CustomStringConvertible {
     package var reason: String { context.redaction.text(sentence) }
 
     private var sentence: String {
+        fault + (context.retryRefusal.map { "; it was not sent again, because \($0)" } ?? "")
+    }
+
+    private var fault: String {
         switch kind {
         case .cancelled: "The call was cancelled" + context.reason
         case .invalidRequest(let fault): fault.description
@@ -116,7 +120,8 @@ extension LoadingError.RequestCause: CustomStringConvertible {
         case .framingField(let name): "The header field “\(name)” is the transport's to write"
         case .unsupportedScheme(let scheme): "The scheme “\(scheme)” is not supported"
         case .bodyNotReplayable: "The body cannot be sent a second time"
-        case .bodyReadTwice: "A streamed body was read a second time"
+        case .bodyReadTwice:
+            "A streamed body was read a second time; it can be read once, or be loaded with buffered delivery"
         case .unsupportedFeature(let feature): "This transport has no \(feature)"
         case .streamedBody(let clause): clause
         }

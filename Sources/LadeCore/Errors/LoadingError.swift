@@ -261,6 +261,13 @@ public struct ErrorContext: Sendable {
         set { change { $0.attempts = newValue } }
     }
 
+    /// Why no further attempt was made, although the settings allow some; nil when they do not, and where the error itself
+    /// says it.
+    public var retryRefusal: String? {
+        get { storage.retryRefusal }
+        set { change { $0.retryRefusal = newValue } }
+    }
+
     /// How long the call had taken when it failed; nil when that is not known.
     public var elapsed: Duration? {
         get { storage.elapsed }
@@ -299,6 +306,7 @@ public struct ErrorContext: Sendable {
         var processedBody: (any Sendable)?
         var processingError: (any Error)?
         var attempts = 0
+        var retryRefusal: String?
         var elapsed: Duration?
         var timeouts: Request.Timeouts?
         var wholeLimitSetting: String?
@@ -315,6 +323,7 @@ public struct ErrorContext: Sendable {
             processedBody = other.processedBody
             processingError = other.processingError
             attempts = other.attempts
+            retryRefusal = other.retryRefusal
             elapsed = other.elapsed
             timeouts = other.timeouts
             wholeLimitSetting = other.wholeLimitSetting

@@ -62,6 +62,9 @@ package final class ObservedBody: ResponseBody.Source {
         }
     }
 
+    /// An error as the reader receives it.
+    func described(_ error: LoadingError) -> LoadingError { translate?(error) ?? error }
+
     package func cancel() {
         source.cancel()
         if end(.cancelled) { wasCancelled.store(true, ordering: .releasing) }

@@ -105,25 +105,34 @@ public final class ResponseBody: AsyncSequence, Sendable {
     public func makeAsyncIterator() -> Iterator {
         guard let source else { return Iterator(remaining: completeBytes) }
         let wasTaken = isTaken.exchange(true, ordering: .acquiringAndReleasing)
-        return Iterator(reading: wasTaken ? nil : Reading(source))
+        guard wasTaken else { return Iterator(reading: Reading(source)) }
+        let refusal = LoadingError(.invalidRequest(.bodyReadTwice))
+        // A body below an observer knows no request.
+        return Iterator(refused: (source as? ObservedBody)?.described(refusal) ?? refusal)
     }
 
     /// Iterates over the chunks.
     public struct Iterator: AsyncIteratorProtocol {
         private var remaining: Data?
         private let reading: Reading?
-        private let isRefused: Bool
+        private let refusal: LoadingError?
 
         fileprivate init(remaining: Data?) {
             self.remaining = remaining
             reading = nil
-            isRefused = false
+            refusal = nil
         }
 
-        fileprivate init(reading: Reading?) {
+        fileprivate init(reading: Reading) {
             remaining = nil
             self.reading = reading
-            isRefused = reading == nil
+            refusal = nil
+        }
+
+        fileprivate init(refused refusal: LoadingError) {
+            remaining = nil
+            reading = nil
+            self.refusal = refusal
         }
 
         /// The next chunk, or nil after the last.
@@ -134,7 +143,7 @@ public final class ResponseBody: AsyncSequence, Sendable {
         ) async throws(LoadingError) -> Data? {
             try await checkCancellation()
             if let reading { return try await reading.source.next() }
-            guard !isRefused else { throw LoadingError(.invalidRequest(.bodyReadTwice)) }
+            if let refusal { throw refusal }
             defer { remaining = nil }
             return remaining?.isEmpty == true ? nil : remaining
         }

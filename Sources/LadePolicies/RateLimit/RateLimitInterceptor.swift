@@ -32,6 +32,7 @@ package struct RateLimitInterceptor: Interceptor {
         case .slot(let free): slot = free
         case .waiting(let id, let key, let reason):
             slot = try await limiter.wait(id, key, reason, next.call)
+        case .waitingForAll(let wait): slot = try await limiter.wait(wait, next.call)
         }
         do throws(LoadingError) {
             return finished(try await next(request), slot, request, next.call)

@@ -31,11 +31,23 @@ public final class RateLimiter: Sendable {
         let account: String
         /// The number of the start among those of the service.
         let start: UInt64
+        /// Further services that it is for, with the numbers of the starts.
+        let others: [(key: ServiceKey, start: UInt64)]
+        /// Whether the first of them counts among all exchanges.
+        let isCounted: Bool
         private let limiter: RateLimiter
         private let isFinished = Atomic(false)
 
-        fileprivate init(_ key: ServiceKey, _ account: String, start: UInt64, of limiter: RateLimiter) {
+        fileprivate init(
+            _ key: ServiceKey,
+            _ account: String,
+            start: UInt64,
+            others: [(key: ServiceKey, start: UInt64)] = [],
+            isCounted: Bool = true,
+            of limiter: RateLimiter
+        ) {
             (self.key, self.account, self.start, self.limiter) = (key, account, start, limiter)
+            (self.others, self.isCounted) = (others, isCounted)
         }
 
         deinit { finish() }
@@ -52,6 +64,9 @@ public final class RateLimiter: Sendable {
     private let time: any TimeSource
     /// Which requests share a rate.
     public let keyRule: ServiceKey.Rule
+    /// The longest time for which a server can close a gate; see ``RateLimits/gateLimit``.
+    package let gateLimit: Duration
+    private let furtherKeys: (@Sendable (Request) -> [ServiceKey])?
     private let gateStatuses: StatusSet
     private let respectsQuotas: Bool
     private let reserve: QuotaReserve
@@ -77,6 +92,8 @@ public final class RateLimiter: Sendable {
         try Self.validate(limits.totalConcurrency)
         self.time = time
         keyRule = limits.keyRule
+        furtherKeys = limits.furtherKeys
+        gateLimit = limits.gateLimit
         gateStatuses = limits.gateStatuses
         respectsQuotas = limits.respectsQuotas
         reserve = limits.reserve
@@ -206,6 +223,7 @@ public final class RateLimiter: Sendable {
         switch try startNow(request, call: call) {
         case .slot(let slot): return slot
         case .waiting(let id, let key, let reason): return try await wait(id, key, reason, call)
+        case .waitingForAll(let wait): return try await self.wait(wait, call)
         }
     }
 
@@ -215,6 +233,18 @@ public final class RateLimiter: Sendable {
         case slot(Slot?)
         /// It is in the queue, under this number; ``wait(_:_:_:_:)`` is to follow.
         case waiting(UInt64, ServiceKey, Call.WaitReason)
+        /// It is in the queue of one of several keys; ``wait(_:_:)`` is to follow.
+        indirect case waitingForAll(SetWait)
+    }
+
+    /// A call that waits for one of its keys, and holds no slot of the others.
+    struct SetWait: Sendable {
+        var keys: RateKeys
+        /// The position of the key in whose queue it is.
+        var index: Int
+        var id: UInt64
+        var reason: Call.WaitReason
+        var priority: Request.Priority
     }
 
     /// Reserves a free slot, or a queue position.
@@ -222,6 +252,9 @@ public final class RateLimiter: Sendable {
     func startNow(_ request: Request, call: Call) throws(LoadingError) -> Entry {
         guard !state.withLock({ $0.isUnlimited }) else { return .slot(nil) }
         let key = keyRule(request)
+        if let further = furtherKeys?(request), !further.isEmpty {
+            return try startAll(RateKeys(key, further), request.priority, call)
+        }
         let now = time.now
         let deadline = call.deadline.map { now.advanced(by: call.time.now.duration(to: $0)) }
         let taskPriority = Task.currentPriority.rawValue
@@ -237,16 +270,84 @@ public final class RateLimiter: Sendable {
             return .waiting(id, key, reason)
         case .refused(let reason, let wait): throw Self.impossible(wait, reason, call)
         case .paused(let wait): throw LoadingError(.rateLimited(key: key.description, wait: wait))
-        case .full(let wait, let limit):
-            var context = ErrorContext()
-            context.detail = "\(limit) calls wait for it already"
-            throw LoadingError(.rateLimited(key: key.description, wait: wait), context)
+        case .full(let wait, let limit): throw Self.full(key, wait, limit)
         }
+    }
+
+    /// Reserves a slot of each key, or a queue position of the first that has none.
+    ///
+    /// One lock: no other call sees a slot that is given back because another key has none. `granted` is the slot that the
+    /// call has waited for, with its number in the queues.
+    private func startAll(
+        _ keys: RateKeys,
+        _ priority: Request.Priority,
+        _ call: Call,
+        granted: (id: UInt64, index: Int, start: UInt64)? = nil
+    ) throws(LoadingError) -> Entry {
+        let now = time.now
+        let deadline = call.deadline.map { now.advanced(by: call.time.now.duration(to: $0)) }
+        let taskPriority = Task.currentPriority.rawValue
+        let (arrival, wakes) = state.withLock {
+            $0.arrive(
+                keys,
+                priority,
+                deadline: deadline,
+                call: call,
+                taskPriority: taskPriority,
+                granted: granted,
+                now: now
+            )
+        }
+        wake(wakes)
+        switch arrival {
+        case .started(let starts):
+            guard let first = starts.first else { return .slot(nil) }
+            let slot = Slot(
+                first.key,
+                call.account,
+                start: first.start,
+                others: Array(starts.dropFirst()),
+                isCounted: first.key == keys.all.first,
+                of: self
+            )
+            return .slot(slot)
+        case .obstacle(let index, let arrival):
+            let key = keys.all[index]
+            switch arrival {
+            case .started: return .slot(nil)
+            case .waiting(let id, let reason, let gate):
+                if let gate { call.ledger?.noteWait(until: call.time.now.advanced(by: now.duration(to: gate))) }
+                return .waitingForAll(SetWait(keys: keys, index: index, id: id, reason: reason, priority: priority))
+            case .refused(let reason, let wait): throw Self.impossible(wait, reason, call)
+            case .paused(let wait): throw LoadingError(.rateLimited(key: key.description, wait: wait))
+            case .full(let wait, let limit): throw Self.full(key, wait, limit)
+            }
+        }
+    }
+
+    private static func full(_ key: ServiceKey, _ wait: Duration, _ limit: Int) -> LoadingError {
+        var context = ErrorContext()
+        context.detail = "\(limit) calls wait for it already"
+        return LoadingError(.rateLimited(key: key.description, wait: wait), context)
     }
 
     private func finish(_ slot: Slot, isUnused: Bool) {
         let now = time.now
-        wake(state.withLock { $0.finish(slot.start, of: slot.account, slot.key, isUnused: isUnused, now: now) })
+        let wakes = state.withLock { state in
+            var wakes = state.finish(
+                slot.start,
+                of: slot.account,
+                slot.key,
+                isUnused: isUnused,
+                isCounted: slot.isCounted,
+                now: now
+            )
+            for (key, start) in slot.others {
+                wakes += state.finish(start, of: slot.account, key, isUnused: isUnused, isCounted: false, now: now)
+            }
+            return wakes
+        }
+        wake(wakes)
     }
 
     /// Reads the limits that a server announces with a response.
@@ -294,6 +395,35 @@ public final class RateLimiter: Sendable {
         _ reason: Call.WaitReason,
         _ call: Call
     ) async throws(LoadingError) -> Slot {
+        let news = await news(of: id, key, reason, call)
+        return try slot(of: key, news, call)
+    }
+
+    /// Waits for the slots of all keys, for one after the other.
+    ///
+    /// When the key that was waited for has a slot and another has none, the slot goes to the next call, and this one
+    /// waits for the other key, in its order of arrival.
+    func wait(_ first: SetWait, _ call: Call) async throws(LoadingError) -> Slot? {
+        var wait = first
+        while true {
+            let key = wait.keys.all[wait.index]
+            let news = await news(of: wait.id, key, wait.reason, call)
+            guard case .granted(let start) = news, !call.isCancelled else { return try slot(of: key, news, call) }
+            call.ledger?.noteWait(until: nil)
+            switch try startAll(wait.keys, wait.priority, call, granted: (wait.id, wait.index, start)) {
+            case .slot(let slot): return slot
+            case .waitingForAll(let next): wait = next
+            case .waiting: preconditionFailure("A call with several keys waits for one of them alone")
+            }
+        }
+    }
+
+    private func news(
+        of id: UInt64,
+        _ key: ServiceKey,
+        _ reason: Call.WaitReason,
+        _ call: Call
+    ) async -> RateWake {
         let start = call.beginWait(reason)
         let registration = call.scope?.add { [self] in cancel(id) }
         if registration == nil, call.scope != nil { cancel(id) }
@@ -301,7 +431,7 @@ public final class RateLimiter: Sendable {
         if case .lead = news { news = await lead(id, key) }
         if let registration { call.scope?.remove(registration) }
         call.endWait(reason, from: start)
-        return try slot(of: key, news, call)
+        return news
     }
 
     @inline(never)

@@ -34,6 +34,8 @@ struct RateLimiterState {
         let call: Call.ID
         let deadline: Instant?
         var place: WaitPlace
+        /// Whether its slot counts among all exchanges: that of the first key of a request does.
+        let isCounted: Bool
         var isQueued = true
         var pending: RateWake?
         var continuation: Continuation?
@@ -103,6 +105,8 @@ struct RateLimiterState {
         deadline: Instant?,
         call: Call,
         taskPriority: UInt8,
+        id: UInt64? = nil,
+        isCounted: Bool = true,
         now: Instant
     ) -> (Arrival, Wakes) {
         if buckets[key] == nil {
@@ -112,14 +116,14 @@ struct RateLimiterState {
             }
             add(bucket, key, now)
         }
-        let (isCrowded, lane, spread) = (isCrowded, lane(of: call.account), limits.releaseSpread)
+        let (isCrowded, lane, spread) = (isCrowded && isCounted, lane(of: call.account), limits.releaseSpread)
         let (blur, otherBlur) = (nextBlur(), nextBlur())
         let obstacle = change(key) { bucket in
             bucket.advance(now: now, spread: spread, blur: otherBlur)
             return bucket.arrive(priority, lane, isCrowded: isCrowded, now: now, blur: blur)
         }
         guard case .some(.some(let arrival)) = obstacle else {
-            inFlight += 1
+            if isCounted { inFlight += 1 }
             return (.started(buckets[key]?.lastStart ?? 0), [])
         }
         let reason = arrival.reason.reason(key)
@@ -129,9 +133,16 @@ struct RateLimiterState {
         if let limit = limits.waitingLimit, let waiting = buckets[key]?.waiting, waiting >= max(0, limit) {
             return (.full(arrival.wait, limit), [])
         }
-        lastID += 1
-        let place = WaitPlace(priority: priority, id: lastID)
-        waiters[place.id] = Waiter(key: key, lane: lane, call: call.id, deadline: deadline, place: place)
+        if id == nil { lastID += 1 }
+        let place = WaitPlace(priority: priority, id: id ?? lastID)
+        waiters[place.id] = Waiter(
+            key: key,
+            lane: lane,
+            call: call.id,
+            deadline: deadline,
+            place: place,
+            isCounted: isCounted
+        )
         waitersOfCalls[call.id, default: []].insert(place.id)
         waitingCount += 1
         change(key) { $0.enqueue(place, lane, deadline: deadline, taskPriority: taskPriority, now: now) }
@@ -165,9 +176,15 @@ struct RateLimiterState {
     }
 
     /// Frees the slot of a start, by its number among those of the service.
-    mutating func finish(_ start: UInt64, of account: String, _ key: ServiceKey, isUnused: Bool, now: Instant) -> Wakes
-    {
-        inFlight = max(0, inFlight - 1)
+    mutating func finish(
+        _ start: UInt64,
+        of account: String,
+        _ key: ServiceKey,
+        isUnused: Bool,
+        isCounted: Bool = true,
+        now: Instant
+    ) -> Wakes {
+        if isCounted { inFlight = max(0, inFlight - 1) }
         let lane = lane(of: account)
         change(key) { isUnused ? $0.giveBack(start, lane, now: now) : $0.finish(lane) }
         var wakes: Wakes = []
@@ -263,7 +280,7 @@ struct RateLimiterState {
         _ wakes: inout Wakes
     ) {
         guard let lane = waiters[id]?.lane else { return }
-        inFlight += 1
+        if waiters[id]?.isCounted == true { inFlight += 1 }
         let blur = nextBlur()
         let number = change(key) { $0.lastStart + 1 } ?? 0
         dismiss(id, .granted(number), now, &wakes)

@@ -67,6 +67,15 @@ public struct RateLimits: Sendable {
     ///
     /// ``ServiceKey/perHost(_:)`` is the rule for one rate per host.
     public var keyRule: ServiceKey.Rule = { ServiceKey($0) }
+    /// Further keys whose limits a request has to keep as well; nil, the default, for none.
+    ///
+    /// A request starts when each of its keys has a slot for it. Until then it holds none of them, and its order of arrival
+    /// counts in every queue. With ``ServiceKey/perHost(_:)`` as the only further key, and rates for both keys, the calls to a
+    /// path keep its rate and that of the host.
+    ///
+    /// Rates, numbers of exchanges and the gates that the program closes apply to every key. What a server announces
+    /// applies to the key of ``keyRule``.
+    public var furtherKeys: (@Sendable (Request) -> [ServiceKey])?
     /// The statuses whose `Retry-After` closes the gate of a service; 429 and 503 by default.
     public var gateStatuses: StatusSet = [429, 503]
     /// The longest time for which a server can close a gate; one hour by default.

@@ -20,6 +20,10 @@ private enum AttemptsTag: Request.Tag {
     static let defaultValue = 1
 }
 
+private enum RetryRefusalTag: Request.Tag {
+    static let defaultValue: String? = nil
+}
+
 extension Request {
     /// The key that lets a server recognise a repeated request; nil, the default, for none.
     ///
@@ -35,6 +39,12 @@ extension Response {
     public internal(set) var attempts: Int {
         get { request[AttemptsTag.self] }
         set { request[AttemptsTag.self] = newValue }
+    }
+
+    /// Why it was not sent again although the settings allow it, for the error that a refused status becomes.
+    package internal(set) var retryRefusal: String? {
+        get { request[RetryRefusalTag.self] }
+        set { request[RetryRefusalTag.self] = newValue }
     }
 }
 

@@ -17,6 +17,7 @@ package struct RetryInterceptor: Interceptor {
     /// The retry budget of each service; nil for no such limit.
     package let budget: RetryBudget?
     private let keyRule: ServiceKey.Rule
+    private let gateLimit: Duration
     private let keys: IdempotencyKeys
 
     /// Makes the interceptor.
@@ -25,16 +26,19 @@ package struct RetryInterceptor: Interceptor {
     ///   - policy: What decides.
     ///   - budget: The budget of each service, shared with other interceptors that send again; nil for none.
     ///   - keyRule: Which requests share a budget.
+    ///   - gateLimit: The longest time for which a server's delay holds calls, which an error states of a longer one.
     ///   - random: The source of the first idempotency key.
     package init(
         _ policy: RetryPolicy = RetryPolicy(),
         budget: RetryBudget? = RetryBudget(),
         keyRule: @escaping ServiceKey.Rule = { ServiceKey($0) },
+        gateLimit: Duration = RateLimits().gateLimit,
         random: any RandomSource = SystemRandom()
     ) {
         self.policy = policy
         self.budget = budget
         self.keyRule = keyRule
+        self.gateLimit = gateLimit
         keys = IdempotencyKeys(random)
     }
 
@@ -196,18 +200,37 @@ package struct RetryInterceptor: Interceptor {
         switch decision.action {
         case .accept, .giveUp, .retry:
             switch outcome {
-            case .success(let response): return counted(response, attempt.number)
-            case .failure(let error): throw Self.described(error, outcome, attempt.number)
+            case .success(let response):
+                var response = counted(response, attempt.number)
+                if let refusal = refusal(decision, attempt) { response.retryRefusal = refusal }
+                return response
+            case .failure(var error):
+                error.context.retryRefusal = refusal(decision, attempt)
+                throw Self.described(error, outcome, attempt.number)
             }
         case .refuseDelay(let pause):
             let key = keyRule(attempt.request).description
-            let error = LoadingError(.rateLimited(key: key, wait: pause))
+            var error = LoadingError(.rateLimited(key: key, wait: pause))
+            if pause > gateLimit { error.context.detail = "calls to it are held for \(gateLimit.shortText)" }
             throw Self.described(error, outcome, attempt.number)
         case .exceedDeadline(let wait):
             let stage = Call.StageTimes.Stage.wait(.backoff(attempt: attempt.number + 1))
             let report = call.deadlineReport(at: call.time.now, impossible: .init(stage: stage, duration: wait))
             let error = LoadingError(.deadlineExceeded(report))
             throw Self.described(error, outcome, attempt.number)
+        }
+    }
+
+    /// Why an attempt that the limit allows is not made, in words for an error; nil where the error itself says it.
+    private func refusal(_ decision: RetryPolicy.Decision, _ attempt: RetryPolicy.Attempt) -> String? {
+        guard decision.action == .giveUp, attempt.number <= max(0, attempt.request.retryLimit ?? policy.limit) else {
+            return nil
+        }
+        switch decision.rule {
+        case .notIdempotent, .bodyNotReplayable, .budgetEmpty, .hookRefuses: return decision.rule.description
+        // That 404 stays 404 needs no words; of an error of the server it is not evident.
+        case .finalStatus(let status) where status.code >= 500: return decision.rule.description
+        default: return nil
         }
     }
 

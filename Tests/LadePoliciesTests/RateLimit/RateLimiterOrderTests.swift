@@ -139,4 +139,81 @@ struct RateLimiterOrderTests: RateLimiterSuite {
         }
         #expect(order.withLock { $0 } == [0, 4, 5, 1, 2, 3])
     }
+
+    /// 5 a second for the host, and 2 a second for its search.
+    private static var limitsOfAHost: RateLimits {
+        var limits = RateLimits()
+        limits.furtherKeys = { [ServiceKey.perHost($0)] }
+        limits.rates = [
+            ServiceKey("api.example.com:443"): .perSecond(5), ServiceKey("api.example.com:443/search"): .perSecond(2),
+        ]
+        return limits
+    }
+
+    @Test("finding DC-2 a request keeps the limits of all its keys", arguments: [0, 1, 2, 3])
+    func severalKeys(seed: Int) async throws {
+        let (time, limiter) = (time, try limiter(Self.limitsOfAHost))
+        let isSearch: @Sendable (Int) -> Bool = { number in
+            switch seed {
+            case 0: number % 2 == 0
+            case 1: number < 10
+            case 2: number >= 20
+            default: number % 3 == 0
+            }
+        }
+        let starts = await time.runAutomatically {
+            await withTaskGroup(of: (Bool, Instant)?.self) { group in
+                for number in 0..<30 {
+                    group.addTask {
+                        let path = isSearch(number) ? "search" : "shows"
+                        guard let request = try? Request("https://api.example.com/\(path)"),
+                            let slot = try? await limiter.start(request, call: Call(time: time))
+                        else { return nil }
+                        let start = time.now
+                        slot.finish()
+                        return (isSearch(number), start)
+                    }
+                }
+                return await group.reduce(into: [(Bool, Instant)]()) { $0.append(contentsOf: [$1].compactMap(\.self)) }
+            }
+        }
+
+        let all = starts.map(\.1).sorted()
+        let searches = starts.filter(\.0).map(\.1).sorted()
+        #expect(starts.count == 30 && limiter.waitingCount == 0)
+        #expect(zip(all, all.dropFirst()).allSatisfy { $0.duration(to: $1) >= .milliseconds(200) })
+        #expect(zip(searches, searches.dropFirst()).allSatisfy { $0.duration(to: $1) >= .milliseconds(500) })
+        // Neither limit stands idle for long while calls wait for it; searches that arrive last start last.
+        let least = seed == 2 ? 8.5 : max(Double(29) / 5, Double(searches.count - 1) / 2)
+        #expect(all.last.map { $0 <= seconds(least + 1) } == true, "\(all.last as Any)")
+    }
+
+    @Test("finding DC-2 no slot of a key is held while a call waits for another key, nor after it was cancelled")
+    func holdsNothing() async throws {
+        var limits = Self.limitsOfAHost
+        limits.rates[ServiceKey("api.example.com:443/search")] = .held
+        limits.concurrency = 1
+        let (time, limiter) = (time, try limiter(limits))
+        let search = try Request("https://api.example.com/search")
+        let held = Task { try await limiter.start(search, call: Call(time: time)) }
+        while limiter.waitingCount < 1 { await Task.yield() }
+
+        let show = try await limiter.start(Request(url), call: Call(time: time))
+        #expect(limiter.estimatedWait(for: ServiceKey("api.example.com:443")) != .zero)
+        show?.finish()
+        held.cancel()
+        guard case .failure = await held.result else {
+            Issue.record("It was not cancelled")
+            return
+        }
+        time.advance(by: .milliseconds(200))
+
+        #expect(limiter.waitingCount == 0)
+        #expect(limiter.estimatedWait(for: ServiceKey("api.example.com:443")) == .zero)
+        // Each exchange counts once among all of them, whatever number of keys it has.
+        try limiter.setTotalConcurrency(2)
+        let first = try await limiter.start(Request(url), call: Call(time: time))
+        #expect(first != nil && limiter.estimatedWait(for: ServiceKey("other")) == .zero)
+        first?.finish()
+    }
 }

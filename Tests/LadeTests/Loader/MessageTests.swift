@@ -60,4 +60,33 @@ struct MessageTests {
         #expect(cancelled?.isCancellation == true)
         #expect(cancelled?.description.contains("released") == false)
     }
+
+    @Test("finding DC-7 a body that is read twice names its request, and how it can be read again")
+    func readTwice() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.text("hello"))
+        var request = try rig.request("/log")
+        request.delivery = .streamed
+        let response = try await rig.loader.load(request)
+        _ = try await response.body.collect()
+
+        let error = await failure { () throws(LoadingError) in try await response.body.collect() }
+
+        #expect(
+            error?.description
+                == "GET https://svc.example.com/log: A streamed body was read a second time; it can be read once, or be "
+                + "loaded with buffered delivery."
+        )
+        #expect(error?.kind == .invalidRequest(.bodyReadTwice))
+    }
+
+    @Test("finding DC-7 a requested delay beyond the limit of gates says for how long calls are held")
+    func endlessDelay() async throws {
+        let rig = Rig { $0.retries.limit = 2 }
+        rig.transport.onAnyRequest().respond(.status(503, headers: ["Retry-After": "99999999999"]))
+
+        let error = await failure { () throws(LoadingError) in try await rig.loader.load(rig.request()) }
+
+        #expect(error?.description.hasSuffix("calls to it are held for 60 min.") == true, "\(error as Any)")
+    }
 }

@@ -132,19 +132,98 @@ struct LoggingObserverTests {
 
         _ = try await rig.loader.load(rig.request())
 
-        let head = try #require(lines.all.first { $0.contains("gets 200") })
+        let head = try #require(lines.all.first { $0.contains("answer 200") })
         #expect(
             head.contains("X-Open: shown") && head.contains("X-Own: <redacted>") && head.contains("Set-Cookie: ")
         )
         #expect(!head.contains("canary"))
     }
 
-    @Test("five lines for a call are a setting")
+    @Test("finding DC-4 a line for each event is a setting")
     func events() async throws {
         let rig = rig(.events)
         rig.transport.onAnyRequest().respond(.text("hello"))
         _ = try await rig.loader.load(rig.request())
-        let words = lines.all.map { $0.split(separator: " ")[1] }
-        #expect(words == ["asks", "sends", "gets", "moved", "is"])
+        #expect(lines.all.count >= 7)
+        let words = ["asks GET", "attempt 1", "GET https", "answer 200", "complete: ", "the caller has", "the body is"]
+        for word in words { #expect(lines.all.contains { $0.hasPrefix("#1 \(word)") }, "\(lines.all)") }
+    }
+
+    @Test("finding DC-4 every event has a line, which says what happened")
+    func everyEvent() throws {
+        let error = LoadingError(.timedOut(.idle))
+        let retry = CallEvent.Retry(attempt: 1, status: 503, rule: "POST is not idempotent")
+        let events: [CallEvent] = [
+            .callStarted(method: .get, url: "u"), .exchangeStarted(method: .get, url: "u"),
+            .waitStarted(.connectivity), .waitEnded(.gate(key: "k"), after: .seconds(1)),
+            .interimResponse(status: 103, headers: ["Link": "x"]),
+            .headReceived(status: 200, headers: ["A": "b"], version: nil), .exchangeFinished(Response.Metrics()),
+            .exchangeFailed(error, Response.Metrics()), .exchangeFailed(LoadingError(.cancelled), Response.Metrics()),
+            .exchangeRepeated(onFreshConnection: true), .certificateCheckSkipped(host: "h"),
+            .malformationTolerated(LoadingError.MalformedResponse(.lineEnd)), .attemptStarted(2),
+            .retryScheduled(retry), .retryRefused(retry),
+            .redirectFollowed(status: 301, from: "a", to: "b", method: .get),
+            .gateClosed(key: "k", for: .seconds(1), status: 429), .rateAdjusted(key: "k", perSecond: 0.5),
+            .rateAdjusted(key: "k", perSecond: nil), .valueIgnored(name: "Retry-After", value: "x"),
+            .hostChosen(host: "h", address: "a"), .hostMoved(host: "h", from: "dead", to: "b"),
+            .hostMarked(host: "h", address: "a", reason: "r", for: .seconds(1)),
+            .hostRecovered(host: "h", address: "a"),
+            .refreshStarted(authoriser: "x"), .refreshFinished(authoriser: "x", after: .seconds(1)),
+            .refreshFailed(authoriser: "x", error), .requestReplayed(authoriser: "x"),
+            .pageRuleSkipped(rule: "r", reason: "s"), .cacheServed(.fresh, age: .zero, lifetime: .seconds(1)),
+            .cacheMissed(.fresh), .cacheValidating(.fresh), .cacheValidated, .cacheStored(bytes: 1, lifetime: .zero),
+            .cacheNotStored(.fresh), .cacheInvalidated(count: 1), .cacheEvicted(count: 1, bytes: 2),
+            .cacheJoined(Call.ID(7)), .cacheStoreUsed(for: .seconds(1)), .cacheFault("f"), .callFinished(status: 200),
+            .bodyFinished(CallEvent.Body(.whole, bytes: 5, duration: .zero, attempts: 1)),
+            .bodyFinished(CallEvent.Body(.abandoned, bytes: 5, duration: .zero, attempts: 1)), .callFailed(error),
+            .callFailed(LoadingError(.cancelled)),
+        ]
+        let observer = LoggingObserver(.events) { [lines] in lines.add($0) }
+        let call = Call()
+
+        for event in events { observer.record(event, of: call) }
+
+        #expect(lines.all.count == events.count)
+        #expect(lines.all.allSatisfy { $0.utf8.count > "#1 ".utf8.count + 3 })
+        #expect(lines.all.contains { $0.contains("POST is not idempotent; not repeated") })
+        #expect(lines.all.contains { $0.contains("dead did not serve the request") })
+    }
+
+    @Test(
+        "finding DC-4 an error after one attempt says which rule refused the next, and so do log and events",
+        arguments: [
+            (HTTPMethod.post, 503, 5, "POST is not idempotent"), (.patch, 503, 2, "PATCH is not idempotent"),
+            (.get, 501, 5, "status 501 is final"), (.get, 404, 5, nil), (.post, 503, 0, nil),
+        ] as [(HTTPMethod, Int, Int, String?)]
+    )
+    func refusedRetry(method: HTTPMethod, status: Int, limit: Int, rule: String?) async throws {
+        let rig = Rig { [lines] in
+            $0.observers = [LoggingObserver { lines.add($0) }, LoggingObserver(.events) { lines.add($0) }]
+            $0.retries.limit = limit
+        }
+        rig.transport.onAnyRequest().respond(.status(HTTPStatus(status)))
+        let request = Request(method, try rig.request().url)
+
+        let error = await failure { () throws(LoadingError) in try await rig.loader.load(request) }
+
+        #expect(rig.transport.requests.count == 1)
+        #expect(error?.context.retryRefusal == rule)
+        let words = rule.map { "The server answered \(status); it was not sent again, because \($0)." }
+        #expect(error?.description.hasSuffix(words ?? "The server answered \(status).") == true, "\(error as Any)")
+        if let rule {
+            #expect(lines.all.contains { $0.contains("1 attempt: ") && $0.contains(rule) })
+            #expect(lines.all.contains { $0.contains("attempt 1: \(rule); not repeated") })
+        }
+    }
+
+    @Test("finding DC-4 a lost POST says in its error why it was not sent again")
+    func refusedAfterLoss() async throws {
+        let rig = Rig { $0.retries.limit = 5 }
+        rig.transport.onAnyRequest().respond(.fails(LoadingError(.connectionLost(.nothing, isSafeToRepeat: false))))
+        let request = Request(.post, try rig.request().url)
+
+        let error = await failure { () throws(LoadingError) in try await rig.loader.load(request) }
+
+        #expect(error?.description.hasSuffix("; it was not sent again, because POST is not idempotent.") == true)
     }
 }
