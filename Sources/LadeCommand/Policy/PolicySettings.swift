@@ -271,6 +271,7 @@ struct PolicySettings: Sendable {
     /// - Parameters:
     ///   - time: The source of the present time.
     ///   - start: The beginning of the call.
+    /// - Returns: The hook.
     func retryHook(_ time: any TimeSource, since start: Instant) -> RetryPolicy.Hook? {
         guard retryTime != nil || retriesAllErrors else { return nil }
         return RetryPolicy.Hook(shouldRetry: { [retryTime, retriesAllErrors] attempt, suggestion in

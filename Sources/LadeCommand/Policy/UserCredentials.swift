@@ -35,6 +35,8 @@ struct UserCredentials: Sendable {
     ///   - request: The request.
     ///   - trustsEveryOrigin: Whether the password goes to the hosts of redirects too.
     ///   - secrets: Receives the password.
+    /// - Returns: The authoriser.
+    /// - Throws: A usage error when the credentials cannot be sent to the address.
     func authoriser(
         for request: Request,
         trustsEveryOrigin: Bool,

@@ -52,7 +52,9 @@ extension AttemptInterceptor {
                 guard FailureKind.movesOn(error), body?.isTouched != true, next.call.hasTimeLeft,
                     let other = directory.choose(host, at: next.call.time.now, besides: used, Origin(request.url)?.port)
                 else {
-                    for choice in marked where FailureKind(error).isUnsent { retract(choice, host, directory, next.call) }
+                    for choice in marked where FailureKind(error).isUnsent {
+                        retract(choice, host, directory, next.call)
+                    }
                     throw error
                 }
                 next.call.record(

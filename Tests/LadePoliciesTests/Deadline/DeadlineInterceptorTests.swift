@@ -133,7 +133,10 @@ struct DeadlineInterceptorTests {
     )
     func observedDeadline(endsExchange: Bool, stage: Call.StageTimes.Stage) async throws {
         let transport = ObservingTransport(endsExchange: endsExchange)
-        let chain = Chain([HopInterceptor(deadlines: DeadlineSettings()), ExchangeInterceptor(deadlines: DeadlineSettings())], transport: transport)
+        let chain = Chain(
+            [HopInterceptor(deadlines: DeadlineSettings()), ExchangeInterceptor(deadlines: DeadlineSettings())],
+            transport: transport
+        )
         let failed = await failure(request, chain)
         let error = try #require(failed)
         guard case .deadlineExceeded(let report) = error.kind else { throw error }

@@ -230,7 +230,11 @@ struct LoaderPartsTests {
 
     @Test("a handle that was cancelled before it had a task cancels the task")
     func cancelledBeforeItsTask() throws {
-        let handle = LoadHandle(id: Call.ID(1), request: try Request("https://svc.example.com/thing"), accepting: .successful)
+        let handle = LoadHandle(
+            id: Call.ID(1),
+            request: try Request("https://svc.example.com/thing"),
+            accepting: .successful
+        )
         let gate = Signal()
         // The outcome of the wait does not matter here.
         let task = Task { _ = try? await gate.wait() }
