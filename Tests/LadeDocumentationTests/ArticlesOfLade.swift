@@ -250,7 +250,6 @@ private func caching(loader: Loader, endpoint: Endpoint<Show>, folder: String) a
         _ = service
     }
     let account = loader.account
-    let service = account.service
     do {
         account.isOffline = true
         do {
