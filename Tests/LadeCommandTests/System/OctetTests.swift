@@ -186,7 +186,12 @@ struct OctetTests {
             as [(String, String?)]
         {
             var ends: [Int32] = [0, 0]
-            #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
+            #if canImport(Glibc)
+                let type = Int32(SOCK_STREAM.rawValue)
+            #else
+                let type = SOCK_STREAM
+            #endif
+            #expect(socketpair(AF_UNIX, type, 0, &ends) == 0)
             let (terminal, user) = (Descriptor(number: ends[0]), Descriptor(number: ends[1]))
             try user.write(text.utf8)
             #expect(shutdown(user.number, Int32(SHUT_WR)) == 0)
