@@ -7,7 +7,7 @@ import SharedDoubles
 import Testing
 
 /// The names of fields and of the API in prose, which `make lint` checks.
-@Suite("Names in prose", .timeLimit(.minutes(2)))
+@Suite("Names in prose", .timeLimit(.minutes(5)))
 struct ProseTests {
     private static let root = #filePath.split(separator: "/").dropLast(3).reduce(into: "") { $0 += "/" + $1 }
 

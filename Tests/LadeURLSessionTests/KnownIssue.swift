@@ -275,7 +275,7 @@ struct KnownIssue: Sendable {
             "FT-4",
             "Calls wait for a connection in libcurl, and a wait cannot be distinguished from a slow server",
             findings: ["expected 200, “ok”"],
-            occasional: ["requests: "]
+            occasional: ["requests: ", "whether an exchange was in progress"]
         ),
         KnownIssue(
             "FH-1",

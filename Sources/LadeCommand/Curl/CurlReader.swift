@@ -199,6 +199,12 @@ struct CurlReader {
         steps.append(.option(option, option.takesValue ? try Self.value("--\(name)", &rest, attached) : []))
     }
 
+    /// The options that set the same as another one: without the one, what the other has set cannot be taken back by it.
+    private static let related: [Set<String>] = [
+        ["include", "show-headers"], ["netrc", "netrc-optional", "netrc-file"], ["fail", "fail-with-body"],
+        ["location", "location-trusted"], ["digest", "basic", "anyauth", "oauth2-bearer"],
+    ]
+
     /// Reads `--no-NAME`, which takes NAME back.
     private mutating func readNegation(_ name: String, _ attached: [UInt8]?) throws(CommandError) {
         let positive = String(decoding: name.utf8.dropFirst(3), as: UTF8.self)
@@ -208,8 +214,9 @@ struct CurlReader {
             // The next address is for the standard output.
             return steps.append(.option(CurlOption.standardOutput, []))
         }
+        let related = Self.related.first { $0.contains(positive) } ?? []
         guard let option = CurlOption.all.first(where: { $0.name == positive && !$0.takesValue }),
-            option.canBeTakenBack || !isGiven(positive)
+            option.canBeTakenBack || !isGiven(positive), isGiven(positive) || !related.contains(where: isGiven)
         else { throw Self.unknown("--\(name)".asArgument) }
         steps.removeAll { step in
             if case .option(let other, _) = step { other.name == positive || other.isSame(as: option) } else { false }

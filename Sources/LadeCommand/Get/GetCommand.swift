@@ -103,7 +103,7 @@ struct GetSettings: CallSettings {
     ///
     /// Addresses, destinations and files to upload are paired in their order, as curl pairs them.
     ///
-    /// - Throws: A usage error for an address that is no pattern.
+    /// - Throws: A usage error for an address that is no pattern, and for a file to upload that cannot be paired.
     func calls() throws(CommandError) -> [GetSettings] {
         var calls: [GetSettings] = []
         for operation in earlier { calls += try operation.calls() }
@@ -118,6 +118,13 @@ struct GetSettings: CallSettings {
             call.output.target = index < targets.count ? targets[index] : nil
             let matches = try matches(of: address)
             let files = index < uploads.count ? try uploadPaths(uploads[index]) : [nil]
+            // curl requests the next address as many times as the pattern has files.
+            guard files.count == 1 || index + 1 >= addresses.count || index + 1 < uploads.count else {
+                throw .usage(
+                    "a pattern of --upload-file before an address without a file",
+                    advice: "Use --next between them."
+                )
+            }
             call.request.uploadPath = files[0]
             guard matches.count == 1 && files.count == 1 || !call.request.readsInput else {
                 throw .usage(

@@ -50,10 +50,11 @@ extension JSONValue {
             words: UnsafePointer(index.words),
             replacesLoneSurrogates: replacesLoneSurrogates
         )
-        var position = 0
-        do throws(ValueBuilder.Stop) {
-            return try builder.value(&position)
-        } catch {
+        // 512 levels of a debug build do not fit into the stack of every thread. The closure throws nothing.
+        let built = index.isDeep ? (try? StackSpace.withEnough { builder.whole }) ?? builder.whole : builder.whole
+        switch built {
+        case .success(let value): return value
+        case .failure(let error):
             throw JSONError(
                 error.reason,
                 offset: error.offset + markLength,
@@ -87,6 +88,16 @@ struct ValueBuilder {
     let base: UnsafePointer<UInt8>
     let words: UnsafePointer<UInt64>
     var replacesLoneSurrogates = false
+
+    /// The value of the document.
+    var whole: Result<JSONValue, Stop> {
+        var position = 0
+        do throws(Stop) {
+            return .success(try value(&position))
+        } catch {
+            return .failure(error)
+        }
+    }
 
     /// The value at a position, which moves past it.
     func value(_ position: inout Int) throws(Stop) -> JSONValue {

@@ -120,15 +120,17 @@ extension Way {
         "netrc",
         // Their options are others of this list and the table.
         "profile", "no-config",
+        // It removes cookies of a jar, and those that are left are sent and count.
+        "junk-session-cookies",
         // The cache itself.
         "cache", "no-cache", "cache-mode", "cache-status",
         // What is done with the response, and again after a failure.
         "location", "cross-origin-body", "max-redirects", "location-trusted", "retry", "retry-delay", "retry-unsafe",
-        "idempotency-key", "deadline", "max-wait", "rate", "host",
+        "retry-max-time", "idempotency-key", "deadline", "max-wait", "rate", "host",
         // The way to the server. Credentials for a proxy are never sent to a server.
-        "max-time", "connect-timeout", "idle-timeout", "proxy", "noproxy", "proxy-user", "proxytunnel", "resolve",
-        "ipv4",
-        "ipv6", "cacert", "pin", "insecure", "unix-socket", "connect-to", "http2", "http1.1", "http2-prior-knowledge",
+        "max-time", "connect-timeout", "idle-timeout", "proxy", "noproxy", "proxy-user", "proxy-digest",
+        "proxy-anyauth", "proxy-header", "proxytunnel", "resolve", "ipv4", "ipv6", "cacert", "pin", "insecure",
+        "unix-socket", "connect-to", "http2", "http1.1", "http2-prior-knowledge",
         "compressed", "raw",
     ]
 }

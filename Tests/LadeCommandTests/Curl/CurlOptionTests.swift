@@ -68,7 +68,7 @@ struct CurlOptionTests {
         let (server, folder) = (try cuttingServer(), try TemporaryFolder())
         defer { folder.remove() }
         let cut = try await run("curl -o f H/", server, in: folder)
-        #expect(cut.status == 7 && cut.talk.contains("5 bytes are kept; the line with -C - resumes."), "\(cut.talk)")
+        #expect(cut.status == 7 && cut.talk.contains("5 B are kept; the line with -C - resumes."), "\(cut.talk)")
         let rest = try await run("curl -C - -o f H/", server, in: folder)
         #expect(rest.status == 0 && folder.text("f") == "hello world", "\(rest.talk)")
         #expect(folder.names == ["f"])
@@ -146,7 +146,7 @@ struct CurlOptionTests {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
         for name in ["u1", "u2", "v"] { _ = try folder.file(name, name) }
-        for line in ["-T 'u{1,2}' H/", "-T 'u[1-2]' H/x", "-T 'u{1,2}' H/a/ H/b/", "-T 'u{1,2}' 'H/[3-4]' -T v H/v"] {
+        for line in ["-T 'u{1,2}' H/", "-T 'u[1-2]' H/x", "-T 'u{1,2}' 'H/[3-4]' -T v H/v"] {
             var lists: [[String]] = []
             for isOurs in [true, false] {
                 let server = try server()
@@ -161,6 +161,9 @@ struct CurlOptionTests {
             }
             #expect(lists[0] == lists[1], "\(line)")
         }
+        let server = try server()
+        let refused = try await run("curl -T 'u{1,2}' H/a/ H/b/", server, in: folder)
+        #expect(refused.status == 1 && server.requestCount == 0, "\(refused.talk)")
     }
 
     @Test(

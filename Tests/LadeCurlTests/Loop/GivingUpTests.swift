@@ -83,7 +83,8 @@ struct GivingUpTests {
         // The place is free again.
         #expect(try await transport.send(server.request(.get, "/next"), call: Call()).status == 200)
         await transport.shutDown()
-        #expect(events.events.filter(isEnding).count == 1)
+        // An exchange that has not begun has no end.
+        #expect(!events.events.contains(where: isEnding))
         #expect(!events.events.contains { if case .exchangeStarted = $0 { true } else { false } })
         #expect(server.requestCount == 2)
     }
@@ -118,7 +119,8 @@ struct GivingUpTests {
             #expect(error?.isCancellation == true)
         }
         await inbox.ended()
-        #expect(events.events.filter(isEnding).count == 1)
+        // An exchange that has not begun has no end.
+        #expect(!events.events.contains(where: isEnding))
         #expect(server.requestCount == 1)
     }
 }

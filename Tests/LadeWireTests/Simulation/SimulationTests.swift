@@ -127,9 +127,7 @@ struct SimulationTests {
         var findings: [String] = []
         var weather = Weather(state: Soak.current.seed(for: "simulation of \(scenario)"))
         let cases = cases(of: scenario, &findings)
-        // A sanitizer takes minutes for 6,000.
-        let few = ProcessInfo.processInfo.environment["LADE_SANITIZER"] == nil ? 20_000 : 6_000
-        let count = Soak.current.rounds(of: 500_000 / Scenario.all.count, few: few / Scenario.all.count)
+        let count = Soak.current.rounds(of: 500_000 / Scenario.all.count, few: 6_000 / Scenario.all.count)
         let began = ContinuousClock.now
         var order = cases.indices.shuffled(using: &weather)[...]
         for _ in 0..<count where findings.count < 10 {
