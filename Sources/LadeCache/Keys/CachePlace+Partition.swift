@@ -33,7 +33,11 @@ package struct ConnectionFacts: Sendable {
         decodesContent = settings.decodesContent
         guard let certificate = settings.tls.clientIdentity else { return }
         let path = certificate.certificateFile
-        identity = FileManager.default.contents(atPath: path).map { [1] + Array($0) } ?? [0] + Array(path.utf8)
+        // A pipe would keep the caller waiting; the transport refuses what is no regular file.
+        let target = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+        let type = (try? FileManager.default.attributesOfItem(atPath: target))?[.type] as? FileAttributeType
+        let bytes = type == .typeRegular ? FileManager.default.contents(atPath: target) : nil
+        identity = bytes.map { [1] + Array($0) } ?? [0] + Array(path.utf8)
     }
 
     /// Whether a response to such a request keeps the coding in which it was sent.

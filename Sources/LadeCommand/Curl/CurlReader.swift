@@ -201,7 +201,7 @@ struct CurlReader {
 
     /// The options that set the same as another one: without the one, what the other has set cannot be taken back by it.
     private static let related: [Set<String>] = [
-        ["include", "show-headers"], ["netrc", "netrc-optional", "netrc-file"], ["fail", "fail-with-body"],
+        ["netrc", "netrc-optional", "netrc-file"], ["fail", "fail-with-body"],
         ["location", "location-trusted"], ["digest", "basic", "anyauth", "oauth2-bearer"],
     ]
 

@@ -125,7 +125,7 @@ struct CurlOptionTests {
         "finding CL-11 a negation does what curl does, or is refused by name",
         arguments: [
             ("curl --remote-name-all --no-remote-name H/a/x", 0, "GET /a/x "),
-            ("curl -i --no-show-headers H/", 1, "--no-show-headers"),
+            ("curl -i --no-show-headers H/", 0, "GET / "),
             ("curl --anyauth -u a:b --no-digest H/", 1, "--no-digest"),
             ("curl --location-trusted --no-location H/", 1, "--no-location"),
             ("curl --netrc-optional --no-netrc H/", 1, "--no-netrc"), ("curl --no-remote-name H/", 0, "GET / "),

@@ -255,7 +255,7 @@ struct ClientCaseTests {
         let output = lines.all.joined(separator: "\n") + "\(request)\(request.headers)\(String(describing: error))"
         #expect(output.contains("plain"))
         #expect(!output.contains("canary"))
-        #expect(lines.all.last?.contains("failed") == true)
+        #expect(lines.all.last?.contains("the caller has the error") == true)
     }
 
     @Test("client D-09 sets a field in place of every other of its name")
