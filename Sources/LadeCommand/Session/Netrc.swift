@@ -34,7 +34,10 @@ struct Netrc: Sendable {
     /// - Throws: A local error that names the file, when it does not exist, and the line, when it is damaged.
     init(_ file: PrivateFile) throws(CommandError) {
         // A pipe of the shell, <(command), is the user's own.
-        let isPipe = InputReader.isOwnPipe(file.path)
+        // That of a shell has a writer; opening a named one would wait for one.
+        let isPipe =
+            InputReader.isOwnPipe(file.path)
+            && (file.path.utf8.starts(with: "/dev/fd/".utf8) || file.path.utf8.starts(with: "/proc/self/fd/".utf8))
         let data = isPipe ? Data(try ArgumentFile.bytes(file.path, of: "--netrc-file")) : try file.read()
         guard let data else { throw file.refused("does not exist", "Make it, or leave out --netrc.") }
         do throws(Fault) {
