@@ -14,7 +14,7 @@ for _ in 1...2 {
     let response = try await service.anonymous.makeLoader().load(request)
     print(response.source, response.metrics.cacheUse?.rule.sentence ?? "The server was asked.")
 }
-if let explanation = try await service.cache?.explain(request) {
+if let explanation = try await service.anonymous.explainCaching(of: request) {
     print(explanation.action, explanation.rule.rawValue)
 }
 await store.close()
