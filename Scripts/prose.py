@@ -117,6 +117,7 @@ def graph_members(folder):
 def check_symbols(graphs):
     members, names = declared_names()
     names |= foreign | set(members)
+    declared = dict(members)
     if graphs:
         for owner, found in graph_members(graphs).items():
             members[owner] = found | (set() if owner in members and found else members.get(owner, set()))
@@ -124,6 +125,8 @@ def check_symbols(graphs):
     for path in files:
         if not path.endswith(".md") or path.startswith(("CHANGELOG", "Benchmarks", "Fuzzing", "Documentation/ComingFrom")):
             continue
+        # Pages for contributors name what is not public, too.
+        table = declared if path.startswith(("CONTRIBUTING", "Documentation/Architecture", "Documentation/Style")) else members
         for number, span in spans(path):
             if not chain.match(span) or not ("." in span) or re.search(r"\.(swift|md|json|txt|py|sh|com|org|ch|example|log|yml|pem|net|netrc|bin|build)$", span):
                 continue
@@ -132,17 +135,17 @@ def check_symbols(graphs):
                 continue
             if not span.startswith(".") and parts[0][0].islower() and parts[0] not in names:
                 continue
-            if parts[0][0].isupper() and parts[0] not in members:
+            if parts[0][0].isupper() and parts[0] not in table:
                 continue
             count += 1
             owner = None
             for part in parts:
-                if owner in members and owner[0].isupper():
-                    known = part in members[owner] or part in foreign
+                if owner in table and owner[0].isupper():
+                    known = part in table[owner] or part in foreign
                 else:
                     known = part in names
                 if not known:
-                    problems.append(f"{path}:{number}: {span}: {part} is not declared" + (f" in {owner}" if owner in members else ""))
+                    problems.append(f"{path}:{number}: {span}: {part} is not declared" + (f" in {owner}" if owner in table else ""))
                     break
                 owner = part
     return count
