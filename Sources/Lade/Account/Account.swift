@@ -14,7 +14,7 @@ public final class Account: Sendable {
         ///
         /// It stands for the user: another token or other cookies of the same account keep what is stored. An account
         /// with authorisers, decorators or credential holders and without an identifier gets a generated one. It is
-        /// different in every run, unless there is a cache, and every authoriser has an ``Authoriser/owner``.
+        /// different in every run, unless there is a cache, and every authoriser has an `Authoriser.owner`.
         public var identifier = ""
         /// The authorisers of its requests, in order.
         public var authorisers: [any Authoriser] = []
