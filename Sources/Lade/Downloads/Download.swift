@@ -120,7 +120,7 @@ public struct Download: Sendable {
     public var length: Int64
     /// How many of these bytes came from an earlier download.
     ///
-    /// What this call had received before it resumed a truncated body is not among them.
+    /// Bytes that this call had received before it resumed a truncated body are not among them.
     public var resumedLength: Int64
     /// The field of the server with the digest that was checked; nil when it sent none.
     public var checkedDigest: String?

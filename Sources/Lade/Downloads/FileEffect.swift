@@ -1,4 +1,4 @@
-/// What a response does to the file that a call names.
+/// The effect of a response on the file that a call names.
 ///
 /// The only place that decides it: downloads, the files of `lade` and the entity tags that it saves ask here. A file that
 /// exists is changed only by a response that represents the resource. Whether a response is the rest of a file is what
@@ -32,7 +32,7 @@ package enum FileEffect: Sendable, Hashable {
         case filled
     }
 
-    /// What the caller allows.
+    /// The changes that the caller allows.
     package struct Plan: Sendable, Hashable {
         /// The statuses whose bodies represent the resource.
         package var acceptable: StatusSet = [200, 206]

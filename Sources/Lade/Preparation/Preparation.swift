@@ -56,7 +56,7 @@ struct Preparation: Sendable {
     /// Whether decorators of service, account or endpoint act on a request.
     func decorates(_ request: Request) -> Bool { request.hasTags || !decorators.isEmpty }
 
-    /// What is left to do when the decorators have acted.
+    /// Completes a request on which the decorators have acted.
     ///
     /// - Throws: `LoadingError.Kind.notStored` for a request that accepts only a stored response, if the service has no cache.
     func complete(_ request: inout Request) throws(LoadingError) {

@@ -17,7 +17,7 @@ package import LadePolicies
 /// 3. Redirects are followed in a loop, each with its own cookies, cache key and credentials (RFC 9110 §15.4, §10.2.2).
 /// 4. The cache answers a hop, or sends it.
 package struct HopInterceptor: Interceptor {
-    /// What makes the request that is sent.
+    /// Makes the request that is sent; nil sends that of the caller.
     var preparation: Preparation?
     /// How long calls may take; nil for as long as they want.
     package var deadlines: DeadlineSettings?

@@ -18,14 +18,14 @@ final class ProxyProof: Interceptor {
     private static let mostAnswers = 3
 
     private let credentials: UserCredentials
-    /// The answer to the latest challenge, with which later requests begin.
+    /// The proof for the latest challenge, with which later requests begin.
     private let known = Locked(Answer?.none)
 
     init(_ credentials: UserCredentials) {
         self.credentials = credentials
     }
 
-    /// Sends the request, and sends it again with an answer when the proxy refuses it.
+    /// Sends the request, and sends it again with a proof when the proxy refuses it.
     ///
     /// - Throws: `LoadingError.Kind.proxy` when no answer is left that the proxy has not refused.
     func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
@@ -80,7 +80,7 @@ final class ProxyProof: Interceptor {
         }
     }
 
-    /// The answer to the challenge of a refusal; nil where there is none, or only what was refused.
+    /// The proof for the challenge of a refusal; nil where there is none, or only one that was refused.
     private func answer(
         to error: LoadingError,
         _ record: HeadRecord?,

@@ -17,7 +17,7 @@ struct PasswordPrompt: Sendable {
 
     /// Asks and waits for a line.
     ///
-    /// Only a whole line is an answer, which may be empty: a terminal that fails, is closed or reports its end has none.
+    /// Only a whole line counts, and it may be empty. A terminal that fails, is closed or reports its end gives no line.
     ///
     /// - Parameters:
     ///   - question: The text of the prompt.
