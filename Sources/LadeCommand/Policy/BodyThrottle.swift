@@ -16,9 +16,11 @@ struct BodyThrottle: Interceptor {
     func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         var request = request
         request.body = request.body.map { limited($0, next.call.time) }
+        // The limit of the exchange holds for a body that waits here too.
+        let end = request.timeouts.whole.map(next.call.time.now.advanced(by:))
         var response = try await next(request)
         response.body = response.body.wrapped {
-            ThrottledSource($0, bytesPerSecond: bytesPerSecond, time: next.call.time)
+            ThrottledSource($0, bytesPerSecond: bytesPerSecond, time: next.call.time, end: end)
         }
         return response
     }
@@ -55,18 +57,24 @@ private final class ThrottledSource: ResponseBody.Source {
     private let bytesPerSecond: Int
     private let time: any TimeSource
     private let start: Instant
+    private let end: Instant?
     private let received = Locked(0)
 
-    init(_ source: any ResponseBody.Source, bytesPerSecond: Int, time: any TimeSource) {
+    init(_ source: any ResponseBody.Source, bytesPerSecond: Int, time: any TimeSource, end: Instant?) {
         self.source = source
         self.bytesPerSecond = bytesPerSecond
         self.time = time
+        self.end = end
         start = time.now
     }
 
     func next() async throws(LoadingError) -> Data? {
         let earliest = start.advanced(by: .seconds(Double(received.withLock(\.self)) / Double(bytesPerSecond)))
-        try await time.sleep(until: earliest)
+        try await time.sleep(until: end.map { min($0, earliest) } ?? earliest)
+        if let end, end < earliest {
+            source.cancel()
+            throw LoadingError(.timedOut(.whole))
+        }
         let chunk = try await source.next()
         if let chunk { received.withLock { $0 += chunk.count } }
         return chunk

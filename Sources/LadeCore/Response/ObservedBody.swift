@@ -24,6 +24,7 @@ package final class ObservedBody: ResponseBody.Source {
     private let source: any ResponseBody.Source
     private let onChunk: (@Sendable (_ length: Int) -> Void)?
     private let translate: (@Sendable (LoadingError) -> LoadingError)?
+    private let expiry: (@Sendable () -> LoadingError?)?
     private let onEnd: @Sendable (End) -> Void
     private let hasEnded = Atomic(false)
     private let wasCancelled = Atomic(false)
@@ -34,16 +35,20 @@ package final class ObservedBody: ResponseBody.Source {
     ///   - source: What is read.
     ///   - onChunk: Called with the length of each chunk.
     ///   - translate: Makes the error that the reader receives, after `onEnd`.
+    ///   - expiry: Asked before each chunk: the error that ends the body now, however much of it has arrived; nil while
+    ///     there is time. Nil for a body without a limit.
     ///   - onEnd: Called once.
     package init(
         _ source: any ResponseBody.Source,
         onChunk: (@Sendable (_ length: Int) -> Void)? = nil,
         translate: (@Sendable (LoadingError) -> LoadingError)? = nil,
+        expiry: (@Sendable () -> LoadingError?)? = nil,
         onEnd: @escaping @Sendable (End) -> Void
     ) {
         self.source = source
         self.onChunk = onChunk
         self.translate = translate
+        self.expiry = expiry
         self.onEnd = onEnd
     }
 
@@ -51,6 +56,10 @@ package final class ObservedBody: ResponseBody.Source {
 
     package func next() async throws(LoadingError) -> Data? {
         do throws(LoadingError) {
+            if let fault = expiry?(), !hasEnded.load(ordering: .acquiring) {
+                source.cancel()
+                throw fault
+            }
             let chunk = try await source.next()
             // A source that was cancelled may still have a chunk.
             guard !wasCancelled.load(ordering: .acquiring) else { throw LoadingError(.cancelled) }

@@ -116,6 +116,12 @@ struct ExchangeBound: Sendable, Hashable {
         self.start = start
     }
 
+    /// The error of a reader that takes longer than the limit, with bytes that have arrived in time; nil before it.
+    func expiry(_ request: Request, _ call: Call) -> LoadingError? {
+        guard let limit, start.duration(to: call.time.now) >= limit else { return nil }
+        return LoadingError(.timedOut(.whole), ErrorContext(request))
+    }
+
     /// Converts what the transport ended with when a limit was reached to the error of that limit: the call's deadline,
     /// or the limit of the exchange.
     ///

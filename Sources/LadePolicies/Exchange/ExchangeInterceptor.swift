@@ -213,9 +213,12 @@ package struct ExchangeInterceptor: Interceptor {
             slot?.finish()
             return response
         }
-        guard isTimed || slot != nil else { return response }
-        response.body = response.body.wrapped { source in
-            ObservedBody(source, translate: { isTimed ? bound.translated($0, call) : $0 }) { _ in
+        guard isTimed || bound.limit != nil || slot != nil else { return response }
+        // The transport has ended when all bytes are here, and watches the clock no longer.
+        var expiry: (@Sendable () -> LoadingError?)?
+        if bound.limit != nil { expiry = { bound.expiry(request, call) } }
+        response.body = response.body.wrapped { [expiry] source in
+            ObservedBody(source, translate: { isTimed ? bound.translated($0, call) : $0 }, expiry: expiry) { _ in
                 if isTimed { call.add(bound.start.duration(to: call.time.now), to: .exchange) }
                 slot?.finish()
             }

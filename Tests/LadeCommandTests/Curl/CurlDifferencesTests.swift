@@ -125,4 +125,13 @@ struct CurlDifferencesTests {
         let expected = (0..<5).map { String(repeating: "x", count: 10) + "/\($0)" }
         #expect(outcome.output.split(separator: "\n").map(String.init).sorted() == expected)
     }
+
+    @Test("finding WF-12 --max-time ends a download that --limit-rate holds back, like curl")
+    func limitsHeldBackBodies() async throws {
+        // The whole body is here at once; the rate needs 8 s for it.
+        let server = try LoopbackServer { _ in .text(String(repeating: "x", count: 400_000)) }
+        let line = ["--limit-rate", "50k", "--max-time", "1"]
+        let outcome = try await LadeProcess(["get", "-sS"] + line + [server.address()]).outcome()
+        #expect(outcome.status == ExitCode.timedOut.rawValue)
+    }
 }

@@ -282,6 +282,37 @@ struct DeadlineInterceptorTests {
         #expect(time.sleepers.isEmpty)
     }
 
+    @Test(
+        "finding WF-12 a reader that is behind fails at the limit, although the bytes arrived before it",
+        arguments: [true, false]
+    )
+    func boundsSlowReaders(isDeadline: Bool) async throws {
+        transport.onAnyRequest().respond(.chunks(["a", "b", "c"], every: .zero))
+        var request = request
+        request.delivery = .streamed
+        if isDeadline { request.deadline = .seconds(6) } else { request.timeouts.whole = .seconds(6) }
+        let (chain, call, sent, time) = (chain(), Call(time: time, random: SeededRandom(seed: 1)), request, time)
+        let (read, error) = try await time.runAutomatically { () async throws(LoadingError) in
+            var iterator = try await chain.send(sent, call: call).body.makeAsyncIterator()
+            var read: [Data] = []
+            do throws(LoadingError) {
+                while let chunk = try await iterator.next(isolation: nil) {
+                    read.append(chunk)
+                    try await time.sleep(for: .seconds(4))
+                }
+            } catch {
+                return (read, LoadingError?.some(error))
+            }
+            return (read, nil)
+        }
+        #expect(read == [Data("a".utf8), Data("b".utf8)])
+        switch error?.kind {
+        case .deadlineExceeded?: #expect(isDeadline)
+        case .timedOut(.whole)?: #expect(!isDeadline)
+        default: Issue.record("The body ended with \(String(describing: error))")
+        }
+    }
+
     @Test("policies PL-02 sends nothing when no time is left")
     func sendsNothingLate() async throws {
         transport.onAnyRequest().respond(.text("late"))
