@@ -57,13 +57,16 @@ package struct HopInterceptor: Interceptor {
     ///   `LoadingError.Kind.redirectRefused` with status and headers of a redirect that is not followed. The errors of the
     ///   interceptors below.
     package func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
-        var request = request
-        if let preparation {
-            let isDecorated = preparation.decorates(request)
-            request = preparation.prepared(request, next.call)
-            if isDecorated { request = try await preparation.decorated(request, next.call) }
-            try preparation.complete(&request)
-        }
+        guard let preparation else { return try await begun(request, next) }
+        var prepared = preparation.prepared(request, next.call)
+        if preparation.decorates(request) { prepared = try await preparation.decorated(prepared, next.call) }
+        try preparation.complete(&prepared)
+        return try await begun(prepared, next)
+    }
+
+    /// Begins the deadline, and sends a prepared request.
+    @inline(__always)
+    private func begun(_ request: Request, _ next: Next) async throws(LoadingError) -> Response {
         guard let deadlines else { return try await followed(request, next) }
         var next = next
         let start = deadlines.begin(&next.call, for: request)

@@ -61,6 +61,7 @@ public struct Next: Sendable {
     // Inlined into the interceptors, which saves each of them a frame.
     /// Sends a request down the rest of the chain.
     @inlinable
+    @inline(__always)
     public func callAsFunction(_ request: Request) async throws(LoadingError) -> Response {
         guard index < parts.interceptors.count else {
             return try await parts.transport.send(request, call: call.isObserved ? call.carrying(request) : call)

@@ -11,6 +11,7 @@ package struct HeaderBlock: @unchecked Sendable {
         private var text: UnsafeMutablePointer<UInt8>?
         private var room = (marks: 0, bytes: 0)
         private var bytes = 0
+        private var names = NameSet()
         /// How many fields there are.
         package private(set) var count = 0
 
@@ -19,7 +20,7 @@ package struct HeaderBlock: @unchecked Sendable {
 
         /// The section as collected so far.
         package var block: HeaderBlock {
-            memory?.setSizes(marks: count, bytes: bytes)
+            memory?.setSizes(marks: count, bytes: bytes, names)
             return HeaderBlock(memory: memory)
         }
 
@@ -41,6 +42,7 @@ package struct HeaderBlock: @unchecked Sendable {
                 value: Range(uncheckedBounds: (lower, upper))
             )
             (marks + count).initialize(to: mark)
+            names.insert(UnsafeBufferPointer(start: source, count: name))
             bytes += value.upperBound
             count += 1
         }
@@ -84,9 +86,40 @@ package struct HeaderBlock: @unchecked Sendable {
         var value: Range<Int32>
     }
 
+    /// Which names may be in a section: most questions for a field are about one that is not there.
+    ///
+    /// A set of bits: a name that is in the section has all of its bits, and few others have them too.
+    fileprivate struct NameSet: Equatable {
+        private var letters: UInt32 = 0
+        private var forms: UInt32 = 0
+
+        /// Adds a name, which is not empty.
+        mutating func insert(_ name: UnsafeBufferPointer<UInt8>) {
+            letters |= Self.letter(name[0])
+            forms |= Self.form(name[name.count - 1], name.count)
+        }
+
+        /// Whether the name may be in the section.
+        func mayContain(_ name: String) -> Bool {
+            guard let first = name.utf8.first, let last = name.utf8.last else { return false }
+            return letters & Self.letter(first) != 0 && forms & Self.form(last, name.utf8.count) != 0
+        }
+
+        /// Whether a name that begins with the byte may be in the section.
+        func mayContainName(startingWith byte: UInt8) -> Bool { letters & Self.letter(byte) != 0 }
+
+        // The lowest five bits of a letter are the same in both cases.
+        private static func letter(_ byte: UInt8) -> UInt32 { 1 << UInt32(byte & 31) }
+
+        private static func form(_ last: UInt8, _ count: Int) -> UInt32 {
+            1 << UInt32(truncatingIfNeeded: (Int(last & 31) &+ 5 &* count) & 31)
+        }
+    }
+
     fileprivate struct Sizes {
         var marks = 0
         var bytes = 0
+        var names = NameSet()
         let markCapacity: Int
     }
 
@@ -113,14 +146,18 @@ package struct HeaderBlock: @unchecked Sendable {
             }
         }
 
-        func setSizes(marks: Int, bytes: Int) {
+        func setSizes(marks: Int, bytes: Int, _ names: NameSet) {
             withUnsafeMutablePointerToHeader { sizes in
                 // Sections that share memory have the same sizes: nothing is written while another thread may read.
                 guard sizes.pointee.marks != marks || sizes.pointee.bytes != bytes else { return }
                 sizes.pointee.marks = marks
                 sizes.pointee.bytes = bytes
+                sizes.pointee.names = names
             }
         }
+
+        /// Which names may be there.
+        var names: NameSet { withUnsafeMutablePointerToHeader { $0.pointee.names } }
 
         /// How many marks there are.
         var count: Int { withUnsafeMutablePointerToHeader { $0.pointee.marks } }
@@ -150,7 +187,7 @@ package struct HeaderBlock: @unchecked Sendable {
 
     /// Whether the name of some field begins with the given text in lower case.
     func containsName(startingWith prefix: StaticString) -> Bool {
-        guard let memory else { return false }
+        guard let memory, memory.names.mayContainName(startingWith: prefix.utf8Start.pointee) else { return false }
         return prefix.withUTF8Buffer { prefix in
             memory.withBytes { bytes in
                 (0..<memory.count).contains { position in
@@ -161,6 +198,14 @@ package struct HeaderBlock: @unchecked Sendable {
                 }
             }
         }
+    }
+
+    /// Whether a field may have the given name; false is certain.
+    func mayContain(_ name: String) -> Bool { memory?.names.mayContain(name) ?? false }
+
+    /// The positions of the fields with the given name, in order.
+    func positions(of name: String) -> some Sequence<Int> {
+        (mayContain(name) ? 0..<count : 0..<0).lazy.filter { isNamed(name, at: $0) }
     }
 
     /// Whether the field at a position has the given name.

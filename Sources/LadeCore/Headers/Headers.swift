@@ -117,7 +117,8 @@ public struct Headers: Sendable, Hashable {
             switch storage {
             case .fields(let fields): fields.first { $0.name.equalsIgnoringASCIICase(name) }?.value
             case .block(let block):
-                (0..<block.count).first { block.isNamed(name, at: $0) }.map(block.value)
+                block.mayContain(name)
+                    ? (0..<block.count).first { block.isNamed(name, at: $0) }.map(block.value) : nil
             case .refused(let refused): refused.fields.first { $0.name.equalsIgnoringASCIICase(name) }?.value
             }
         }
@@ -131,7 +132,7 @@ public struct Headers: Sendable, Hashable {
     public func all(_ name: String) -> [String] {
         switch storage {
         case .fields(let fields): fields.filter { $0.name.equalsIgnoringASCIICase(name) }.map(\.value)
-        case .block(let block): (0..<block.count).filter { block.isNamed(name, at: $0) }.map(block.value)
+        case .block(let block): block.positions(of: name).map(block.value)
         case .refused(let refused): refused.fields.filter { $0.name.equalsIgnoringASCIICase(name) }.map(\.value)
         }
     }
@@ -140,7 +141,7 @@ public struct Headers: Sendable, Hashable {
     package func octets(_ name: String) -> [[UInt8]] {
         switch storage {
         case .fields(let fields): fields.filter { $0.name.equalsIgnoringASCIICase(name) }.map(\.octets)
-        case .block(let block): (0..<block.count).filter { block.isNamed(name, at: $0) }.map(block.octets)
+        case .block(let block): block.positions(of: name).map(block.octets)
         case .refused(let refused): refused.fields.filter { $0.name.equalsIgnoringASCIICase(name) }.map(\.octets)
         }
     }
@@ -157,7 +158,8 @@ public struct Headers: Sendable, Hashable {
     public func contains(_ name: String) -> Bool {
         switch storage {
         case .fields(let fields): fields.contains { $0.name.equalsIgnoringASCIICase(name) }
-        case .block(let block): (0..<block.count).contains { block.isNamed(name, at: $0) }
+        case .block(let block):
+            block.mayContain(name) && (0..<block.count).contains { block.isNamed(name, at: $0) }
         case .refused(let refused): refused.fields.contains { $0.name.equalsIgnoringASCIICase(name) }
         }
     }

@@ -42,6 +42,11 @@ public struct Response: Sendable {
         get { parts.request }
         set { change { $0.request = newValue } }
     }
+    /// The limits of ``request``, read and set without a copy of it.
+    package var requestTimeouts: Request.Timeouts {
+        get { parts.request.timeouts }
+        set { if newValue != parts.request.timeouts { change { $0.request.timeouts = newValue } } }
+    }
 
     /// The protocol version of the response; nil for responses that did not come over HTTP.
     public var version: HTTPVersion? {

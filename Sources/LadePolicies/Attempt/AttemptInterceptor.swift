@@ -61,10 +61,41 @@ package struct AttemptInterceptor: Interceptor {
     ///   requests a longer delay than allowed; `LoadingError.Kind.deadlineExceeded` when the delay would end after the
     ///   deadline; `LoadingError.Kind.cancelled` as soon as the task is cancelled.
     package func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+        // Most requests are sent as they are: no key, no body that is watched. Nothing is copied for them.
+        guard !request.hasTags, !request.hasBody, !hasPlaces, authorisers.isEmpty else {
+            return try await attempts(of: request, next)
+        }
+        noteAttempt(next.call)
+        let first: Result<Response, LoadingError>
+        do throws(LoadingError) {
+            let response = try await next(request)
+            guard isRetrying, !RetryPolicy.settles(response.status, nil) else {
+                return RetryRound.counted(response, next.call.attempt)
+            }
+            first = .success(response)
+        } catch {
+            guard isRetrying else { throw error }
+            first = .failure(error)
+        }
+        return try await repeated(request, after: first, next)
+    }
+
+    private var isRetrying: Bool { if case .some = retries { true } else { false } }
+
+    private var hasPlaces: Bool { hosts.map { !$0.isEmpty } ?? false }
+
+    @inline(__always)
+    private func noteAttempt(_ call: Call) {
+        guard isRetrying else { return }
+        call.noteAttempt()
+        call.record(.attemptStarted(call.attempt))
+    }
+
+    /// Makes the attempts of a request that has an address, credentials, a key or a body.
+    private func attempts(of request: Request, _ next: Next) async throws(LoadingError) -> Response {
         guard let retries else { return try await attempt(request, next) }
         var round = RetryRound(retries, budget, keyRule, gateLimit, keys, request, next.call)
-        next.call.noteAttempt()
-        next.call.record(.attemptStarted(next.call.attempt))
+        noteAttempt(next.call)
         let first: Result<Response, LoadingError>
         do throws(LoadingError) {
             let response = try await attempt(round.request, next)
@@ -74,6 +105,18 @@ package struct AttemptInterceptor: Interceptor {
             first = .failure(error)
         }
         // A separate function, so that calls that succeed at the first attempt do not carry the state of retries.
+        return try await repeated(&round, after: first, next)
+    }
+
+    /// Decides about the first attempt of a request that was sent as it is, and makes the others.
+    @inline(never)
+    private func repeated(
+        _ request: Request,
+        after first: Result<Response, LoadingError>,
+        _ next: Next
+    ) async throws(LoadingError) -> Response {
+        guard let retries else { return try first.get() }
+        var round = RetryRound(retries, budget, keyRule, gateLimit, keys, request, next.call)
         return try await repeated(&round, after: first, next)
     }
 

@@ -69,7 +69,6 @@ package struct ExchangeInterceptor: Interceptor {
     /// - Throws: The errors of ``RateLimiter/start(_:call:)``; `LoadingError.Kind.deadlineExceeded` when no time is left, or when
     ///   the exchange used up what was left; the errors of the transport.
     package func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
-        var request = request
         var slot: RateLimiter.Slot?
         if let limiter {
             // Most calls need not wait: no function that could is called for them.
@@ -81,19 +80,32 @@ package struct ExchangeInterceptor: Interceptor {
             }
             if next.call.hasLateChoices {
                 if let newest = Self.checked(request, next.call) {
-                    request = newest
-                } else {
-                    (request, slot) = try await Self.chosenAgain(request, slot, limiter, next.call)
+                    return try await exchange(newest, slot, next)
                 }
+                let (newest, other) = try await Self.chosenAgain(request, slot, limiter, next.call)
+                return try await exchange(newest, other, next)
             }
         }
+        return try await exchange(request, slot, next)
+    }
+
+    // Inlined: a waiting call keeps the frame of every function that waits.
+    /// Makes the exchange of a request that has its slot.
+    @inline(__always)
+    private func exchange(
+        _ request: Request,
+        _ slot: RateLimiter.Slot?,
+        _ next: Next
+    ) async throws(LoadingError) -> Response {
         let (sent, bound) = try completed(request, slot, next.call)
         do throws(LoadingError) {
-            let response = noted(try await next(sent), bound, next.call)
-            guard collectsBodies, let limit = Self.limit(of: response, request) else {
-                return finished(response, request, slot, bound, next.call)
+            var response = try await next(sent)
+            if let date = bound.date { Self.note(Moment(date: date, instant: bound.start), in: &response, next.call) }
+            if collectsBodies, let limit = Self.limit(of: response, request) {
+                response = try await Self.collected(response, limit, next.call)
             }
-            return finished(try await Self.collected(response, limit, next.call), request, slot, bound, next.call)
+            finish(&response, request, slot, bound, next.call)
+            return response
         } catch {
             throw failed(error, request, slot, bound, next.call)
         }
@@ -158,19 +170,12 @@ package struct ExchangeInterceptor: Interceptor {
 
     // MARK: - After the exchange
 
-    private func noted(_ response: Response, _ bound: ExchangeBound, _ call: Call) -> Response {
-        guard let date = bound.date else { return response }
-        return Self.noted(response, Moment(date: date, instant: bound.start), call)
-    }
-
     @inline(never)
-    private static func noted(_ response: Response, _ sent: Moment, _ call: Call) -> Response {
-        var response = response
+    private static func note(_ sent: Moment, in response: inout Response, _ call: Call) {
         var requested = sent
         // The wait for a connection within the transport does not count either.
         if let queued = response.metrics.queued { requested = requested.advanced(by: queued) }
         response.times = ExchangeTimes(requested: requested, received: Moment(now: call.time))
-        return response
     }
 
     /// The most bytes of a body that must be collected; nil when none must.
@@ -191,19 +196,17 @@ package struct ExchangeInterceptor: Interceptor {
         return response
     }
 
+    // The response is changed in place: it has one owner here.
     @inline(never)
-    private func finished(
-        _ response: Response,
+    private func finish(
+        _ response: inout Response,
         _ request: Request,
         _ slot: RateLimiter.Slot?,
         _ bound: ExchangeBound,
         _ call: Call
-    ) -> Response {
-        var response = response
+    ) {
         // The limit was for this exchange; if the request is sent again, it gets a new one.
-        if deadlines != nil, response.request.timeouts != request.timeouts {
-            response.request.timeouts = request.timeouts
-        }
+        if deadlines != nil { response.requestTimeouts = request.timeouts }
         // A response from a cache set its cookies when it came from the network.
         if response.source != .cache { storeCookies(of: response.headers, request, call) }
         limiter?.observe(response.status, response.headers, of: request, call: call, isRunning: slot != nil)
@@ -211,9 +214,9 @@ package struct ExchangeInterceptor: Interceptor {
         guard response.body.bytes == nil else {
             if isTimed { call.add(bound.start.duration(to: call.time.now), to: .exchange) }
             slot?.finish()
-            return response
+            return
         }
-        guard isTimed || bound.limit != nil || slot != nil else { return response }
+        guard isTimed || bound.limit != nil || slot != nil else { return }
         // The transport has ended when all bytes are here, and watches the clock no longer.
         var expiry: (@Sendable () -> LoadingError?)?
         if bound.limit != nil { expiry = { bound.expiry(request, call) } }
@@ -223,7 +226,6 @@ package struct ExchangeInterceptor: Interceptor {
                 slot?.finish()
             }
         }
-        return response
     }
 
     @inline(never)

@@ -180,7 +180,7 @@ struct RetryRound {
         }
     }
 
-    private static func counted(_ response: Response, _ attempts: Int) -> Response {
+    static func counted(_ response: Response, _ attempts: Int) -> Response {
         guard attempts > 1 else { return response }
         var response = response
         response.attempts = attempts

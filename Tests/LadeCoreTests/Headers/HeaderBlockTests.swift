@@ -23,6 +23,32 @@ struct HeaderBlockTests {
         #expect(Headers(checked: builder.block)["Any"] == nil)
     }
 
+    @Test("finds a name in any case and number as a plain list does, and no other", arguments: 0..<200 as Range<UInt64>)
+    func finds(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        // Few letters and lengths, so that names that are not there look like those that are.
+        func name() -> String {
+            String((0..<Int.random(in: 1...6, using: &random)).compactMap { _ in "abAB-4_".randomElement(using: &random) })
+        }
+        var builder = HeaderBlock.Builder()
+        var plain = Headers()
+        for number in 0..<Int.random(in: 0...5, using: &random) {
+            let name = name()
+            append(name, "\(number)", to: &builder)
+            plain.add(name, "\(number)")
+        }
+        let received = Headers(checked: builder.block)
+        for asked in (0..<60).map({ _ in name() }) + plain.map(\.name) {
+            #expect(received.contains(asked) == plain.contains(asked))
+            #expect(received[asked] == plain[asked])
+            #expect(received.all(asked) == plain.all(asked))
+            #expect(received.octets(asked) == plain.octets(asked))
+        }
+        for prefix in ["a", "b", "-", "4", "ab"] as [StaticString] {
+            #expect(received.containsName(startingWith: prefix) == plain.containsName(startingWith: prefix))
+        }
+    }
+
     @Test("keeps any number of fields of any length")
     func grows() {
         var builder = HeaderBlock.Builder()

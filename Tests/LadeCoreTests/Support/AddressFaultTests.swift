@@ -4,7 +4,7 @@ import Testing
 @testable import LadeCore
 
 /// Draws the same numbers in every run.
-private struct SeededGenerator: RandomNumberGenerator {
+struct SeededGenerator: RandomNumberGenerator {
     private let source: SeededRandom
 
     init(seed: UInt64) { source = SeededRandom(seed: seed) }
