@@ -28,7 +28,8 @@ struct HeaderBlockTests {
         var random = SeededGenerator(seed: seed)
         // Few letters and lengths, so that names that are not there look like those that are.
         func name() -> String {
-            String((0..<Int.random(in: 1...6, using: &random)).compactMap { _ in "abAB-4_".randomElement(using: &random) })
+            let count = Int.random(in: 1...6, using: &random)
+            return String((0..<count).compactMap { _ in "abAB-4_".randomElement(using: &random) })
         }
         var builder = HeaderBlock.Builder()
         var plain = Headers()
