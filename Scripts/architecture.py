@@ -2,7 +2,9 @@
 """Compares Documentation/Architecture.md with the package, for make lint.
 
 Floors: the table has every target of Package.swift outside of Tests with exactly what it imports, and each import is on a lower floor.
-Folders: every folder below Sources with five Swift files or more has an entry of three lines, and every entry such a folder.
+Folders: every folder below Sources with five Swift files or more has an entry of four lines, and every entry is about one.
+Tests: the last line of an entry names folders of Tests. They exist and have tests, and one that is named like the folder is among them.
+Every folder of tests is named by an entry, or named like a folder of Sources, or in the list at the end.
 """
 import collections, json, os, pathlib, re, subprocess, sys
 
@@ -65,14 +67,30 @@ def check_floors():
     return len(rows)
 
 
+def test_folder(folder):
+    """The folder of tests that is named like a folder of the sources."""
+    module, slash, rest = folder.partition("/")
+    return f"{module}Tests{slash}{rest}"
+
+
+def test_folders():
+    """The folders below Tests with a file of tests."""
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "Tests/*Tests.swift"], cwd=root, check=True, stdout=subprocess.PIPE, text=True)
+    return {pathlib.PurePath(line).parent.relative_to("Tests").as_posix() for line in listed.stdout.splitlines() if (root / line).is_file()}
+
+
 def check_folders():
     listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "Sources/*.swift"], cwd=root, check=True, stdout=subprocess.PIPE, text=True)
     files = {pathlib.Path(line) for line in listed.stdout.splitlines() if (root / line).is_file()}
     counts = collections.Counter(file.parent.relative_to("Sources").as_posix() for file in files)
     folders = {folder for folder, count in counts.items() if count >= least_files}
     lines, entries = section("Folders"), {}
+    tests, mentioned = test_folders(), {test_folder(folder) for folder in counts}
     for index, (number, line) in enumerate(lines):
         entry = re.match(r"- `([^`]+)`: \S", line)
+        if entry and entry[1] in tests:
+            mentioned.add(entry[1])
+            continue
         if not entry:
             if line.startswith("- "):
                 fail(number, "an entry begins with “- `Folder`: ”")
@@ -80,9 +98,17 @@ def check_folders():
         if entry[1] in entries:
             fail(number, f"{entry[1]} has two entries")
         entries[entry[1]] = number
-        below = [text for _, text in lines[index + 1:index + 4]] + [""] * 3
-        if not below[0].startswith("  Called by ") or not below[1].startswith("  May touch ") or below[2].startswith("  "):
-            fail(number, f"the entry of {entry[1]} has three lines: what it is, “Called by …”, “May touch …”")
+        below = [text for _, text in lines[index + 1:index + 5]] + [""] * 4
+        if any(not text.startswith(f"  {begin} ") for text, begin in zip(below, ("Called by", "May touch", "Tested in"))) or below[3].startswith("  "):
+            fail(number, f"the entry of {entry[1]} has four lines: what it is, “Called by …”, “May touch …”, “Tested in …”")
+        named = set(re.findall(r"`([^`]+)`", below[2]))
+        for name in sorted(named - tests):
+            fail(number + 3, f"Tests/{name} has no tests")
+        if (like := test_folder(entry[1])) in tests - named:
+            fail(number + 3, f"{entry[1]} is tested in {like} as well")
+        mentioned |= named
+    for folder in sorted(tests - mentioned):
+        fail(lines[-1][0], f"no entry says what Tests/{folder} tests")
     for folder in sorted(folders - entries.keys()):
         fail(lines[0][0], f"Sources/{folder} has {counts[folder]} files and no entry in “Folders”")
     for folder in sorted(entries.keys() - folders):

@@ -9,7 +9,7 @@ let loader = try Loader(settings)
 
 var order = try Request(.post, address + "/orders", body: .text("one"))
 order.idempotencyKey = .generated
-do {
+do throws(LoadingError) {
     print(try await loader.load(order).text)
 } catch {
     print("failed after", error.context.attempts, "attempts:", error)

@@ -84,7 +84,7 @@ struct CatalogueItem: Hashable {
 
 /// The components of a URN.
 struct StockURN {
-    /// What the URN identifies.
+    /// The subject that the URN identifies.
     enum Subject {
         case item(CatalogueItem)
         case topic(Int)

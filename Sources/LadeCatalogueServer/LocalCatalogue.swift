@@ -26,9 +26,11 @@ public import LadeTesting
 /// | `/oauth2/token` | POST: `client_credentials` and `refresh_token` grants (RFC 6749 §4.4, §6) |
 ///
 /// A list has at most ``Options/maximumPageSize`` items on a page, 10 without `pageSize`, and the address of the next
-/// page in `next`. Some lists accept `pageSize=unlimited`. The response is 404 for an unknown path, and for a service
-/// that the business unit does not offer; it is 400 for an invalid request. The body contains the reason. Paths that
-/// end in `.json` belong to the first generation of services. All publications are dated 2023.
+/// page in `next`. Some lists accept `pageSize=unlimited`.
+///
+/// The response is 404 for an unknown path, and for a service that the business unit does not offer. It is 400 for an
+/// invalid request. The body contains the reason. Paths that end in `.json` belong to the first generation of services.
+/// All publications are dated 2023.
 ///
 /// Any address can request a lifetime: with `max-age=60` caches may store the response for a minute, and validate it
 /// afterwards.

@@ -7,7 +7,7 @@ import LadeTesting
 
 /// One numbered case of the transport conformance suite: what is expected, and the code that checks it.
 public struct ConformanceCase: Sendable, CustomStringConvertible {
-    /// What a case needs to run.
+    /// The needs of a case.
     public enum Need: Sendable, Hashable, CustomStringConvertible {
         /// A server named in the peers' file; see ``ConformancePeers``.
         case peer(String)
@@ -33,7 +33,7 @@ public struct ConformanceCase: Sendable, CustomStringConvertible {
     public let number: String
     /// The expected behaviour, in a few words that continue “transport TR-07”.
     public let title: String
-    /// What it needs to run; a part that needs more is skipped where that is missing.
+    /// The needs of the case; a part that needs more is skipped where that is missing.
     public let needs: [Need]
     /// Whether it measures the memory, the descriptors or the processor time of the process, and so needs its own
     /// process.

@@ -21,7 +21,7 @@ extension TransportConformance {
         }
     }
 
-    static let headWithLength = ConformanceCase("TR-43", "ends the answer to HEAD at its head") { context in
+    static let headWithLength = ConformanceCase("TR-43", "ends the response to HEAD at its head") { context in
         let server = try LoopbackServer { request in
             ServerResponse(fields: [ServerField("Content-Length", request.method == "HEAD" ? "1000" : "0")])
         }

@@ -134,7 +134,7 @@ extension TransportConformance {
             let transport = try context.transport()
             let request = try server.request()
             let task = Task { await Exchange.perform(transport, request) }
-            try await context.within("the answer") { try await server.sent(atLeast: 42) }
+            try await context.within("the response") { try await server.sent(atLeast: 42) }
             task.cancel()
             context.expectCancelled(try await context.within("the cancelled call") { await task.value })
             try await context.within("closing the connection") { try await server.open(atMost: 0) }

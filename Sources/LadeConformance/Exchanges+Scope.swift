@@ -26,7 +26,7 @@ extension TransportConformance {
             let answer = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n1234"
             let server = try LoopbackServer(script: [.readRequest, .send(answer), .stall])
             let call = ScopedExchange(try context.transport(), try server.request())
-            try await context.within("the answer") { try await server.sent(atLeast: Int64(answer.utf8.count)) }
+            try await context.within("the response") { try await server.sent(atLeast: Int64(answer.utf8.count)) }
             call.scope.cancel()
             try await context.expectGivenUp(call)
             try await context.within("closing the connection") { try await server.open(atMost: 0) }

@@ -85,7 +85,7 @@ extension TransportConformance {
         let request = try server.request(.get, "/", headers: ["X-Q": "b", "X-Other": "-", "x-q": "a", "X-Q": "b"])
         let exchange = try await context.exchange(try context.transport(), request)
         context.expect(exchange, gives: 200)
-        context.expectEqual(exchange.headers.all("X-R"), ["1", "2, 3"], "values in the answer")
+        context.expectEqual(exchange.headers.all("X-R"), ["1", "2, 3"], "values in the response")
         context.expectEqual(server.requests.first?.all("X-Q"), ["b", "a", "b"], "values in the request")
         let names = server.requests.first?.fields.map(\.name).filter { $0.lowercased() == "x-q" }
         context.expectEqual(names, ["X-Q", "x-q", "X-Q"], "names in the request")

@@ -59,7 +59,7 @@ extension TransportConformance {
 
     static let malformedStreams = ConformanceCase(
         "FH-11",
-        "names a malformed answer of HTTP/2 and does not send again",
+        "names a malformed response of HTTP/2 and does not send again",
         needs: [.peer("hostileH2"), .peer("ca")]
     ) { context in
         let base = "https://localhost:\(try context.peers.port("hostileH2"))"
@@ -135,7 +135,7 @@ extension TransportConformance {
                 ("length", "Content-Length: 2\r\n\r\nok"),
                 ("chunked", "Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"),
             ] {
-                await context.part("an answer (\(form)) to \(name) that it does not read") { context in
+                await context.part("a response (\(form)) to \(name) that it does not read") { context in
                     // The reset comes after the response was read: a system may drop unread bytes.
                     let isRead = Signal()
                     let server = try LoopbackServer(
@@ -149,7 +149,7 @@ extension TransportConformance {
                         isRead.raise()
                         return String(decoding: try await response.body.collect(limit: 100), as: UTF8.self)
                     }
-                    context.expectEqual(text, "ok", "the answer")
+                    context.expectEqual(text, "ok", "the response")
                 }
             }
         }
@@ -171,8 +171,8 @@ extension TransportConformance {
             }
             let seen = try await statistics(context, transport, base, token)
             // Each refusal may end its connection, so the total says nothing. The server notices the end slightly later
-            // than the transport, which may have opened another connection by then: twice the limit of 6 allows for
-            // that.
+            // than the transport. The transport may have opened another connection by then: twice the limit of 6 allows
+            // for that.
             context.expect(seen.peak <= 12, "\(seen.peak) connections at a time")
         }
         for isReused in [false, true] {
@@ -225,7 +225,7 @@ extension TransportConformance {
         // Other requests to the host use HTTP/2 as before.
         let next = try await context.exchange(transport, try Request(.get, base + "/ok"))
         context.expect(next, gives: 200, "ok")
-        context.expectEqual(next.version, .http2, "version of the next answer")
+        context.expectEqual(next.version, .http2, "version of the next response")
     }
 
     private struct Statistics: Decodable {

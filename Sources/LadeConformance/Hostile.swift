@@ -42,7 +42,7 @@ extension TransportConformance {
 
     static let unaskedBytes = ConformanceCase(
         "FH-1",
-        "treats no byte that arrived before a request as a part of its answer"
+        "treats no byte that arrived before a request as a part of its response"
     ) { context in
         for form in forms {
             for moment in Moment.allCases {
@@ -88,7 +88,7 @@ extension TransportConformance {
         }
         let transport = try context.transport()
         let exchange = try await context.exchange(transport, try server.request(first))
-        context.expect(exchange.error == nil && exchange.text == text, "the first answer: \(exchange.ending)")
+        context.expect(exchange.error == nil && exchange.text == text, "the first response: \(exchange.ending)")
         isAnswered.raise()
         try await context.within("the surplus") { try await isSent.wait() }
         if moment == .later {
@@ -116,7 +116,7 @@ extension TransportConformance {
         let other = try context.transport { $0.tls = try context.trustingPeers() }
         let address = "\(base)/surplus?form=\(form)&place=\(place)&token=\(token)"
         let exchange = try await context.exchange(transport, try Request(first, address))
-        context.expect(exchange.error == nil && exchange.text == text, "the first answer: \(exchange.ending)")
+        context.expect(exchange.error == nil && exchange.text == text, "the first response: \(exchange.ending)")
         if place == "later" {
             let pushed = try await context.exchange(other, try Request(.get, "\(base)/push?token=\(token)"))
             // The number of connections that were closed because of it.
@@ -148,7 +148,7 @@ extension TransportConformance {
 
     static let surplusCloses = ConformanceCase(
         "FT-9",
-        "closes a connection on which bytes follow an answer, and does not fail the complete answer"
+        "closes a connection on which bytes follow a response, and does not fail the complete response"
     ) { context in
         // Shorter and longer than what is read in one call.
         for surplus in ["more", evil, String(repeating: "x", count: 300_000)] {
@@ -162,7 +162,7 @@ extension TransportConformance {
                     }
                     let transport = try context.transport()
                     let first = try await context.exchange(transport, try server.request(form.method))
-                    context.expect(first.error == nil && first.text == form.text, "the answer: \(first.ending)")
+                    context.expect(first.error == nil && first.text == form.text, "the response: \(first.ending)")
                     let next = try await context.exchange(transport, try server.request())
                     context.expect(next, gives: 200, "ok")
                     context.expectEqual(server.acceptedCount, 2, "connections")

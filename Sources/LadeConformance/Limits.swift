@@ -217,8 +217,8 @@ extension TransportConformance {
     private static let connectionLimits = ConformanceCase("TR-83", "never has more connections than it may") {
         context in
         await context.part("total and per host") { context in
-            // Requests in flight are counted, not open connections: on a busy machine, the end of a connection may reach
-            // its server after the beginning of the next one. The parts below count connections.
+            // Requests in flight are counted, not open connections. On a busy machine, the end of a connection may
+            // reach its server after the beginning of the next one. The parts below count connections.
             let all = Busy()
             let hosts = (0..<4).map { _ in Busy() }
             let servers = try hosts.map { host in
@@ -323,7 +323,7 @@ extension TransportConformance {
                 do throws(LoadingError) {
                     let request = try servers[others[number % others.count]].request()
                     _ = try await transport.send(request, call: call)
-                    context.fail("a call got an answer")
+                    context.fail("a call got a response")
                 } catch {
                     guard case .deadlineExceeded = error.kind else { return context.fail("got \(error)") }
                 }
@@ -355,9 +355,9 @@ extension TransportConformance {
                     context.expectEqual(
                         metrics.responseHeadBytes,
                         Int64(answer.utf8.count),
-                        "bytes of the answer's heads"
+                        "bytes of the response's heads"
                     )
-                    context.expectEqual(metrics.responseBodyBytes, 5, "bytes of the answer's body")
+                    context.expectEqual(metrics.responseBodyBytes, 5, "bytes of the response's body")
                     context.expectEqual(metrics.decodedBodyBytes, 5, "bytes delivered")
                     context.expectEqual(metrics.contentEncoding, nil, "coding")
                     context.expectEqual(metrics.version, .http1_1, "version")
@@ -396,7 +396,7 @@ extension TransportConformance {
             context.expectEqual(
                 reported.map(\.responseBodyBytes),
                 [4],
-                "bytes of the answer's body, reported as events"
+                "bytes of the response's body, reported as events"
             )
         }
         await context.part("TLS and HTTP/2") { context in
@@ -414,7 +414,7 @@ extension TransportConformance {
                     ["127.0.0.1", "::1"].contains(exchange.metrics.remoteAddress),
                     "remote address \(exchange.metrics.remoteAddress ?? "nil")"
                 )
-                context.expect(exchange.metrics.responseHeadBytes > 0, "the answer's head has no bytes")
+                context.expect(exchange.metrics.responseHeadBytes > 0, "the response's head has no bytes")
                 context.expect(exchange.metrics.requestHeadBytes > 0, "the request's head has no bytes")
             }
         }

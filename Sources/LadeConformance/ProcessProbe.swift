@@ -12,7 +12,7 @@
 #endif
 import LadeTesting
 
-/// What the system reports about this process, where it has `/proc`.
+/// The system's report about this process, where it has `/proc`.
 enum ProcessProbe {
     static var isAvailable: Bool {
         residentBytes != nil && descriptorCount != nil

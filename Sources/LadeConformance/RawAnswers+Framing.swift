@@ -83,7 +83,7 @@ extension TransportConformance {
 
     static let surplusBytes = ConformanceCase(
         "TR-19",
-        "delivers an answer followed by more bytes, and drops the connection"
+        "delivers a response followed by more bytes, and drops the connection"
     ) { context in
         let answers = [
             "length": "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil",

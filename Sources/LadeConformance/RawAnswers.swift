@@ -10,7 +10,7 @@ import LadeTesting
 extension TransportConformance {
     static var rawAnswers: [ConformanceCase] {
         [
-            malformed("TR-01", "refuses an answer that is not HTTP", ["not HTTP": "FOOBAR"]),
+            malformed("TR-01", "refuses a response that is not HTTP", ["not HTTP": "FOOBAR"]),
             malformed(
                 "TR-02",
                 "refuses a protocol name in another case",

@@ -25,7 +25,7 @@ extension LoadingError {
     /// | everything else | `Lade` | the number of the case in this table's source |
     ///
     /// The user info contains the description, the address, the header fields and the beginning of the body without the
-    /// secrets of the call, and the underlying error, as far as they exist.
+    /// secrets of the call. It contains the underlying error if there is one.
     public var nsError: NSError {
         let (domain, code) = domainAndCode
         var info: [String: Any] = [NSLocalizedDescriptionKey: description]

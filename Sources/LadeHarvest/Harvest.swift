@@ -16,9 +16,9 @@ import Synchronization
 /// let summary = try await harvest.run(with: loader, to: .file("items.ndjson"))
 /// ```
 ///
-/// Beside a file it keeps a journal of what the file certainly contains. When it runs again after an error, an
-/// interrupt, `kill -9` or a loss of power, it truncates the file to what the journal confirms and continues. The
-/// result is the same as without the interruption. Once complete, running it again does nothing.
+/// Beside a file it keeps a journal of what the file certainly contains. A run after an error, an interrupt, `kill -9`
+/// or a loss of power truncates the file to what the journal confirms, and continues. The result is the same as without
+/// the interruption. Once complete, running it again does nothing.
 public struct Harvest: Sendable {
     /// Where the lines are written.
     public enum Destination: Sendable {
@@ -43,7 +43,7 @@ public struct Harvest: Sendable {
         }
     }
 
-    /// What a page is.
+    /// The forms of a page.
     public enum PageFormat: String, Sendable, Hashable {
         /// One JSON document that contains the list.
         case document
@@ -51,7 +51,7 @@ public struct Harvest: Sendable {
         case lines
     }
 
-    /// What happens to items whose identity occurred before.
+    /// The treatment of items whose identity occurred before.
     public enum Duplicates: String, Sendable, Hashable {
         /// They are counted and written.
         case kept
@@ -63,7 +63,7 @@ public struct Harvest: Sendable {
     public var request: Request
     /// The location of the list in each page; the document itself by default.
     public var items: JSONPointer = []
-    /// What a page is; a document by default.
+    /// The form of a page; a document by default.
     public var format = PageFormat.document
     /// How the next page is found; the first rule that names a page counts.
     ///
@@ -84,9 +84,9 @@ public struct Harvest: Sendable {
     ///
     /// Only a place that is given here ends a list that is counted. Elsewhere the total shows whether the list is whole.
     public var total: PageRule.Place?
-    /// What happens when a next page has another origin; by default it is loaded without credentials.
+    /// The treatment of a next page on another origin; by default it is loaded without credentials.
     public var otherOrigins = PageRule.OtherOrigins.withoutCredentials
-    /// What happens to a page with the same items as the first page or the page before it; it is refused by default.
+    /// The treatment of a page with the same items as the first page or the page before it; it is refused by default.
     ///
     /// Pages are compared where a rule counts them or carries a cursor. Elsewhere the server names the next page
     /// itself.
@@ -95,9 +95,10 @@ public struct Harvest: Sendable {
     ///
     /// It takes about 16 bytes of memory for each item.
     public var identity: JSONPointer?
-    /// What happens to duplicates; they are kept by default.
+    /// The treatment of duplicates; they are kept by default.
     public var duplicates = Duplicates.kept
-    /// What else decides what the server returns, by name: the user of the loader's account, its client, its audience.
+    /// The further facts that decide what the server returns, by name: the user of the loader's account, its client,
+    /// its audience.
     ///
     /// A journal keeps keyed digests of the values, and is refused when one of them differs.
     public var circumstances: [String: String] = [:]
@@ -406,7 +407,7 @@ public struct Harvest: Sendable {
         var facts = PageWalk.Facts(response: response, itemCount: content.itemCount)
         complete(&facts)
         var content = content
-        // What cannot be followed is an error, which is found again when the successor is determined.
+        // A page that cannot be followed is an error, which is found again when the successor is determined.
         if let step = try? walk.step(after: page, facts), step.page == nil {
             content.doubts = doubts(page, step, facts, walk, bytes)
         }

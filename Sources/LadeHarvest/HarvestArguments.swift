@@ -5,7 +5,8 @@
 #endif
 import Lade
 
-/// What must not change for a journal to be continued: everything that determines the bytes of the output.
+/// The arguments that must not change for a journal to be continued: everything that determines the bytes of the
+/// output.
 struct HarvestArguments {
     /// Values that are shown when they differ.
     private(set) var shown: [String: String]

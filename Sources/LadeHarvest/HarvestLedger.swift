@@ -98,7 +98,7 @@ final class HarvestLedger {
         try verify(disk)
         // Bytes after the end of a complete run do not belong to it.
         guard !journal.isComplete else { return }
-        // What the output has besides is removed when there is a page in its place, not before.
+        // Further bytes of the output are removed when there is a page in their place, not before.
         if let size = disk.size, size > journal.bytes {
             isBegun = false
             return
@@ -224,7 +224,7 @@ final class HarvestLedger {
         // The next page cannot be determined now: the next run loads this page again, and writes none of its items
         // twice.
         if delivery.next == nil, !delivery.isLast { after.skippedItems = count }
-        // Of a page written in part, the rest comes next, so the next page remains the same.
+        // The rest of a page that was written in part comes next, so the next page remains the same.
         if after.skippedItems == 0 {
             after.marks?.add(PageMarks.key(of: delivery.page), at: journal.pages)
             after.pages += 1

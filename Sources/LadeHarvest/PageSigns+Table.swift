@@ -6,7 +6,7 @@
 import Lade
 
 extension PageSigns {
-    /// What a member or a field with a name of the table says.
+    /// The meaning of a member or a field with a name of the table.
     enum Meaning {
         /// The next page, if it has anything.
         case next
@@ -131,8 +131,9 @@ extension PageNames {
         return text.hasSuffix(".json") || (segments.count > 1 && segments.contains(where: own.contains))
     }
 
-    /// Whether a `Link` line that has no readable link to the next page seems to have one: `rel`, and then `next` with
-    /// nothing but punctuation between.
+    /// Whether a `Link` line that has no readable link to the next page seems to have one.
+    ///
+    /// It has `rel`, and then `next` with nothing but punctuation between.
     static func seemsNext(_ line: String) -> Bool {
         var text: [UInt8] = []
         var isInTarget = false

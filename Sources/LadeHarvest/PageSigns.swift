@@ -28,10 +28,10 @@ struct PageSigns {
     var rules: [PageRule]
     /// The announced number of items that the harvest compares by itself.
     var total: Int?
-    /// What a server repeats of the request's secrets is not shown.
+    /// Secrets of the request that a server sends back are not shown.
     var redaction: Redaction
 
-    /// What speaks for further pages, the certain signs first.
+    /// The signs of further pages, the certain ones first.
     func doubts() -> [Harvest.Doubt] {
         let statements = statements
         let saysEnd = statements.contains(where: isEnd) || linkSaysEnd
@@ -89,7 +89,7 @@ struct PageSigns {
         for (name, value) in members.sorted(by: { $0.name < $1.name }) where path + [name] != items.tokens {
             let place = JSONPointer(tokens: path + [name])
             let isNext = add(name, value, at: .body(place), members, isNearList: isNearList, to: &found)
-            // What is in a cursor or in a link is no statement of its own.
+            // A member of a cursor or of a link is no statement of its own.
             if isNext, value.namesPage { continue }
             let isAround = items.tokens.starts(with: place.tokens)
             let isNear = isAround || (isNearList && Self.containers.contains(PageNames.normal(name)))

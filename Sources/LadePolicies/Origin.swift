@@ -11,8 +11,10 @@ public import LadeCore
 public struct Origin: Sendable, Hashable {
     /// The scheme, in lower case.
     public let scheme: String
-    /// The host in its normal form: lower case, no dot at its end, escapes decoded; an IPv4 address as four decimal
-    /// parts, an IPv6 address as in RFC 5952 and without brackets.
+    /// The host in its normal form.
+    ///
+    /// It has lower case, no dot at its end, and its escapes are decoded. An IPv4 address has four decimal parts; an
+    /// IPv6 address is written as in RFC 5952, without brackets.
     public let host: String
     /// The port, as written or the scheme's default; 0 for a scheme without one.
     public let port: Int
@@ -82,9 +84,10 @@ extension Request {
 
     /// The same request for another address, without anything that belongs only to the old origin.
     ///
-    /// When scheme, host or port change, `Host`, the destination and every field are removed that does not merely describe
-    /// the request: `Accept…`, `Content-…` with the body, `Range`, `If-…`, `User-Agent` and a few more go along. Any other
-    /// field of the app may be a credential, whatever its name. Whether a body goes along is decided by the caller.
+    /// When scheme, host or port change, the fields that merely describe the request go along: `Accept…`, `Range`,
+    /// `If-…`, `User-Agent`, `Content-…` with the body and a few more. `Host`, the destination and every other field
+    /// are removed, because any other field of the app may be a credential, whatever its name. The caller decides
+    /// whether a body goes along.
     ///
     /// The one rule for all ways to another origin: redirects, next pages, and addresses of a host that are hosts of their
     /// own.

@@ -13,8 +13,8 @@ extension Request {
     /// It copies the address, method, fields, body bytes, cache policy and time-out (as the idle time-out). Foundation
     /// keeps no order of fields and joins repeated ones by commas; here they are sorted by name.
     ///
-    /// - Throws: `LoadingError.Kind.invalidRequest` for a request without an address, one that breaks the
-    ///   rules of `Request.validate()`, or one whose body is a stream, which could be read only once.
+    /// - Throws: `LoadingError.Kind.invalidRequest` for a request without an address, and for one that breaks the rules
+    ///   of `Request.validate()`. A body that is a stream is refused, too, because it could be read only once.
     public init(_ urlRequest: URLRequest) throws(LoadingError) {
         guard let url = urlRequest.url else {
             throw LoadingError(.invalidRequest(.url("", reason: "there is none")))

@@ -33,39 +33,64 @@ private func gettingStarted(draft: Show, showEmptyPage: () -> Void) async throws
         let created: Show = try await loader.load(api.post("shows", json: draft))
         _ = (show, created)
 
-        do {
+        do throws(LoadingError) {
             let show: Show = try await loader.load(api.get("shows", id))
             print(show.title)
-        } catch let error where error.kind == .unacceptableStatus(404) {
-            showEmptyPage()
         } catch {
-            print(error.failure(as: Problem.self)?.detail ?? error.description)
+            if error.kind == .unacceptableStatus(404) {
+                showEmptyPage()
+            } else {
+                print(error.failure(as: Problem.self)?.detail ?? error.description)
+            }
         }
     }
 }
 
-private func kinds(of endpoint: Endpoint<Show>, loader: Loader) async {
+private func kinds(of endpoint: Endpoint<Show>, loader: Loader) async throws {
     var show: Show?
-    do {
+    do throws(LoadingError) {
         show = try await loader.load(endpoint)
-    } catch let error where error.kind == .unacceptableStatus(404) {
+    } catch {
+        guard error.kind == .unacceptableStatus(404) else { throw error }
         show = nil
-    } catch {}
+    }
     _ = show
 }
 
-private func kinds(of error: LoadingError, showEmptyPage: () -> Void) {
-    switch error.kind {
-    case .unacceptableStatus(404): showEmptyPage()
-    case .timedOut(let phase): print("too slow:", phase.rawValue)
-    case .rateLimited(_, let wait): print("again in", wait)
-    default: print(error)
+/// The two forms, in the closure of a task and in that of a group, where a plain `do` has `any Error`.
+private func kinds(loader: Loader, api: API, showEmptyPage: @escaping @Sendable () -> Void) async {
+    let task = Task {
+        do throws(LoadingError) {
+            let show: Show = try await loader.load(api.get("shows", id))
+            print(show.title)
+        } catch {
+            switch error.kind {
+            case .unacceptableStatus(404): showEmptyPage()
+            case .timedOut(let phase): print("too slow:", phase.rawValue)
+            case .rateLimited(_, let wait): print("again in", wait)
+            default: print(error)
+            }
+        }
+    }
+    await task.value
+    await withTaskGroup(of: Void.self) { group in
+        group.addTask {
+            do {
+                try await Task.sleep(for: .seconds(1))
+                let show: Show = try await loader.load(api.get("shows", id))
+                print(show.title)
+            } catch let error as LoadingError where error.kind == .unacceptableStatus(404) {
+                showEmptyPage()
+            } catch {
+                print(error)
+            }
+        }
     }
 }
 
 private func errors(loader: Loader, work: () async throws -> Void) async throws {
     let api = try API("https://api.example.com").failure(as: Problem.self)
-    do {
+    do throws(LoadingError) {
         let show: Show = try await loader.load(api.get("shows", id))
         print(show.title)
     } catch {
@@ -252,7 +277,7 @@ private func caching(loader: Loader, endpoint: Endpoint<Show>, folder: String) a
     let account = loader.account
     do {
         account.isOffline = true
-        do {
+        do throws(LoadingError) {
             let show: Show = try await loader.load(endpoint)
             print(show.title)
         } catch {

@@ -25,7 +25,7 @@ private func api(loader: Loader, draft: Show) async throws {
 }
 
 private func failures(loader: Loader, api: API) async {
-    do {
+    do throws(LoadingError) {
         let show: Show = try await loader.load(api.get("shows", id))
         print(show.title)
     } catch {

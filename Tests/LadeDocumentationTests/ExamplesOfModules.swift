@@ -57,7 +57,7 @@ private func provider(render: ([LadeCatalogue.Show]) -> Void, scrolledToEnd: Asy
 
     var pages = try provider.pages { try $0.tvShows() }.makeAsyncIterator()
     for await _ in scrolledToEnd {
-        do {
+        do throws(PageError) {
             guard let page = try await pages.next() else { break }
             render(page.value.items)
         } catch {

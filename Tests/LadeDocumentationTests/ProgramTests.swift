@@ -83,6 +83,12 @@ struct ProgramTests {
                     Data("retry: 100\ndata: \(number)a\n\ndata: \(number)b\n\n".utf8),
                     [ServerField("Content-Type", "text/event-stream")]
                 )
+            case "/missing": return .status(404)
+            case "/films/1":
+                let isFilm = request.method == "PUT" && request["Content-Type"] == "video/mp4"
+                return .text(isFilm ? "received \(request.bodyLength) bytes" : "no film")
+            case "/list": return .json(#"{"items": [{"title": "Sea", "year": 2026, "rating": 4.5, "isNew": true}]}"#)
+            case "/echo": return .json(request.text, status: 201)
             case "/signed": return .text(request["X-Signature"] == nil ? "unsigned" : "signed")
             case "/endless": return .stream { try $0.stall() }
             default:
@@ -109,6 +115,10 @@ struct ProgramTests {
             ]
         ),
         ("HarvestRules", ["6 items in 3 pages", "6 lines"]),
+        ("TypedErrors", ["function: none", "task: none", "group: 404", "program: Sea", "beside: none"]),
+        ("FileUpload", ["sent", "received 200000 bytes"]),
+        ("JSONValues", ["Sea", "2026", #"["isNew", "rating", "title", "year"] 4.5 true"#, "true"]),
+        ("TwoLimits", ["4 searches took at least 150 ms: true", "5 other calls took at least 80 ms: true"]),
         ("LimitPerHost", ["6 requests took at least 100 ms: true"]),
         ("SafeRetries", ["ordered once"]),
         ("FailOver", ["200"]),
@@ -155,7 +165,12 @@ struct ProgramTests {
         ("resume download", "ResumingDownloads"), ("multipart", "UploadingForms"),
         ("cursor pages", "ThreeKindsOfPages"),
         ("retry idempotency-key", "RetryingSafely"), ("second address dead", "FailingOver"),
-        ("list model view", "ListsForViews"), ("response text json", "ReadingResponses"),
+        ("do throws", "CatchingErrors"), ("catch error kind", "CatchingErrors"), ("any error", "CatchingErrors"),
+        ("upload file", "UploadingFiles"), ("file body progress", "UploadingFiles"), ("priority", "SettingPriorities"),
+        ("certificate pinning", "PinningKeys"), ("pins", "PinningKeys"), ("jsonvalue", "ReadingJSONValues"),
+        ("json pointer", "ReadingJSONValues"), ("times of a call", "MeasuringCalls"), ("metrics", "MeasuringCalls"),
+        ("two limits", "LimitingTwice"), ("furtherkeys", "LimitingTwice"), ("list model view", "ListsForViews"),
+        ("response text json", "ReadingResponses"),
     ]
 
     @Test("finding UF-5 the words of a task find its article", arguments: searches.indices)
@@ -177,6 +192,24 @@ struct ProgramTests {
         #expect(status == 0)
     }
 
+    @Test("the calls of a program arrive in the order of their priority", .enabled(if: arePrograms))
+    func priorities() async throws {
+        let server = try Self.server()
+        let (status, lines) = try await run("Priorities", [server.address("")])
+
+        #expect(server.requests.map(\.target) == ["/shows/high", "/shows/normal", "/shows/low"])
+        #expect(lines == ["all loaded"] && status == 0)
+    }
+
+    @Test("a program prints the times of a call in a line", .enabled(if: arePrograms))
+    func times() async throws {
+        let server = try Self.server()
+        let (status, lines) = try await run("CallTimes", [server.address("")])
+
+        #expect(lines.first?.wholeMatch(of: /connected \d+ ms, first byte \d+ ms, end \d+ ms/) != nil)
+        #expect(lines.count == 2 && lines.last?.contains("the program itself") == true && status == 0)
+    }
+
     @Test("finding UF-5 a program asks a server on a Unix socket", .enabled(if: arePrograms))
     func unixSocket() async throws {
         let path = NSTemporaryDirectory() + "lade-\(UUID().uuidString.prefix(8)).sock"
@@ -190,23 +223,43 @@ struct ProgramTests {
         server.stop()
     }
 
-    @Test("finding UF-5 a program shows its certificate to a server that requires one", .enabled(if: arePrograms))
-    func clientIdentity() async throws {
-        let peers = ConformancePeers.fromEnvironment()
-        let arguments: [String]
+    /// The arguments that peers give; without peers the test is cancelled.
+    private static func fromPeers(_ arguments: (ConformancePeers) throws -> [String]) throws -> [String] {
         do {
-            arguments = [
-                "https://127.0.0.1:\(try peers.port("tlsClientCertificate"))/", try peers.text("ca"),
-                try peers.text("clientCertificate"), try peers.text("clientKey"),
-            ]
+            return try arguments(ConformancePeers.fromEnvironment())
         } catch {
             if ProcessInfo.processInfo.environment["CI"] == "true" { Issue.record("\(error)") }
             try Test.cancel("\(error)")
+        }
+    }
+
+    @Test("finding UF-5 a program shows its certificate to a server that requires one", .enabled(if: arePrograms))
+    func clientIdentity() async throws {
+        let arguments = try Self.fromPeers { peers in
+            [
+                "https://127.0.0.1:\(try peers.port("tlsClientCertificate"))/", try peers.text("ca"),
+                try peers.text("clientCertificate"), try peers.text("clientKey"),
+            ]
         }
 
         let (status, lines) = try await run("ClientIdentity", arguments)
 
         #expect(lines == ["200"] && status == 0)
+    }
+
+    @Test(
+        "a program accepts a server with the pinned key alone",
+        .enabled(if: arePrograms),
+        arguments: [("serverPin", "200"), ("backupPin", "another key: localhost")]
+    )
+    func pinnedKeys(pin: String, line: String) async throws {
+        let arguments = try Self.fromPeers { peers in
+            ["https://localhost:\(try peers.port("nginxTLS"))/", try peers.text("ca"), try peers.text(pin)]
+        }
+
+        let (status, lines) = try await run("PinnedKeys", arguments)
+
+        #expect(lines == [line] && status == 0)
     }
 
     @Test("finding UF-5 a program ends on Ctrl-C with 130, and keeps what it has", .enabled(if: arePrograms))

@@ -153,7 +153,7 @@ struct KnownIssue: Sendable {
             "Repeated fields are joined by commas under one name, in both directions",
             findings: ["values in the request", "names in the request"],
             // In the order of a dictionary, which is sometimes the right one.
-            occasional: ["values in the answer"]
+            occasional: ["values in the response"]
         ),
         KnownIssue(
             "TR-45",
@@ -247,7 +247,7 @@ struct KnownIssue: Sendable {
             "FoundationNetworking collects no metrics",
             findings: [
                 "reported as reused", "no time of connect", "no time of request", "bytes of the request's head",
-                "bytes of the answer's heads", "version: ", "remote address", "remote port",
+                "bytes of the response's heads", "version: ", "remote address", "remote port",
                 "no time of the name look-up", trust,
             ]
         ),
@@ -305,7 +305,7 @@ struct KnownIssue: Sendable {
             "FH-14",
             "The TLS peer is not trusted, and a chunked response is incomplete when the body of its request was not read",
             findings: [trust],
-            occasional: ["an answer (chunked) to"]
+            occasional: ["a response (chunked) to"]
         ),
         KnownIssue(
             "FT-13",

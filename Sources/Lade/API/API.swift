@@ -41,8 +41,8 @@ public struct API: Sendable {
 
     /// Makes an API from the text of an address.
     ///
-    /// - Throws: `LoadingError.Kind.invalidRequest` when the text is not an absolute URL with a host, or has a query
-    ///   or a fragment: a path cannot be appended to either.
+    /// - Throws: `LoadingError.Kind.invalidRequest` when the text is not an absolute URL with a host. The same holds
+    ///   for a query or a fragment, because a path cannot be appended to either.
     public init(_ baseURL: String) throws(LoadingError) {
         let url = try Request(baseURL).url
         guard url.query == nil, url.fragment == nil else {
@@ -56,7 +56,7 @@ public struct API: Sendable {
     /// Returns a copy whose errors for unacceptable statuses carry the decoded body of the response.
     ///
     /// ```swift
-    /// do {
+    /// do throws(LoadingError) {
     ///     let show: Show = try await loader.load(api.get("shows", id))
     ///     print(show.title)
     /// } catch {

@@ -3,8 +3,8 @@ import LadeCore
 
 /// Closures to run on the main actor, in the order in which they were submitted.
 ///
-/// There is one queue for all of them: the start of a request queue is reported before the completions of its requests,
-/// even when both come from other threads.
+/// There is one queue for all of them. So the start of a request queue is reported before the completions of its
+/// requests, even when both come from other threads.
 package enum MainDelivery {
     package typealias Work = @MainActor @Sendable () -> Void
 

@@ -13,8 +13,8 @@ public protocol RequestDecorator: Sendable {
 
     /// Whether the decorator may add credentials; true by default.
     ///
-    /// If true, the decorator does not run for a next page on another origin than the first page's, because the server
-    /// chose that address and not the app.
+    /// If true, the decorator does not run for a next page on another origin than the first page's. The server chose
+    /// that address, and not the app.
     var addsCredentials: Bool { get }
 }
 

@@ -1,4 +1,4 @@
-/// What the body of a response is: the whole, a part, the rest, or nothing that could be asked for.
+/// The meaning of a response's body: the whole, a part, the rest, or nothing that could be requested.
 ///
 /// The only place that decides whether a body is complete. Downloads, their resumption within a call and between calls,
 /// and the standard output of `lade` ask here; a status alone decides nothing.
@@ -21,11 +21,11 @@
 /// | the rest | another 416 | ``misfit(_:)`` |
 /// | the rest | another status | ``refused`` |
 package enum BodyMeaning: Sendable, Hashable {
-    /// What a request asked for.
+    /// The part that a request asked for.
     package enum Question: Sendable, Hashable {
         /// The whole body: there is no `Range`.
         case whole
-        /// What the caller's own `Range` says.
+        /// The part of the caller's own `Range`.
         case ownRange
         /// The rest after known bytes.
         case rest(Known)
@@ -33,7 +33,7 @@ package enum BodyMeaning: Sendable, Hashable {
 
     /// The whole body from the first byte, and its length if the head says it.
     case whole(length: Int64?)
-    /// What the caller's own `Range` asked for, or what the server sends in place of it.
+    /// The part of the caller's own `Range`, or what the server sends in place of it.
     case requested
     /// A page of a service that counts something other than bytes: whole for a reader of pages, and never a file.
     case otherUnit
@@ -183,7 +183,7 @@ package enum BodyMeaning: Sendable, Hashable {
     // MARK: - Fields
 
     private static let otherRange = "the server sent another range than requested"
-    private static let wrongLength = "the length of the answer does not match its range"
+    private static let wrongLength = "the length of the response does not match its range"
 
     private static func isMultipart(_ response: Response) -> Bool {
         response.headers.all("Content-Type").contains { $0.asciiLowercased.begins(with: "multipart/byteranges") }

@@ -42,7 +42,7 @@ package struct ContentRange: Sendable, Hashable {
 extension Headers {
     /// The value of a field that may occur once; nil when there is none, or when there are several.
     ///
-    /// Of several, each could be the one that another recipient uses.
+    /// Each of several could be the one that another recipient uses.
     func sole(_ name: String) -> String? {
         let values = all(name)
         return values.count == 1 ? values[0] : nil

@@ -14,8 +14,9 @@ public struct Download: Sendable {
         public var resumes = true
         /// Whether an existing file is replaced; false by default, in which case an existing file is an error.
         ///
-        /// The new file has the permissions of the old one. Of a symbolic link, the file that it leads to is replaced. A
-        /// pipe or a device is written to and never replaced; a wait for its reader ends with the task and the loader.
+        /// The new file has the permissions of the old one. If the old one is a symbolic link, the file that it leads
+        /// to is replaced. A pipe or a device is written to and never replaced; a wait for its reader ends with the
+        /// task and the loader.
         public var mayOverwrite = false
         /// The most bytes that are accepted; nil, the default, for no limit.
         ///
@@ -27,15 +28,16 @@ public struct Download: Sendable {
         /// ``ProcessingError/digest(field:expected:actual:)``. A pipe or a device is refused, because what it was sent cannot
         /// be taken back.
         public var expectedDigest: Download.Digest?
-        /// Called after each piece with the bytes that are there and, when it is known, their number in all; quick, in
-        /// the task of the download.
+        /// Called after each piece with the bytes that are there and, when it is known, their number in all.
+        ///
+        /// It runs in the task of the download, and must be quick.
         package var onPiece: (@Sendable (_ received: Int64, _ total: Int64?) -> Void)?
         /// The statuses whose bodies become files; 200 and 206 by default, whatever the service accepts.
         ///
-        /// They are the acceptable statuses of the call, so they are not retried.
-        /// A part that was not requested never becomes a file, nor the response to a range that does not exist (416). With
-        /// 304 among them, a response that confirms a condition of the request (`If-None-Match`, `If-Modified-Since`) is a
-        /// success that leaves the file as it is; see ``Download/isUnchanged``.
+        /// They are the acceptable statuses of the call, so they are not retried. A part that was not requested never
+        /// becomes a file, nor does the response to a range that does not exist (416). With 304 among them, a response
+        /// that confirms a condition of the request is a success that leaves the file as it is. The conditions are
+        /// `If-None-Match` and `If-Modified-Since`; see ``Download/isUnchanged``.
         public var acceptableStatuses: StatusSet = [200, 206]
         /// Further statuses whose bodies become new files, and are retried all the same.
         package var otherStatuses = StatusSet.none
@@ -47,7 +49,7 @@ public struct Download: Sendable {
         package var numbersNames = false
         /// The files that other downloads of the same caller have written, none of which is written again.
         package var claims: FileClaims?
-        /// What stands in the file before the body; nil for nothing.
+        /// The bytes in the file before the body; nil for none.
         package var prologue: (@Sendable (Response) -> Data)?
         /// Whether an existing file counts as the beginning of the body, and is completed.
         ///

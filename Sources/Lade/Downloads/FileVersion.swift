@@ -60,8 +60,9 @@ package struct FileVersion: Sendable, Hashable {
 
     private var field: String { validator.utf8.first == UInt8(ascii: "\"") ? "ETag" : "Last-Modified" }
 
-    /// A digest of an address without its fragment and signature: files are compared by it, and a note that contains it
-    /// reveals no secret of the address.
+    /// A digest of an address without its fragment and signature.
+    ///
+    /// Files are compared by it, and a note that contains it reveals no secret of the address.
     ///
     /// A signature for a limited time is made anew for each request, and does not select another file.
     static func address(_ url: URL) -> String {

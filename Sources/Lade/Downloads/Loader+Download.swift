@@ -29,8 +29,9 @@ extension Loader {
     ///     download.
     /// - Returns: The file.
     /// - Throws: `LoadingError.Kind.file` when the file cannot be written, exists and may not be replaced, or is being
-    ///   downloaded already; `LoadingError.Kind.decoding` with ``ProcessingError/digest(field:expected:actual:)``; otherwise the same as `load(_:)`.
-    ///   Cancelling the task keeps the bytes that can be resumed.
+    ///   downloaded already. A wrong digest is `LoadingError.Kind.decoding` with
+    ///   ``ProcessingError/digest(field:expected:actual:)``. Other errors are those of `load(_:)`. Cancelling the task
+    ///   keeps the bytes that can be resumed.
     @concurrent
     public func download(
         _ request: Request,

@@ -222,7 +222,7 @@ struct PartFile {
     ///
     /// - Parameters:
     ///   - final: The path. If it is a link that is replaced, the file that it leads to is.
-    ///   - mayOverwrite: Whether an existing file is replaced. What is not a regular file never is.
+    ///   - mayOverwrite: Whether an existing file is replaced. A file that is not regular never is.
     ///   - claims: Where the file is recorded.
     /// - Throws: `LoadingError.Kind.file` when it cannot have the name, or when another program has changed or replaced the
     ///   part, whose bytes are then removed.

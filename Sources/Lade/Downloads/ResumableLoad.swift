@@ -56,7 +56,7 @@ package struct ResumableLoad {
     private var receivedBefore: Int64 = 0
     /// The number of bytes that may be kept after the response that was read last proved malformed; nil otherwise.
     package private(set) var soundLength: Int64?
-    /// What the server answered to the request for the rest, if that was not the rest; nil otherwise.
+    /// The server's response to the request for the rest, if that was not the rest; nil otherwise.
     private(set) var misfit: String?
     /// The last response.
     package private(set) var response: Response

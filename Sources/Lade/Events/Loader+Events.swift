@@ -13,24 +13,24 @@ extension Loader {
     /// }
     /// ```
     ///
-    /// When a response ends or breaks, the request is sent again with `Last-Event-ID`, after 3 s or the delay that the server
-    /// has set by `retry`; the delay doubles with each connection in a row that brings no event, up to a minute
-    /// (WHATWG HTML §9.2.3). A 204 ends the sequence. Leaving the loop, or cancelling its task, ends the connection; so
-    /// does cancelling the work of the loader, its account or its service, at any time.
+    /// When a response ends or breaks, the request is sent again with `Last-Event-ID`. That happens after 3 s or the
+    /// delay that the server has set by `retry`. The delay doubles with each connection in a row that brings no event,
+    /// up to a minute (WHATWG HTML §9.2.3). A 204 ends the sequence. Leaving the loop, or cancelling its task, ends the
+    /// connection. So does cancelling the work of the loader, its account or its service, at any time.
     ///
-    /// Only what may be sent again is: a POST, or another method that is not idempotent, needs
-    /// `Request.idempotencyKey` or a service whose `RetryPolicy.methods` are `all`, and no body that can be sent
-    /// only once. Without that, the sequence ends with the response, or throws the error that ended it. A connection after
-    /// an error, or after one that brought no event, withdraws from the retry budget of the service.
+    /// A POST, or another method that is not idempotent, is sent again only with `Request.idempotencyKey`, or in a
+    /// service whose `RetryPolicy.methods` are `all`. A body that can be sent only once is not sent again. Then the
+    /// sequence ends with the response, or throws the error that ended it. A connection after an error, or after one
+    /// that brought no event, withdraws from the retry budget of the service.
     ///
     /// - Parameters:
     ///   - request: The request; `Accept`, `Cache-Control` and `Last-Event-ID` are added unless it has them.
     ///   - silence: How long the server may send nothing before the connection is opened anew; nil, the default, for any
     ///     time.
     ///   - limit: The most bytes of one line and characters of one event; 1 MiB by default.
-    /// - Returns: The events. Their iterator throws `LoadingError.Kind.unacceptableStatus` for another status than 200 or 204,
-    ///   `LoadingError.Kind.decoding` with ``ProcessingError/mediaType(expected:found:)`` for another media type, and any error after which opening
-    ///   the connection anew cannot help.
+    /// - Returns: The events. Their iterator throws `LoadingError.Kind.unacceptableStatus` for another status than 200
+    ///   or 204. It throws `LoadingError.Kind.decoding` with ``ProcessingError/mediaType(expected:found:)`` for another
+    ///   media type, and any error after which opening the connection anew cannot help.
     public func events(
         from request: Request,
         silence: Duration? = nil,
@@ -44,7 +44,7 @@ extension Loader {
 public struct EventStream: AsyncSequence, Sendable {
     /// An event.
     public typealias Element = ServerSentEvent
-    /// What reading can throw.
+    /// The error of reading.
     public typealias Failure = LoadingError
 
     /// The delay before a reconnection unless the server sets another.
@@ -71,7 +71,7 @@ public struct EventStream: AsyncSequence, Sendable {
         private var delay = EventStream.delay
         /// How many connections in a row have brought no event.
         private var fruitless = 0
-        /// What the connections since the last event have taken from the retry budget.
+        /// The sum that the connections since the last event have taken from the retry budget.
         private var withdrawn = 0
         /// Why the request cannot be sent again; nil when it can.
         private let obstacle: RetryPolicy.Rule?
@@ -90,7 +90,7 @@ public struct EventStream: AsyncSequence, Sendable {
 
         /// The next event, or nil after the server has ended the stream.
         ///
-        /// - Throws: What ended the stream for good; `LoadingError.Kind.cancelled` when the task is cancelled.
+        /// - Throws: The error that ended the stream for good; `LoadingError.Kind.cancelled` when the task is cancelled.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(LoadingError) -> ServerSentEvent? {

@@ -33,11 +33,11 @@ extension ResponseBody {
     /// - Parameters:
     ///   - type: The type of the values.
     ///   - framing: How the values follow one another; found out by the first character by default.
-    ///   - decoder: What decodes each value; `FastJSONDecoder` by default.
+    ///   - decoder: The decoder of each value; `FastJSONDecoder` by default.
     ///   - valueLimit: The most bytes that a value may have; 16 MiB by default.
-    /// - Returns: The values. The iteration throws what breaks the body, and ``LoadingError/Kind/decoding`` with a `JSONError`,
-    ///   ``ProcessingError/missingList(_:)``, or what the decoder throws, whose coding path begins with the position of the value. The values
-    ///   before it are given first.
+    /// - Returns: The values. The iteration throws the error of the body, and ``LoadingError/Kind/decoding`` with a
+    ///   `JSONError`, ``ProcessingError/missingList(_:)``, or the error of the decoder. The coding path of a decoder's
+    ///   error begins with the position of the value. The values before it are given first.
     public func decoded<Value: Decodable>(
         _ type: Value.Type,
         from framing: ResponseBody.JSONFraming = .automatic,
@@ -52,7 +52,7 @@ extension ResponseBody {
 public struct DecodedValues<Value: Decodable>: AsyncSequence, Sendable {
     /// A value.
     public typealias Element = Value
-    /// What reading can throw.
+    /// The error of reading.
     public typealias Failure = LoadingError
 
     let body: ResponseBody
@@ -85,7 +85,7 @@ public struct DecodedValues<Value: Decodable>: AsyncSequence, Sendable {
 
         /// The next value, or nil after the last and after an error.
         ///
-        /// - Throws: What breaks the body or the value; `LoadingError.Kind.cancelled` when the task is cancelled, also
+        /// - Throws: The error of the body or the value; `LoadingError.Kind.cancelled` when the task is cancelled, also
         ///   where more values have arrived.
         public mutating func next(
             isolation actor: isolated (any Actor)?

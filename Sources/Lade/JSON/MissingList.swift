@@ -9,7 +9,7 @@ extension ProcessingError {
     public struct MissingList: Sendable, Hashable, CustomStringConvertible {
         /// The location of the list.
         public let pointer: JSONPointer
-        /// What the location contains.
+        /// The kind of value at the location.
         public let found: JSONSplitter.ListState
 
         /// The lists that the document has elsewhere, with the number of their elements; the longest first.

@@ -48,7 +48,7 @@ final class ValueSplitter {
 
     /// The text of the next value that is complete; nil when more bytes are needed, and at the end.
     ///
-    /// - Throws: What broke the body, after the values before it.
+    /// - Throws: The error of the body, after the values before it.
     func next() throws -> Data? {
         while position < ready.count {
             let rest = ready[(ready.startIndex + position)...]

@@ -6,8 +6,8 @@
 
 /// Loads data for one screen, job or scope, and owns the calls it makes.
 ///
-/// When the last reference to a loader is released, its calls are cancelled: transfers end and slots are released. What
-/// the caller hears depends on the form of the call:
+/// When the last reference to a loader is released, its calls are cancelled: transfers end and slots are released. The
+/// form of the call decides what the caller receives:
 ///
 /// | form | when the loader is released |
 /// | --- | --- |
@@ -27,7 +27,7 @@ public final class Loader: Sendable {
     public static let errorBodyLimit = ErrorContext.bodyLimit
 
     let core: LoaderCore
-    /// What a module above keeps for the loader: `LadeCallbacks` its delegate.
+    /// The object that a module above keeps for the loader: `LadeCallbacks` its delegate.
     package let attachment = Locked<(any Sendable)?>(nil)
 
     init(account: Account) {
@@ -56,8 +56,9 @@ public final class Loader: Sendable {
     /// The account that the calls are made for.
     public var account: Account { core.account }
 
-    /// The requests in flight, in the order in which they were made: awaited calls, calls that report to a closure or a
-    /// delegate, and streamed bodies.
+    /// The requests in flight, in the order in which they were made.
+    ///
+    /// They are those of awaited calls, of calls that report to a closure or a delegate, and of streamed bodies.
     public var currentRequests: [Request] { core.group.requests }
 
     /// Cancels everything in flight; the loader stays usable.
@@ -125,7 +126,7 @@ public final class Loader: Sendable {
     /// - Parameters:
     ///   - request: The request; its delivery is treated as `streamed`.
     ///   - body: Reads the response, in whole or in part.
-    /// - Returns: What the closure returns.
+    /// - Returns: The result of the closure.
     /// - Throws: The errors of `load(_:)` for a request, and the error that the closure throws.
     public func withResponse<Output>(
         to request: Request,

@@ -45,8 +45,8 @@ final class LoaderCore: Sendable {
         return try await run(request, call, ending) { scope.end() }.get()
     }
 
-    // This function and others below are not inlined: the frames of a call stay allocated while it waits for its
-    // response, so code that needs stack space and does not wait is kept out of them.
+    // This function and others below are not inlined. The frames of a call stay allocated while it waits for its
+    // response. So code that needs stack space and does not wait is kept out of them.
 
     /// Makes a call and its scope, and adds the scope to the group.
     @inline(never)
@@ -63,8 +63,9 @@ final class LoaderCore: Sendable {
         return (call, scope, slot)
     }
 
-    /// The one place that decides what counts as the success of a call: the request says so, which endpoints and other forms
-    /// have completed, or else the service.
+    /// The one place that decides which statuses are the success of a call.
+    ///
+    /// The request says so, which endpoints and other forms have completed, or else the service.
     func acceptableStatuses(for request: Request) -> StatusSet {
         request.acceptableStatuses ?? account.service.settings.acceptableStatuses
     }
@@ -75,7 +76,8 @@ final class LoaderCore: Sendable {
     ///   - request: The request, which must be valid.
     ///   - call: The call.
     ///   - ending: Makes the result from the response.
-    ///   - report: What reports the end of the whole body, of which this response has a part; nil for a body of its own.
+    ///   - report: The reporter of the end of the whole body, of which this response has a part; nil for a body of its
+    ///     own.
     ///   - end: Called once at the end; returns false when the call was cancelled meanwhile, and its result is
     ///     discarded.
     /// - Returns: The result, which is also recorded as an event.
@@ -141,7 +143,7 @@ final class LoaderCore: Sendable {
         guard scope.end() else { throw LoadingError(.cancelled, ErrorContext(request)) }
     }
 
-    /// What a call's events at its end need.
+    /// The facts that a call's events at its end need.
     private struct Course {
         var status = HTTPStatus(0)
         /// When the call started; nil when no observer is notified.

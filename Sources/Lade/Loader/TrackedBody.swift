@@ -20,8 +20,8 @@ enum TrackedBody {
     /// - Parameters:
     ///   - response: The response.
     ///   - group: The group that its body joins.
-    ///   - report: What reports the end; nil when no observer would receive it, or when the body is a part of one that is
-    ///     reported.
+    ///   - report: The reporter of the end; nil when no observer would receive it, or when the body is a part of one
+    ///     that is reported.
     /// - Returns: The response with such a body.
     static func track(_ response: Response, in group: WorkGroup, _ report: BodyReport? = nil) -> Response {
         let (request, attempts) = (response.request, response.attempts)

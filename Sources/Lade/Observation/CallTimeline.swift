@@ -7,7 +7,7 @@ import LadePolicies
 /// with a token endpoint does not count as waiting for credentials too. Time that is neither a wait nor an exchange is
 /// the program's own.
 public struct CallTimeline: Sendable, Hashable {
-    /// What the call did during a period of time.
+    /// The activity of a call during a period of time.
     @nonexhaustive
     public enum Stage: Sendable, Hashable {
         /// A wait, for the reason given.
@@ -34,7 +34,7 @@ public struct CallTimeline: Sendable, Hashable {
         public let start: Duration
         /// How long it took; zero for an event.
         public let duration: Duration
-        /// What the call did; nil for an event.
+        /// The activity of the call; nil for an event.
         public let stage: Stage?
         /// A short description without secrets.
         public let text: String
@@ -87,7 +87,7 @@ extension CallTimeline.Stage: CustomStringConvertible {
         case .connect: "connecting"
         case .secureConnect: "TLS handshake"
         case .firstByte: "request sent, first byte awaited"
-        case .body: "receiving the answer"
+        case .body: "receiving the response"
         case .store: "the store of the cache"
         case .program: "the program itself"
         }

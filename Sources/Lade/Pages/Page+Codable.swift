@@ -8,8 +8,8 @@ import LadeCore
 
 /// A page can be stored, to continue with it in another run of the program.
 ///
-/// Method, address and a body of bytes are stored, header fields are not: a page that was read back is loaded with those of
-/// its endpoint. An address that leads to another origin than the endpoint's is followed as a link of a server is, by
+/// Method, address and a body of bytes are stored, header fields are not. A page that was read back is loaded with the
+/// fields of its endpoint. An address on another origin than the endpoint's is followed like a link of a server, by
 /// ``PagedEndpoint/otherOrigins``. The address is stored whole, so a page is as confidential as its address.
 extension PageRequest: Codable {
     private enum CodingKeys: String, CodingKey {

@@ -5,12 +5,6 @@
 #endif
 public import LadeCore
 
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
-
 /// Why the pages ended before the last one, and the page to resume at.
 ///
 /// ```swift
@@ -125,7 +119,7 @@ extension PageError: CustomStringConvertible {
         Redaction(page.request).address(url.absoluteString).escapedForDisplay(limit: 200)
     }
 
-    /// What to set when a list that is counted ends with a status.
+    /// The setting for a list that is counted and ends with a status.
     private var endStatusHint: String {
         guard let status = endStatus else { return "" }
         return " If the list ends there, endStatuses should have \(status)."

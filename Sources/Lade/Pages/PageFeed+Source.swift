@@ -1,7 +1,7 @@
 import LadeCore
 
 extension PageFeed {
-    /// What a feed needs: a first page, how a page is loaded, and how its successor is found.
+    /// The parts of a feed: a first page, how a page is loaded, and how its successor is found.
     package struct Source: Sendable {
         var walk: PageWalk
         var start: PageRequest
@@ -13,7 +13,7 @@ extension PageFeed {
         package var prefetch = 0
         package var pageLimit: Int?
         package var meter: PageProgress.Meter?
-        /// What happens to a page with the content of an earlier one, where pieces have checksums.
+        /// The treatment of a page with the content of an earlier one, where pieces have checksums.
         package var repeatedPages = PageRule.RepeatedPages.refused
         /// Whether such a page is none of its own; nil where the walk's rules decide.
         var comparesContents: Bool?

@@ -1,6 +1,6 @@
 import LadeCore
 
-// What a feed knows about its pages; its lock guards the state.
+// The state of a feed: its pages. The feed's lock guards it.
 extension PageFeed {
     enum Outcome {
         case piece(Piece)

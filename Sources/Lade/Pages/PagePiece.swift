@@ -1,7 +1,7 @@
 /// A page that was loaded, with its content.
 package struct PagePiece<Content: Sendable>: Sendable {
     package var content: Content
-    /// What the response says about other pages; nil when nothing can follow the page, because it has no value.
+    /// The response's statements about other pages; nil when nothing can follow the page, because it has no value.
     package var facts: PageWalk.Facts?
     package var byteCount: Int
     /// The checksum of the content, to be compared with earlier pages; nil when it is not compared.

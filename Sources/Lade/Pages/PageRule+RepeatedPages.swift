@@ -7,7 +7,7 @@ import LadeCore
 #endif
 
 extension PageRule {
-    /// What happens to a page with the same content as the first page or the page before it.
+    /// The treatment of a page with the same content as the first page or the page before it.
     ///
     /// A server that ignores the page number or the offset answers every request with the same page, so the list has no end.
     /// Other servers repeat their last page, or their first one, after the end of the list.
@@ -21,7 +21,8 @@ extension PageRule {
         case end
         /// The page is delivered.
         ///
-        /// For a list in which different pages may have the same content. Such a list needs a limit, or it may have no end.
+        /// For a list in which different pages may have the same content. The list needs a limit, or it may have no
+        /// end.
         case kept
     }
 }

@@ -1,6 +1,6 @@
 /// How the next page is found: from the response, or by counting.
 ///
-/// Null, `false`, an empty string and a missing value name no page. What names none and is none of these, such as a
+/// Null, `false`, an empty string and a missing value name no page. Any other value that names no page, such as a
 /// number where an address is expected, is an error.
 public enum PageRule: Sendable, Hashable {
     /// The target of a `Link` field with this relation (RFC 8288); `next` is the usual one.
@@ -33,8 +33,8 @@ public enum PageRule: Sendable, Hashable {
     case queryItems(PageRule.Place)
     /// The number of items before the page, as a query item of the first page's request.
     ///
-    /// `first` is the number of the first item; nil stands for the number in the first page's address, else for the 0 or
-    /// 1 that the first page states under the same name, else for 0.
+    /// `first` is the number of the first item. If it is nil, the number in the first page's address counts. Without
+    /// one, the 0 or 1 counts that the first page states under the same name, else 0.
     case offset(query: String, first: Int? = nil)
 
     /// A cursor in the body, set as a query item of the first page's request.
@@ -50,8 +50,8 @@ public enum PageRule: Sendable, Hashable {
     /// The places where common APIs name the next page: `Link`, `Next-Page`, `next`, `links.next`, `_links.next.href`,
     /// `@odata.nextLink`, `next_page_url` and their relatives, and JSON in `X-Pagination`.
     ///
-    /// Only what is clearly an address is followed there; also a whole number in `X-Next-Page`, `Next-Page` or
-    /// `next_page` of `X-Pagination`, which is the query item `page` of the next page.
+    /// Only a clear address is followed there, with one exception. A whole number in `X-Next-Page`, `Next-Page` or
+    /// `next_page` of `X-Pagination` is the query item `page` of the next page.
     public static let common: [PageRule] =
         [.link(relation: "next")]
         + ["Next-Page", "X-Next-Page"].flatMap { [.header($0), .cursor(.header($0), to: .query("page"))] }
@@ -198,10 +198,10 @@ extension PageRule.CursorTarget: CustomStringConvertible {
 }
 
 extension PageRule {
-    /// What happens when the next page has another origin than the first.
+    /// The treatment of a next page on another origin than the first.
     public enum OtherOrigins: Sendable, Hashable {
-        /// It is loaded without credentials: decorators that may add one do not run, and of the header fields only those
-        /// for content negotiation are sent (`Accept`, `Accept-Language`, `User-Agent` …).
+        /// It is loaded without credentials. Decorators that may add one do not run. Only the header fields for content
+        /// negotiation are sent (`Accept`, `Accept-Language`, `User-Agent` …).
         ///
         /// A request with a body is refused.
         case withoutCredentials

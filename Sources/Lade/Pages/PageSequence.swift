@@ -147,9 +147,8 @@ extension Loader {
     ///   - endpoint: The endpoint of the list.
     ///   - size: The number of items per page; 0 leaves it to the service.
     ///   - prefetch: How many pages are loaded ahead of the requested one; none by default, 64 at most. Memory holds at
-    ///     most one page more than that. Pages found by number or offset are loaded in parallel, on the assumption that
-    ///     all are as long as those before them, and delivered in order. Where the assumption was wrong, pages are
-    ///     loaded again.
+    ///     most one page more than that. Pages found by number or offset are loaded in parallel and delivered in order.
+    ///     The assumption is that all are as long as those before them; where it was wrong, pages are loaded again.
     ///   - pageLimit: The maximum number of pages; nil for all.
     ///   - start: The page to start with, from an earlier iteration, with its own size; nil for the first page.
     ///   - meter: Receives the progress with every delivered page.

@@ -7,7 +7,7 @@ import LadeJSON
     import Foundation
 #endif
 
-/// What stands at a place of a response.
+/// The value at a place of a response.
 package enum PageValue: Sendable, Hashable {
     /// There is nothing: no such member, no such field.
     case missing

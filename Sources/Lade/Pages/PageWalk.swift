@@ -38,7 +38,7 @@ package struct PageWalk: Sendable {
         }
     }
 
-    /// What follows a page.
+    /// The successor of a page.
     package struct Step: Sendable {
         /// The next page; nil after the last.
         package var page: PageRequest?
@@ -64,8 +64,9 @@ package struct PageWalk: Sendable {
     private let endsAtTotal: Bool
     let otherOrigins: PageRule.OtherOrigins
     let emptyPageLimit: Int
-    /// The number that the first page's address has: of the page, or of its first item; nil for an item's number that only
-    /// the first page may state.
+    /// The number that the first page's address has: of the page, or of its first item.
+    ///
+    /// It is nil for an item's number that only the first page may state.
     private let base: Int?
     /// The locations to look up in each body: one for each rule with a pointer, then the condition, then the totals.
     package let pointers: [JSONPointer]
@@ -175,7 +176,7 @@ package struct PageWalk: Sendable {
         try step(after: page, facts).page
     }
 
-    /// What comes after a loaded page.
+    /// The step after a loaded page.
     package func step(after page: PageRequest, _ facts: Facts) throws(PageError.Cause) -> Step {
         var step = Step()
         let claim = try hasMore(facts)
@@ -225,7 +226,7 @@ package struct PageWalk: Sendable {
         }
     }
 
-    /// What a rule finds on a page.
+    /// The finding of a rule on a page.
     private enum Reading {
         case request(Request, PageCursor?)
         /// The list is over, whatever other rules say.
@@ -348,7 +349,7 @@ package struct PageWalk: Sendable {
         to target: PageRule.CursorTarget
     ) throws(PageError.Cause) -> Reading {
         if isCommon, place.isPlainField, value.pageNumber == nil {
-            // What is no number of a page was read as an address.
+            // A value that is no number of a page was read as an address.
             return value == .none ? .none : .missing
         }
         switch value {

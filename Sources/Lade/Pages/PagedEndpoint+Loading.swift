@@ -25,7 +25,7 @@ extension PagedEndpoint {
     ///   - page: The page.
     ///   - value: The value in what was loaded; nil when nothing can follow it.
     ///   - load: Loads what the page's endpoint gives.
-    /// - Returns: What was loaded, with the next page.
+    /// - Returns: The loaded page, with the next one.
     /// - Throws: ``PageError`` for a stored page that cannot be followed, and for what `load` throws.
     @concurrent
     package func load<Content: Sendable>(

@@ -47,10 +47,10 @@ public struct PagedEndpoint<Value: Sendable>: Sendable {
     ///
     /// One more that names a next page is ``PageError/Cause/emptyPages(limit:)``.
     public var emptyPageLimit = 100
-    /// What happens when a next page has another origin; by default it is loaded without credentials.
+    /// The treatment of a next page on another origin; by default it is loaded without credentials.
     public var otherOrigins = PageRule.OtherOrigins.withoutCredentials
 
-    /// What happens to a page with the same content as the first page or the page before it; it is refused by default.
+    /// The treatment of a page with the same content as the first page or the page before it; it is refused by default.
     ///
     /// Contents are the bytes of the bodies. They are compared where pages are found by counting, by a cursor or by a
     /// closure, and ``itemCount`` says that the page has items. Elsewhere the server names the next page itself.

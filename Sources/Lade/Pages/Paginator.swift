@@ -11,7 +11,7 @@ public import LadeCore
 /// ]
 /// ```
 public struct Paginator<Value: Sendable>: Sendable {
-    /// What is known when the next page is determined.
+    /// The facts that are known when the next page is determined.
     public struct Loaded: Sendable {
         /// The first page's original request, without a size.
         public let original: Request

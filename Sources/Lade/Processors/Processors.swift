@@ -87,11 +87,14 @@ public struct JSONProcessor: ResponseProcessor {
 
 /// Decodes the body as text, in the character set that `Content-Type` names; UTF-8 by default.
 ///
-/// The names are the labels of the WHATWG Encoding Standard, in any case: UTF-8, UTF-16, the ISO 8859 and Windows
-/// families, KOI8, IBM866, Macintosh, Shift_JIS, EUC-JP, ISO-2022-JP, GBK, GB18030, Big5 and EUC-KR; also UTF-32. As in
-/// browsers, `us-ascii` and `iso-8859-1` mean windows-1252, and a byte order mark of UTF-8 or UTF-16 has precedence over
-/// the name. All but Unicode and windows-1252 are decoded by the platform (`iconv` on Linux), whose tables for them may be
-/// missing in a minimal system.
+/// The names are the labels of the WHATWG Encoding Standard, in any case, and UTF-32:
+///
+/// - UTF-8, UTF-16, the ISO 8859 and Windows families, KOI8, IBM866, Macintosh;
+/// - Shift_JIS, EUC-JP, ISO-2022-JP, GBK, GB18030, Big5 and EUC-KR.
+///
+/// As in browsers, `us-ascii` and `iso-8859-1` mean windows-1252, and a byte order mark of UTF-8 or UTF-16 has
+/// precedence over the name. The platform decodes all but Unicode and windows-1252 (`iconv` on Linux). Its tables may
+/// be missing in a minimal system.
 package struct TextProcessor: ResponseProcessor {
     /// Makes the processor.
     package init() {}

@@ -43,7 +43,7 @@ public struct ClosureProcessor<Input: Sendable, Output: Sendable>: ResponseProce
     }
 }
 
-/// What is wrong with a body that arrived whole.
+/// The fault of a body that arrived whole.
 @nonexhaustive
 public enum ProcessingError: Error, Sendable, Hashable {
     /// The body is empty.

@@ -5,8 +5,8 @@ import LadePolicies
 /// Builds the chain; the only place that does.
 ///
 /// An interceptor is added here, in its slot; the numbers are those of the table in `Documentation/Architecture.md`.
-/// What all accounts share (limits, budgets, host lists, the cache) is made once, in ``init(_:)``; what belongs to one
-/// account is made in ``chain(for:jar:transport:)``.
+/// The parts that all accounts share (limits, budgets, host lists, the cache) are made once, in ``init(_:)``. The parts
+/// of one account are made in ``chain(for:jar:transport:)``.
 struct ChainAssembly: Sendable {
     /// The limiter of the service.
     let limiter: RateLimiter

@@ -3,9 +3,13 @@ import LadePolicies
 extension Chain {
     /// The policies and interceptors of a service's chain with the slots that they stand in, outermost first.
     ///
-    /// Policies that follow each other act in one interceptor: that of the hops (``Slot/preparation`` to ``Slot/cache``), of the
-    /// attempts (``Slot/retry`` to ``Slot/authorisation``), or of the exchange (``Slot/rateLimit`` to ``Slot/buffering``). An
-    /// interceptor between two of them divides it; the order of effects stays that of the slots.
+    /// Policies that follow each other act in one interceptor:
+    ///
+    /// - that of the hops (``Slot/preparation`` to ``Slot/cache``),
+    /// - that of the attempts (``Slot/retry`` to ``Slot/authorisation``),
+    /// - that of the exchange (``Slot/rateLimit`` to ``Slot/buffering``).
+    ///
+    /// An interceptor between two of them divides it; the order of effects stays that of the slots.
     ///
     /// ``Service/Settings/adjustChain`` changes it:
     ///
@@ -16,7 +20,7 @@ extension Chain {
     /// }
     /// ```
     public struct Layout: Sendable {
-        /// What an interceptor of the chain is for.
+        /// The purpose of an interceptor of the chain.
         @nonexhaustive
         public enum Slot: Sendable, Hashable, CaseIterable {
             /// The app's interceptors that see each call once.

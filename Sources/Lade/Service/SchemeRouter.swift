@@ -19,8 +19,9 @@ package struct SchemeRouter: Transport {
         self.otherwise = otherwise
     }
 
-    /// True: a request to a transport that observes only its task runs in a child task, which is cancelled with the
-    /// call's scope and 100 ms after its deadline; others do not.
+    /// True: only requests to a transport that observes its task run in a child task.
+    ///
+    /// The child task is cancelled with the call's scope, and 100 ms after its deadline.
     package var observesScope: Bool { true }
     /// Whether all transports collect bodies.
     package var collectsBodies: Bool { otherwise.collectsBodies && transports.values.allSatisfy(\.collectsBodies) }

@@ -26,13 +26,14 @@ extension Service {
         /// The processors of every endpoint's body, in order; they run before those of the endpoint.
         public var processors: [any ResponseProcessor<Data, Data>] = []
 
-        /// What is stored of responses, and served instead of asking the server again; nil, no cache, by default.
+        /// The cache that stores responses, and serves them instead of asking the server again; nil, no cache, by
+        /// default.
         public var cache: CacheSettings?
         /// How long calls and their exchanges may take.
         public var deadlines = DeadlineSettings()
         /// How redirects are followed.
         public var redirects = RedirectPolicy()
-        /// What is retried, how often and after which delay.
+        /// The policy of retries: which attempts, how often and after which delay.
         public var retries = RetryPolicy()
         /// The retry budget of the service; nil for no such limit.
         public var retryBudget: RetryBudget? = RetryBudget()

@@ -132,8 +132,10 @@ public final class Service: Sendable {
         await shutDownTransport?()
     }
 
-    /// An identifier that no other account has; the same in every run where a store on disk has responses, and every
-    /// authoriser says whose credentials it has.
+    /// An identifier that no other account has.
+    ///
+    /// It is the same in every run if a store on disk has responses, and every authoriser says whose credentials it
+    /// has.
     private func makeIdentity(of settings: Account.Settings) -> String {
         let owners = settings.authorisers.compactMap(\.owner)
         if let cache, owners.count == settings.authorisers.count, settings.decorators.isEmpty,

@@ -19,7 +19,7 @@ public struct MultipartForm: Sendable {
         case body(RequestBody)
     }
 
-    /// What separates the parts.
+    /// The line that separates the parts.
     public let boundary: String
     private var pieces: [Piece] = []
 

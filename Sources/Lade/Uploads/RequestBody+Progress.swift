@@ -5,8 +5,8 @@ extension RequestBody {
     ///
     /// - Parameters:
     ///   - time: The clock that keeps reports apart; the system's by default.
-    ///   - report: Receives the progress, at most ten times a second and at the end, in the task that sends; a body that is
-    ///     sent again starts anew. It must be quick.
+    ///   - report: Receives the progress, at most ten times a second and at the end, in the task that sends. It must be
+    ///     quick. A body that is sent again starts anew.
     /// - Returns: A body with the same bytes.
     public func reportingProgress(
         time: any TimeSource = SystemTime(),

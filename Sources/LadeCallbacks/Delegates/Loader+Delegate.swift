@@ -45,7 +45,7 @@ extension Loader {
     }
 }
 
-/// What a loader keeps of its delegate.
+/// The reference by which a loader keeps its delegate.
 private struct WeakDelegate: Sendable {
     weak var delegate: (any LoaderDelegate)?
 }

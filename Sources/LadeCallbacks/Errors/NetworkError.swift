@@ -109,7 +109,7 @@ extension NetworkError: CancellableError, LocalizedError, CustomStringConvertibl
         switch self {
         case .http(let status, let url): "\(url ?? "The server") answered \(status) (\(status.text(in: .english)))."
         case .invalidData(let error, let url):
-            "The answer of \(url ?? "the server") could not be used: \(error)".endedByFullStop
+            "The response of \(url ?? "the server") could not be used: \(error)".endedByFullStop
         case .multiple(let errors): "\(errors.count) errors: " + errors.map { "\($0)" }.joined(separator: " ")
         case .pagination(let failure): failure.description
         case .transport(let error, _): error.description

@@ -3,8 +3,10 @@ public import Lade
 // The defaults of SPTDataLoader, for programs that come from it.
 
 extension Service.Settings {
-    /// The behaviour that SPTDataLoader documents: no deadline but 20 s for an attempt, retries only on request and
-    /// for all methods alike, and 10 requests a second for each service.
+    /// The behaviour that SPTDataLoader documents.
+    ///
+    /// It has no deadline but 20 s for an attempt, and 10 requests a second for each service. Retries happen only on
+    /// request, for all methods alike.
     ///
     /// - Throws: The error of invalid rate limits, which these settings do not have.
     public static func dataLoader(time: any TimeSource = SystemTime()) throws(LoadingError) -> Service.Settings {
@@ -28,9 +30,10 @@ extension DeadlineSettings {
 }
 
 extension RetryPolicy {
-    /// The behaviour that SPTDataLoader documents: no retries unless the request allows them, the first immediately,
-    /// the others after delays of the exponential timer from 1 s to 60 s; server-requested delays of up to an hour are
-    /// respected.
+    /// The retries that SPTDataLoader documents.
+    ///
+    /// A request has none unless it allows them. The first retry is immediate. The others follow delays of the
+    /// exponential timer, from 1 s to 60 s. Server-requested delays of up to an hour are respected.
     ///
     /// Its known defects are not reproduced: statuses and methods are those of the default policy.
     public static var dataLoader: RetryPolicy {

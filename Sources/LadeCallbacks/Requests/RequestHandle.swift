@@ -18,9 +18,9 @@ public import Lade
 /// suffices to cancel it. A request that was never started is released with its last reference. It keeps its loader, so
 /// `RequestHandle(try Loader(), …) { … }.resume()` calls back. All methods may be called from any thread.
 ///
-/// Each run calls the completion once, with these exceptions: a run that was cancelled, unless
-/// ``RequestOptions/cancellationErrors`` is set; a request of a ``RequestQueue`` or of a catalogue's provider that was
-/// released.
+/// Each run calls the completion once, with two exceptions. A cancelled run does so only with
+/// ``RequestOptions/cancellationErrors``. A request of a released ``RequestQueue``, or of a released provider of a
+/// catalogue, does not.
 ///
 /// Statuses from 400 are errors, unless the request or the endpoint names the acceptable ones; the service's acceptable
 /// statuses have no effect here.
@@ -53,7 +53,7 @@ public final class RequestHandle<Value: Sendable>: GroupedRequest {
     ///
     /// - Parameters:
     ///   - loader: The loader of the request, which is kept as long as the request.
-    ///   - endpoint: What to load: bytes, `jsonObject()`, `jsonArray()`, `decoding(_:)`, or any other endpoint.
+    ///   - endpoint: The endpoint to load: bytes, `jsonObject()`, `jsonArray()`, `decoding(_:)`, or any other.
     ///   - options: How outcomes other than success are handled.
     ///   - activity: The activity that counts the request.
     ///   - completion: Called on the main actor once per run, unless it is cancelled; ``isRunning`` is true until it
@@ -72,7 +72,7 @@ public final class RequestHandle<Value: Sendable>: GroupedRequest {
     ///
     /// - Parameters:
     ///   - loader: The loader of the request, which is kept as long as the request.
-    ///   - endpoint: What to load.
+    ///   - endpoint: The endpoint to load.
     ///   - options: How outcomes other than success are handled; ``RequestOptions/backgroundCompletion`` takes
     ///     precedence over the executor.
     ///   - activity: The activity that counts the request.

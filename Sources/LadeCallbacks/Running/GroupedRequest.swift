@@ -3,8 +3,8 @@
 /// ``RequestHandle``, ``FirstPageHandle`` and ``PageHandle`` conform to it; custom types can too. All methods may be
 /// called from any thread.
 ///
-/// A custom type must keep itself alive while it is running, as these do: a queue counts a request that is released
-/// without a report of its end as running until the next request is added.
+/// A custom type must keep itself alive while it is running, as these do. A request that is released without a report
+/// of its end counts as running until the next request is added.
 public protocol GroupedRequest: AnyObject, Sendable, CustomStringConvertible {
     /// Whether it is running.
     ///

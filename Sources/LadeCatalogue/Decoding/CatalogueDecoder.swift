@@ -12,10 +12,11 @@ public import Lade
 public struct CatalogueDecoder: BodyDecoder {
     /// Whether a missing text or list is an error: each that a model declares without `?`; false by default.
     ///
-    /// The service omits what it does not have: a list after its last page, the URN of a third-party program, the title
-    /// of a part of a page. The data provider therefore maps an empty object to an empty model, and applications rely
-    /// on that. In strict decoding the first missing value is a ``CatalogueError/malformed(path:reason:isMissing:)``
-    /// whose path names it, such as `/mediaList/0/urn`; use it in tests of a service, and for a service of your own.
+    /// The service omits missing values, such as a list after its last page, or the URN of a third-party program. The
+    /// data provider therefore maps an empty object to an empty model, and applications rely on that.
+    ///
+    /// In strict decoding the first missing value is a ``CatalogueError/malformed(path:reason:isMissing:)``, whose path
+    /// names it, such as `/mediaList/0/urn`. Use it in tests of a service, and for a service of your own.
     public var isStrict = false
     /// Whether malformed aggregations and suggestions count as absent; false by default, when decoding fails.
     public var ignoresMalformedFacets = false

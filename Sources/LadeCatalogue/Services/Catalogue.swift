@@ -15,8 +15,8 @@ public import Lade
 /// }
 /// ```
 ///
-/// The catalogue is a value that makes requests but sends none. It throws a ``CatalogueError`` before anything is sent,
-/// for a service that the business unit does not offer, for a malformed URN, or for an empty query.
+/// The catalogue is a value that makes requests but sends none. An invalid request throws a ``CatalogueError`` before
+/// anything is sent: a service that the business unit does not offer, a malformed URN, an empty query.
 /// ``CatalogueProvider`` adds a loader.
 ///
 /// A catalogue for one business unit needs it only once:

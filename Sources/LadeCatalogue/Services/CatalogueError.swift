@@ -40,8 +40,9 @@ public enum CatalogueError: Error, Sendable {
     case serviceURL(String, reason: String)
     /// The request could not be made.
     case request(LoadingError)
-    /// A value of a response does not match its model, or is missing; with the path to it (RFC 6901), such as
-    /// `/mediaList/0/title`, which is empty for the whole response.
+    /// A value of a response does not match its model, or is missing.
+    ///
+    /// The path leads to the value (RFC 6901), such as `/mediaList/0/title`; it is empty for the whole response.
     case malformed(path: Lade.JSONPointer, reason: String, isMissing: Bool)
     /// The response of the token service contains no token for the stream of a host.
     case noStreamToken(host: String)

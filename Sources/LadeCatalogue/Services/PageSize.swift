@@ -21,7 +21,7 @@ public enum PageSize {
         guard (1...maximum).contains(size) || size == unlimited else { throw .pageSize(size, allowed: 1...maximum) }
     }
 
-    /// What a page of a service has when another size, or none, is requested; nil when the service chooses.
+    /// The sizes that a page of a service has when another size, or none, is requested; nil when the service chooses.
     static func sizes(for service: CatalogueService) -> PageSizes? {
         guard service.paging.isSized else { return nil }
         return PageSizes(standard: `default`, allowed: 1...maximum, unlimited: unlimited)

@@ -6,7 +6,7 @@ import LadeCore
 /// word between vendor and type, as in `urn:rts:livestream:video:1`. Services accept URNs as texts and do not need this
 /// type. URNs are equal when their texts are.
 public struct CatalogueURN: Sendable, CustomStringConvertible {
-    /// What a URN names.
+    /// The kind of object that a URN names.
     public enum Kind: Sendable, Hashable {
         /// A video or an audio; an event of the live centre is delivered by Swiss TXT.
         case media(CatalogueMediaType, isLiveCenterEvent: Bool)
@@ -20,7 +20,7 @@ public struct CatalogueURN: Sendable, CustomStringConvertible {
 
     /// The text, unchanged.
     public let text: String
-    /// What the URN names.
+    /// The kind of object that the URN names.
     public let kind: Kind
     /// The broadcaster.
     public let vendor: Vendor

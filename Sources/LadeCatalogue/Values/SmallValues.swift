@@ -49,8 +49,8 @@ public struct RGBColor: Sendable, Hashable {
 
     /// Makes a colour from hexadecimal digits, with or without `#`.
     ///
-    /// Three digits are short for six: `#1AF` is `#11AAFF`. Of more than six digits the last six count. A text that is
-    /// not a number is black.
+    /// Three digits are short for six: `#1AF` is `#11AAFF`. If there are more than six digits, the last six count. A
+    /// text that is not a number is black.
     public init(hex: String) {
         var digits = hex.hasPrefix("#") ? String(hex.dropFirst()) : hex
         if digits.utf8.count == 3 { digits = digits.map { "\($0)\($0)" }.joined() }

@@ -193,7 +193,7 @@ struct CatalogueRun: Sendable {
         do throws(CommandError) {
             if settings.isJSON { return try printer.print(json: response.data) }
             if let fault = CatalogueTable.fault(in: response) {
-                throw CommandError(what: fault, advice: "Print the answer with --json.", code: .decoding)
+                throw CommandError(what: fault, advice: "Print the response with --json.", code: .decoding)
             }
             if let width = settings.imageWidth {
                 return try printer.print(CatalogueTable.images(of: response, catalogue, width))
@@ -226,7 +226,7 @@ struct CatalogueRun: Sendable {
             do {
                 return [try catalogue.decoder.decode(MediaComposition.self, from: response.data)]
             } catch {
-                let advice = "Print the answer with --json."
+                let advice = "Print the response with --json."
                 throw .command(CommandError(what: "The composition: \(error).", advice: advice, code: .decoding))
             }
         }

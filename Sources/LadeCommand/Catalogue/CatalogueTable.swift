@@ -98,7 +98,7 @@ struct CatalogueTable {
     /// missing is empty.
     static func fault(in response: CatalogueResponse) -> String? {
         guard response.document.object != nil else {
-            return "The catalogue's answer is \(kind(of: response.document)), not an object."
+            return "The catalogue's response is \(kind(of: response.document)), not an object."
         }
         guard let key = response.listKey else {
             guard response.document["title"] == nil else { return nil }

@@ -45,7 +45,7 @@ extension Command {
         "demo",
         "Show a harvest of a catalogue on this machine that injects faults",
         description: "Starts the catalogue of lade serve and fetches all of it: its first address is dead, its tokens "
-            + "end after seconds, it allows so many requests a second, and some answers are refused, reset, cut short or "
+            + "end after seconds, it allows so many requests a second, and some responses are refused, reset, cut short or "
             + "never end. Reports each fault and ends with a summary; then compares every line with what the catalogue "
             + "has. Nothing leaves the machine.",
         options: DemoSettings.rows,

@@ -103,10 +103,10 @@ final class DemoTally: EventSink {
         switch error.kind {
         case .cancelled: nil
         case .cannotConnect, .nameNotResolved: "dead host"
-        case .timedOut, .deadlineExceeded: "answers that stalled"
-        case .incompleteBody: "answers cut short"
+        case .timedOut, .deadlineExceeded: "responses that stalled"
+        case .incompleteBody: "responses cut short"
         case .connectionLost(.nothing, _): "connections reset"
-        case .connectionLost: "answers cut short"
+        case .connectionLost: "responses cut short"
         default: "other failures"
         }
     }

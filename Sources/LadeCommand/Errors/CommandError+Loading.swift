@@ -79,7 +79,7 @@ extension CommandError {
         case .unacceptableStatus(let status):
             // A status of success is refused where it does not fit the request, such as a part that was not requested.
             (status.exitCode == .success ? .network : status.exitCode, advice(on: status))
-        case .decoding: (.decoding, "Print the answer with “lade get”.")
+        case .decoding: (.decoding, "Print the response with “lade get”.")
         case .transport: (.network, "Say --verbose to see the whole story.")
         }
     }
@@ -106,7 +106,7 @@ extension CommandError {
     private static func advice(onLost method: HTTPMethod?) -> String {
         guard let method, !method.isIdempotent else { return "Try again, if doing it twice does no harm." }
         return
-            "A \(method) may have been carried out, so it is not repeated: --idempotency-key or --retry-unsafe allow it."
+            "A \(method) may have been carried out, so it is not sent again: --idempotency-key or --retry-unsafe allow it."
     }
 
     private static func advice(on cause: LoadingError.TrustCause.Cause) -> String {
@@ -125,16 +125,16 @@ extension CommandError {
         switch status.code {
         case 206: "It is a part that was not requested; report it to the server's operator."
         case 304: "It has not changed; leave out If-None-Match and If-Modified-Since to get it."
-        case 300..<400: "The answer points elsewhere: see its Location with -i."
+        case 300..<400: "The response points elsewhere: see its Location with -i."
         case 401: "Sign in: -u USER, or an Authorization header."
         case 403: "The credentials do not permit this request; send others with --auth."
         case 404, 410: "Check the path of the address."
-        case 405: "Try another method with -X; the answer's Allow header names them (-i)."
+        case 405: "Try another method with -X; the response's Allow header names them (-i)."
         case 407: "Give the user and the password of the proxy: -U USER:PASSWORD."
         case 413: "Send less."
-        case 429: "Wait before the next request; the answer may say how long in Retry-After (-i)."
-        case 400..<500: "Check the request; the answer may say what is wrong with it."
-        case 503: "Try again later; the answer may say when in Retry-After (-i)."
+        case 429: "Wait before the next request; the response may say how long in Retry-After (-i)."
+        case 400..<500: "Check the request; the response may say what is wrong with it."
+        case 503: "Try again later; the response may say when in Retry-After (-i)."
         default: "Try again later, or report it to the server's operator."
         }
     }

@@ -33,7 +33,7 @@ extension Command {
         operandCompletions: [.nothing, .files],
         description:
             "Makes the call that lade get would make with the same arguments, and prints its story in place of "
-            + "the answer, the sums first: every wait and its reason, every attempt, from the look-up of the name to the last byte. Each "
+            + "the response, the sums first: every wait and its reason, every attempt, from the look-up of the name to the last byte. Each "
             + "millisecond is counted once. The exit code is that of lade get.",
         options: ExplainSettings.rows,
         examples: [

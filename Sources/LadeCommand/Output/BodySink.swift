@@ -113,7 +113,7 @@ struct TerminalSink: BodySink {
         // Text contains no NUL; a body that does is binary and would fill the screen with noise.
         if isFirst, !isText, chunk.contains(0) {
             isSated = true
-            talk.say("lade: The answer is no text; -o FILE or a pipe takes it as it is.")
+            talk.say("lade: The response is no text; -o FILE or a pipe takes it as it is.")
         }
         isFirst = false
         guard !isSated else { return }

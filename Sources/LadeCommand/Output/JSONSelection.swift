@@ -133,10 +133,10 @@ extension CommandError {
     static func selection(_ fault: JSONSelection.Fault, _ pointer: JSONPointer) -> CommandError {
         switch fault {
         case .noJSON:
-            CommandError(what: "The answer is no JSON.", advice: "Print it without --select.", code: .decoding)
+            CommandError(what: "The response is no JSON.", advice: "Print it without --select.", code: .decoding)
         case .nothingThere:
             CommandError(
-                what: "The answer has nothing at \(pointer).",
+                what: "The response has nothing at \(pointer).",
                 advice: "Print it without --select; names and numbers are separated by slashes.",
                 code: .decoding
             )

@@ -151,7 +151,7 @@ struct OutputSettings: Sendable {
             "select",
             "/POINTER",
             .output,
-            "Print this part of a JSON answer alone",
+            "Print this part of a JSON response alone",
             details: "A JSON Pointer (RFC 6901): /items/0/title. The part is printed as the server wrote it."
         ) { settings, value throws(CommandError) in
             settings.pointer = try PagingSettings.pointer(value, of: "--select")

@@ -73,7 +73,7 @@ struct PolicySettings: Sendable {
                 "As soon as scheme, host or port change, only fields that describe the request go along: Accept*, "
                 + "Range, If-*, User-Agent. Other fields, credentials and cookies stay behind, and a body goes only "
                 + "with --cross-origin-body, or to the same host over TLS. Nothing leads from https to http. "
-                + "Without it a redirect is the answer. lade pages follows them anyway."
+                + "Without it a redirect is the response. lade pages follows them anyway."
         ) { $0.followsRedirects = true },
         .flag(
             "cross-origin-body",
@@ -101,8 +101,8 @@ struct PolicySettings: Sendable {
             .policy,
             "Try N times more what may pass (0; pages: 2)",
             details: "After a lost connection, a time-out, and the statuses 408, 425, 429, 500, 502, 503 and 504. The "
-                + "delays grow from up to 1 s to up to 20 s, and Retry-After is added. Methods that may do harm when "
-                + "repeated are not, unless --retry-unsafe or --idempotency-key say so. A GET whose answer is "
+                + "delays grow from up to 1 s to up to 20 s, and Retry-After is added. Methods that may do harm are "
+                + "not sent again, unless --retry-unsafe or --idempotency-key say so. A GET whose response is "
                 + "truncated continues at that point when the server names the version (a strong ETag, or a date that "
                 + "is old enough), and otherwise begins anew, unless a part was written to the standard output already.",
             from: 0
@@ -125,7 +125,7 @@ struct PolicySettings: Sendable {
         .flag(
             "retry-unsafe",
             .policy,
-            "Repeat POST and PATCH as well",
+            "Retry POST and PATCH as well",
             isCommon: false
         ) { $0.repeatsUnsafe = true },
         .value(
@@ -135,7 +135,7 @@ struct PolicySettings: Sendable {
             "Let the server recognise a repetition",
             details:
                 "Sent as Idempotency-Key, in quotes as its standard asks, on every attempt; with auto it is a new one for "
-                + "each call. Any method is repeated then.",
+                + "each call. Any method is sent again then.",
             isCommon: false,
             completion: .words(["auto"])
         ) { settings, value throws(CommandError) in
@@ -148,7 +148,7 @@ struct PolicySettings: Sendable {
         .duration(
             "deadline",
             .policy,
-            "How long waits, tries and answer may take",
+            "How long waits, tries and response may take",
             details: "Unlike --max-time, which is for each try. For lade pages it is the time of a page."
         ) { $0.deadline = $1 },
         .duration(

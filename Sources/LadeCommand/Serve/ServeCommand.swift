@@ -25,7 +25,7 @@ struct ServeSettings: CommandSettings {
         .count("max-size", .server, "The most items of a page (100)", to: LocalCatalogue.Options.most) {
             $0.options.maximumPageSize = $1
         },
-        .duration("latency", .server, "Hold every answer back") { $0.options.latency = $1 },
+        .duration("latency", .server, "Hold every response back") { $0.options.latency = $1 },
         .value("rate", "N/s", .server, "Answer so many requests a second, then 429") {
             settings,
             value throws(CommandError) in

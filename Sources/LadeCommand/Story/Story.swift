@@ -49,7 +49,7 @@ struct Story: EventSink {
         case .waitStarted(let reason): show(["*", "waiting for \(reason)"])
         case .waitEnded(let reason, let duration):
             show(["*", "waited \(Self.words(duration)) for \(reason)"])
-        case .interimResponse(let status, let headers): show(status, headers, "interim answer")
+        case .interimResponse(let status, let headers): show(status, headers, "interim response")
         case .headReceived(let status, let headers, let version): show(status, headers, version?.rawValue ?? "HTTP")
         case .exchangeFinished(let metrics): show(["*", "exchange finished: \(Self.words(metrics))"])
         case .exchangeFailed(let error, let metrics):
@@ -61,7 +61,7 @@ struct Story: EventSink {
         case .attemptStarted(let number): if number > 1 { show(["*", "attempt \(number)"]) }
         case .retryScheduled(let record):
             show(["*", "attempt \(record.attempt) failed (\(record.rule)); next in \(Self.words(record.delay))"])
-        case .retryRefused(let record): show(["*", "attempt \(record.attempt) is not repeated (\(record.rule))"])
+        case .retryRefused(let record): show(["*", "attempt \(record.attempt) is not sent again (\(record.rule))"])
         case .redirectFollowed(let status, _, let to, let method): show(["*", "\(status): on to \(method) \(to)"])
         case .gateClosed(let key, let duration, let status):
             show(["*", "\(status): nothing goes to \(key) for \(Self.words(duration))"])

@@ -128,7 +128,8 @@ enum IncreasingSubsequence {
     /// Whether each position belongs to a longest increasing subsequence, the items of which need not move.
     @usableFromInline
     static func longest(in values: [Int]) -> [Bool] {
-        // Of all increasing subsequences of length n + 1, one has the least last value; tails[n] is the position of that value.
+        // One of the increasing subsequences of length n + 1 has the least last value; tails[n] is the position of that
+        // value.
         var tails: [Int] = []
         var previous = [Int](repeating: -1, count: values.count)
         for position in values.indices {

@@ -4,7 +4,7 @@
 /// A value without tasks and without time. Each event makes one change of the snapshot. Loads have numbers; events of a
 /// load that was superseded or cancelled have no effect.
 struct ContentMachine<Input: Sendable, Value: Sendable>: Sendable {
-    /// What happened.
+    /// An event of the model, its view or its load.
     enum Event: Sendable {
         /// A load was requested.
         case refresh(Input?, LoadReason?)

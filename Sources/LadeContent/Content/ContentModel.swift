@@ -266,7 +266,7 @@ open class ContentModel<Input: Sendable, Value: Sendable> {
             }
         }
         // The resources own the task and cancel it with the model. It ends outside the main actor, where the load is
-        // released: a long list, which the last page was appended to, takes longer to release than to show.
+        // released. A long list, which the last page was appended to, takes longer to release than to show.
         let task = Task { @concurrent in
             do {
                 switch load.kind {

@@ -43,8 +43,8 @@ public enum ContentState<Value: Sendable>: Sendable {
 extension ContentState: Equatable where Value: Equatable {
     /// Whether the case is the same and its payload is equal.
     ///
-    /// Errors are equal when they are of one type and equal as `Equatable`; errors of a type that is not `Equatable` are
-    /// equal when their descriptions are.
+    /// Errors are equal when they are of one type, and equal as `Equatable`. Errors of a type that is not `Equatable`
+    /// are equal when their descriptions are.
     public static func == (lhs: ContentState, rhs: ContentState) -> Bool {
         switch (lhs, rhs) {
         case (.unloaded, .unloaded), (.loading, .loading), (.empty, .empty): true
@@ -88,8 +88,9 @@ public struct ContentSnapshot<Value: Sendable>: Sendable {
     public internal(set) var content: Value?
     /// Why a load runs; nil when none does.
     public internal(set) var reason: LoadReason?
-    /// Whether ``content`` came from the app's store and no load has replaced it yet: while the load runs, and after it
-    /// failed, ended without a value or was cancelled.
+    /// Whether ``content`` came from the app's store and no load has replaced it yet.
+    ///
+    /// It is true while the load runs, and after the load failed, ended without a value or was cancelled.
     public internal(set) var isStale = false
 
     init(_ state: ContentState<Value>, content: Value? = nil) {

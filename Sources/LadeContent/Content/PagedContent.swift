@@ -8,8 +8,9 @@ public struct PagedContent<Item: Sendable>: ListContent, Sendable {
     public internal(set) var pageCount: Int
     /// The cursor of the last page.
     var cursor: (any Sendable)?
-    /// The query and the page size that the pages were loaded with, and that the next page needs; a later list may have
-    /// begun with others and was cancelled, or failed.
+    /// The query and the page size that the pages were loaded with, and that the next page needs.
+    ///
+    /// A later list may have begun with others, and was cancelled or failed.
     var query: (any Sendable)?
     var pageSize = 0
 

@@ -29,11 +29,14 @@ extension PagedInput: Equatable where Query: Equatable {}
 /// ```
 ///
 /// Loaded pages stay available while another loads and after a failure. ``loadNextPage()`` has no effect while a load
-/// is in progress and when there is no further page, so a view may call it for each row that it shows.
+/// is in progress, or when there is no further page. So a view may call it for each row that it shows.
+///
 /// For search as the user types, call ``ContentModel/refresh(whenChanged:after:)`` with ``PagedInput/startOver(_:)``.
-/// ``ContentModel/retry()`` requests the failed page again. A refresh without input, a trigger and a change of the page
-/// size start over with the query of the load in progress, else with that of the loaded pages, else with the last one.
-/// Source: TDCContentLoading, `PagingContentLoadingViewModel`.
+/// ``ContentModel/retry()`` requests the failed page again.
+///
+/// A refresh without input, a trigger and a change of the page size start over. They use the query of the load in
+/// progress, else that of the loaded pages, else the last one. Source: TDCContentLoading,
+/// `PagingContentLoadingViewModel`.
 @Observable
 open class PagedContentModel<Query: Sendable, Item: Sendable>: ContentModel<PagedInput<Query>, PagedContent<Item>> {
     /// Loads one page.

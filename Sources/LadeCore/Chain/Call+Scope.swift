@@ -1,8 +1,9 @@
 import Synchronization
 
 extension Call {
-    /// The one object of a call: it cancels the call from outside of the task that the call runs in, counts its attempts, and
-    /// records its times.
+    /// The one object of a call.
+    ///
+    /// It cancels the call from outside of the task that the call runs in, counts its attempts, and records its times.
     ///
     /// A loader can end calls without cancelling the tasks that wait for them: when the loader is deallocated, or when its
     /// account signs out. A call with a scope is cancelled when its task or its scope is cancelled, and both have the same
@@ -188,9 +189,9 @@ extension Call {
     /// Without a scope the operation runs in the current task. With one it runs in a child task, which is cancelled
     /// with the scope.
     ///
-    /// - Parameter operation: What to run. It receives the call to use.
-    /// - Returns: What the operation returns.
-    /// - Throws: What the operation throws.
+    /// - Parameter operation: The code to run. It receives the call to use.
+    /// - Returns: The result of the operation.
+    /// - Throws: The error of the operation.
     public func inTask<Value: Sendable>(
         _ operation: @escaping @Sendable (Call) async throws(LoadingError) -> Value
     ) async throws(LoadingError) -> Value {

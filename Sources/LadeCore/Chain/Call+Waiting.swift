@@ -3,7 +3,7 @@ extension Call {
     ///
     /// - Parameters:
     ///   - instant: When the wait ends; the method returns immediately when the instant has passed.
-    ///   - reason: What the wait is for.
+    ///   - reason: The purpose of the wait.
     /// - Throws: ``LoadingError/Kind/deadlineExceeded(_:)`` immediately when the call's deadline comes first;
     ///   ``LoadingError/Kind/cancelled`` as soon as the task or the call's scope is cancelled.
     public func wait(until instant: Instant, for reason: Call.WaitReason) async throws(LoadingError) {
@@ -47,8 +47,8 @@ extension Call {
     /// operation that ignores this delays the end of the call until it returns, and its result counts.
     ///
     /// - Returns: The result of the operation, also if it comes after the deadline.
-    /// - Throws: What the operation throws; ``LoadingError/Kind/deadlineExceeded(_:)`` if it was cancelled because of the
-    ///   deadline.
+    /// - Throws: The error of the operation; ``LoadingError/Kind/deadlineExceeded(_:)`` if it was cancelled because of
+    ///   the deadline.
     package func untilDeadline<Value: Sendable>(
         _ operation: @escaping @Sendable (Call) async throws(LoadingError) -> Value
     ) async throws(LoadingError) -> Value {
@@ -70,9 +70,9 @@ extension Call {
     /// - Parameters:
     ///   - end: When the operation is cancelled.
     ///   - late: Makes the error of an operation that was cancelled at that instant.
-    ///   - operation: What to run.
+    ///   - operation: The code to run.
     /// - Returns: The result of the operation, also if it comes after the instant.
-    /// - Throws: What the operation throws, except for a cancellation that this method caused; then the late error.
+    /// - Throws: The error of the operation; the late error in place of a cancellation that this method caused.
     package func run<Value: Sendable>(
         until end: Instant,
         late: () -> LoadingError,

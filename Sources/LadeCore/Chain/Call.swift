@@ -19,7 +19,7 @@ public struct Call: Sendable {
     private var isScoped = false
     /// Whether the call's times are recorded, from here on down.
     package private(set) var recordsTimes = false
-    // What few calls have.
+    // The properties that few calls have.
     private var extras: Extras?
     /// The call's identity.
     public let id: ID
@@ -27,14 +27,14 @@ public struct Call: Sendable {
     public var attempt = 1
     /// When the whole call must have ended; nil means no deadline.
     public var deadline: Instant?
-    /// What cancels the call apart from its task; nil when only the task's cancellation does.
+    /// The scope that cancels the call apart from its task; nil when only the task's cancellation does.
     ///
     /// It also counts the attempts of the call and records its times, in a child task without a scope too.
     public var scope: Call.Scope? {
         get { isScoped ? object : nil }
         set { (object, isScoped) = (newValue ?? object, newValue != nil) }
     }
-    /// What was chosen for the request above a wait; the last wait checks it again, the outermost first.
+    /// The choices that were made for the request above a wait; the last wait checks them again, the outermost first.
     package var lateChoices: [any LateChoice] {
         get { extras?.lateChoices ?? [] }
         set { extras = Extras(redaction: extras?.redaction, lateChoices: newValue) }
@@ -149,7 +149,7 @@ public struct Call: Sendable {
         /// The values that the call's events must not show.
         let redaction: Redaction?
 
-        /// What was chosen for the request above a wait.
+        /// The choices that were made for the request above a wait.
         let lateChoices: [any LateChoice]
 
         init(redaction: Redaction?, lateChoices: [any LateChoice]) {

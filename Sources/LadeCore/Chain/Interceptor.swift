@@ -16,9 +16,9 @@ public protocol Interceptor: Sendable {
     /// default.
     ///
     /// Return true when the interceptor waits for nothing but `next` and ``Call/wait(until:for:)``. If any interceptor
-    /// returns false, the call runs in a child task, which costs some microseconds, and which is cancelled when the scope
-    /// is, or 100 ms after the deadline of the call. An interceptor that ignores the
-    /// cancellation of its task delays the end of its call until it returns.
+    /// returns false, the call runs in a child task, which costs some microseconds. The task is cancelled with the
+    /// scope, or 100 ms after the deadline of the call. An interceptor that ignores the cancellation of its task delays
+    /// the end of its call until it returns.
     var observesScope: Bool { get }
 
     /// The names of the request's fields that the interceptor may add or change; nil, the default, for any.

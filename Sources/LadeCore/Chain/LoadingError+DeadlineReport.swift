@@ -74,7 +74,7 @@ extension Call {
 }
 
 extension LoadingError {
-    /// What used up the time of a call.
+    /// The stages that used up the time of a call.
     public struct DeadlineReport: Sendable, Hashable {
         /// How long the call was allowed to take.
         public var limit: Duration
@@ -140,7 +140,7 @@ extension LoadingError.DeadlineReport: CustomStringConvertible {
 
     func sentence(attempts: Int) -> String {
         let head =
-            "No complete answer within \(limit.shortText)" + (setting.map { " (\($0))" } ?? "")
+            "No complete response within \(limit.shortText)" + (setting.map { " (\($0))" } ?? "")
             + ErrorContext.effort(attempts: attempts, elapsed)
         if let wait = impossibleWait { return "\(head): \(wait.stage) would take \(wait.duration.shortText)" }
         guard let longest = stages.longest else { return head }

@@ -6,7 +6,7 @@ public protocol Transport: Sendable {
     /// Carries out one exchange.
     ///
     /// - Parameters:
-    ///   - request: What to send. A transport validates it before any traffic.
+    ///   - request: The request to send. A transport validates it before any traffic.
     ///   - call: The call that the request belongs to: its time, randomness and events.
     /// - Returns: The head, with a complete body for `buffered` delivery and a streaming body for `streamed`.
     /// - Throws: The error that kept the head (or the buffered body) from arriving. Cancelling the task ends the
@@ -16,8 +16,8 @@ public protocol Transport: Sendable {
     /// Whether an exchange ends when ``Call/scope`` is cancelled, as it does with its task, and within
     /// `Request.timeouts.whole`; false by default.
     ///
-    /// If a transport returns false, its calls run in a child task, which costs some microseconds and is cancelled 100 ms
-    /// after the deadline of a call.
+    /// If a transport returns false, its calls run in a child task, which costs some microseconds. The task is
+    /// cancelled 100 ms after the deadline of a call.
     var observesScope: Bool { get }
 
     /// Whether the body of a `buffered` response is complete when ``send(_:call:)`` returns; false by default.

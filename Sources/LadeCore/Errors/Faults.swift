@@ -1,5 +1,5 @@
 extension LoadingError {
-    /// What is wrong with a request.
+    /// The fault of a request.
     @nonexhaustive
     public enum RequestCause: Sendable, Hashable {
         /// The address, and why it cannot be used.
@@ -129,8 +129,10 @@ extension LoadingError {
         public let rule: Rule
         /// The offending line, truncated, with control characters escaped; nil when there is none to show.
         public let excerpt: String?
-        /// Where the offending line or byte begins, in bytes from the beginning of the response, its interim heads and
-        /// its framing included; nil when the transport does not know, as over libcurl and `URLSession`.
+        /// Where the offending line or byte begins, in bytes from the beginning of the response.
+        ///
+        /// Interim heads and framing count. It is nil when the transport does not know, as over libcurl and
+        /// `URLSession`.
         public private(set) var offset: Int64?
 
         /// Makes a fault.
@@ -218,7 +220,7 @@ extension LoadingError {
 extension LoadingError {
     /// Why an operation on a local file failed.
     public struct FileCause: Sendable, Hashable {
-        /// What was to be done with the file.
+        /// The operation that failed.
         public enum Operation: String, Sendable, Hashable {
             /// Reading.
             case read

@@ -20,7 +20,7 @@ extension LoadingError: CustomStringConvertible {
         return (request.isEmpty ? sentence : "\(request): \(sentence)").endedByFullStop
     }
 
-    /// What happened, without the request and without a full stop.
+    /// The failure in words, without the request and without a full stop.
     package var reason: String { context.redaction.text(sentence) }
 
     private var sentence: String {
@@ -58,9 +58,9 @@ extension LoadingError: CustomStringConvertible {
             "\(key) must not be called for another \(wait.shortText)" + context.reason
         case .redirectRefused(let fault): fault.description
         case .authorisationFailed(let fault): fault.description
-        case .notStored: "Only a stored answer was requested, and there is none"
+        case .notStored: "Only a stored response was requested, and there is none"
         case .unacceptableStatus(let status): "The server answered \(status)" + context.reason
-        case .decoding: "The answer could not be decoded" + cause
+        case .decoding: "The response could not be decoded" + cause
         case .transport(0, let message): "The transport failed: \(message)"
         case .transport(let code, let message): "The transport failed: \(message) (\(code))"
         }
@@ -78,7 +78,7 @@ extension LoadingError.TimeoutPhase {
             case .connect: (context.timeouts?.connect, "timeouts.connect", "No connection was opened")
             case .idle: (context.timeouts?.idle, "timeouts.idle", "Nothing was sent or received")
             case .whole:
-                (context.timeouts?.whole, context.wholeLimitSetting ?? "timeouts.whole", "No complete answer")
+                (context.timeouts?.whole, context.wholeLimitSetting ?? "timeouts.whole", "No complete response")
             }
         guard let limit else { return "It took too long (\(rawValue))" + context.effort }
         return "\(event) within \(limit.shortText) (\(setting))\(context.effort)"
@@ -86,7 +86,7 @@ extension LoadingError.TimeoutPhase {
 }
 
 extension ErrorContext {
-    /// What a lower layer said, after a colon.
+    /// The words of a lower layer, after a colon.
     fileprivate var reason: String { detail.map { ": \($0)" } ?? "" }
 
     /// `, 3 attempts, 46 s`, as far as both are known.
@@ -158,8 +158,8 @@ extension LoadingError.ResponseProgress: CustomStringConvertible {
     /// A few words.
     public var description: String {
         switch self {
-        case .nothing: "before any byte of the answer"
-        case .head: "within the head of the answer"
+        case .nothing: "before any byte of the response"
+        case .head: "within the head of the response"
         case .body(let received): "after \(received) bytes of the body"
         }
     }
@@ -188,7 +188,7 @@ extension LoadingError.MalformedResponse: CustomStringConvertible {
             case .notHTTP: "it is not HTTP; a port that expects TLS answers so, too"
             case .unspecified: "the platform does not say how"
             }
-        return "The answer is malformed: \(rule)" + (excerpt.map { " (“\($0)”)" } ?? "")
+        return "The response is malformed: \(rule)" + (excerpt.map { " (“\($0)”)" } ?? "")
             + (offset.map { ", at byte \($0)" } ?? "")
     }
 }

@@ -7,14 +7,16 @@
 /// The error of a call: what kind of failure it is, and what is known about the call.
 ///
 /// ```swift
-/// do {
+/// do throws(LoadingError) {
 ///     show = try await loader.load(endpoint)
-/// } catch let error where error.kind == .unacceptableStatus(404) {
+/// } catch {
+///     guard error.kind == .unacceptableStatus(404) else { throw error }
 ///     show = nil
 /// }
 /// ```
 ///
-/// To tell several kinds apart, switch over ``kind``. The underlying error of a decoder, an authoriser or the app is
+/// A plain `do` would not do in a task or a group, where its error is `any Error`; the article *Errors* has the reasons. To tell
+/// several kinds apart, switch over ``kind``. The underlying error of a decoder, an authoriser or the app is
 /// ``underlyingError``.
 public struct LoadingError: Error, Sendable {
     // One reference: each function between caller and transport reserves room for one error.
@@ -23,20 +25,20 @@ public struct LoadingError: Error, Sendable {
     /// Makes an error.
     ///
     /// - Parameters:
-    ///   - kind: What failed.
-    ///   - context: What is known about the call; what it lacks of the request is filled at the top of the chain.
+    ///   - kind: The kind of failure.
+    ///   - context: The facts that are known about the call; those about the request are added at the top of the chain.
     ///   - underlyingError: The error that caused this one, if there is one.
     public init(_ kind: Kind, _ context: ErrorContext = ErrorContext(), underlyingError: (any Error)? = nil) {
         content = Content(kind, context, underlyingError)
     }
 
-    /// What failed; it says what the caller can do about it.
+    /// The kind of failure, which says what the caller can do about it.
     public var kind: Kind {
         get { content.kind }
         set { content = Content(newValue, content.context, content.underlyingError) }
     }
 
-    /// What is known about the call that failed.
+    /// The facts that are known about the call.
     public var context: ErrorContext {
         get { content.context }
         set { content = Content(content.kind, newValue, content.underlyingError) }
@@ -132,8 +134,8 @@ extension LoadingError {
     /// The error that a closure or a conformance of the app threw, as the chain reports it.
     ///
     /// - Parameters:
-    ///   - error: What was thrown. A `LoadingError` stays as it is; `CancellationError` becomes ``Kind/cancelled``.
-    ///   - request: What it was thrown for.
+    ///   - error: The error that was thrown. A `LoadingError` stays as it is; `CancellationError` becomes ``Kind/cancelled``.
+    ///   - request: The request that it was thrown for.
     ///   - kind: The kind of any other.
     /// - Returns: The error of the call.
     package static func wrapping(_ error: any Error, _ request: Request, as kind: Kind) -> LoadingError {
@@ -144,8 +146,9 @@ extension LoadingError {
         }
     }
 
-    /// The error with its request and the number of attempts, where it lacks them: what fails below the top of the chain need
-    /// not know either.
+    /// The error with its request and the number of attempts, where it lacks them.
+    ///
+    /// Code below the top of the chain need not know either.
     package func completed(with request: Request, attempts: Int = 0) -> LoadingError {
         let isCounted = context.attempts > 0 || attempts <= 0
         guard context.method == nil || !isCounted else { return self }
@@ -164,7 +167,7 @@ extension LoadingError {
     }
 }
 
-/// What is known about a call that failed.
+/// The facts that are known about a call that failed.
 ///
 /// Holds no secret, so it can be logged.
 public struct ErrorContext: Sendable {
@@ -283,7 +286,7 @@ public struct ErrorContext: Sendable {
         set { change { $0.wholeLimitSetting = newValue } }
     }
 
-    /// What a lower layer said, for the log.
+    /// The words of a lower layer, for the log.
     public var detail: String? {
         get { storage.detail.map(redaction.text) }
         set { change { $0.detail = newValue } }

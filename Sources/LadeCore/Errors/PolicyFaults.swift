@@ -58,7 +58,8 @@ extension LoadingError {
         public let authoriser: String
         /// The cause.
         public let cause: Cause
-        /// What the server said, such as the error code of a token endpoint (`invalid_grant`); nil when it said nothing.
+        /// The server's own words, such as the error code of a token endpoint (`invalid_grant`); nil when it said
+        /// nothing.
         public let detail: String?
 
         /// Makes a fault.

@@ -19,8 +19,10 @@ public enum CallEvent: Sendable {
     case exchangeFinished(Response.Metrics)
     /// The exchange failed; the metrics say how many bytes it moved.
     case exchangeFailed(LoadingError, Response.Metrics)
-    /// The transport sent the request again: a reused connection was found closed before any byte of the response
-    /// arrived, or the server required HTTP/1.1 instead of HTTP/2.
+    /// The transport sent the request again.
+    ///
+    /// Either a reused connection was found closed before any byte of the response arrived, or the server required
+    /// HTTP/1.1 instead of HTTP/2.
     case exchangeRepeated(onFreshConnection: Bool)
     /// A server's certificate was not checked, because the settings say so.
     case certificateCheckSkipped(host: String)
@@ -56,7 +58,7 @@ public enum CallEvent: Sendable {
     case refreshFailed(authoriser: String, LoadingError)
     /// A refused request is sent again with other credentials.
     case requestReplayed(authoriser: String)
-    /// What a paging rule found on a page names no next page, and another rule was tried; see `PageRule` of `Lade`.
+    /// A paging rule found no next page on a page, and another rule was tried; see `PageRule` of `Lade`.
     case pageRuleSkipped(rule: String, reason: String)
     /// The cache gave the response without asking the server.
     case cacheServed(CacheRule, age: Duration, lifetime: Duration)
@@ -89,7 +91,7 @@ public enum CallEvent: Sendable {
 }
 
 extension Call {
-    /// What a call can wait for.
+    /// The reasons for which a call waits.
     @nonexhaustive
     public enum WaitReason: Sendable, Hashable {
         /// A free connection to the host.
@@ -126,7 +128,7 @@ extension CallEvent {
         public var rule: String
         /// How long the next attempt waits; zero when there is none.
         public var delay: Duration
-        /// What the retry budget of the service has left; nil when it has no budget.
+        /// The rest of the service's retry budget; nil when it has no budget.
         public var budget: Int?
 
         /// Makes a record.

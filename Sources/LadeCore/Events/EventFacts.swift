@@ -31,7 +31,7 @@ package struct EventFacts: Sendable {
     package let name: String
     /// The facts of the event, in the order in which they are shown.
     package let facts: [Fact]
-    /// What happened, as the rest of a sentence that begins with the call.
+    /// The event in words, as the rest of a sentence that begins with the call.
     package let words: String
 
     private init(_ name: String, _ words: String, _ facts: [Fact] = []) {
@@ -58,7 +58,7 @@ package struct EventFacts: Sendable {
         case .interimResponse(let status, let headers):
             self.init(
                 "interimResponse",
-                "interim answer \(status)",
+                "interim response \(status)",
                 [Self.status(status), Fact("headers", .fields(headers))]
             )
         case .headReceived(let status, let headers, let version):
@@ -101,7 +101,7 @@ package struct EventFacts: Sendable {
                 Self.retry(record)
             )
         case .retryRefused(let record):
-            self.init("retryRefused", "attempt \(record.attempt): \(record.rule); not repeated", Self.retry(record))
+            self.init("retryRefused", "attempt \(record.attempt): \(record.rule); not sent again", Self.retry(record))
         case .redirectFollowed(let status, let from, let to, let method):
             self.init(
                 "redirectFollowed",
@@ -173,7 +173,7 @@ package struct EventFacts: Sendable {
                 [Fact("rule", .text(rule)), Fact("reason", .text(reason))]
             )
         case .callFinished(let status):
-            self.init("callFinished", "the caller has the answer: \(status)", [Self.status(status)])
+            self.init("callFinished", "the caller has the response: \(status)", [Self.status(status)])
         case .bodyFinished(let record): self.init(record)
         case .callFailed(let error):
             self.init(

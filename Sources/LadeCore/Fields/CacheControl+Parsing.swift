@@ -83,7 +83,7 @@ extension CacheControl {
         return cursor.isAtEnd ? .seconds(seconds) : nil
     }
 
-    /// What was read of `no-cache` or `private` so far.
+    /// The part of `no-cache` or `private` that was read so far.
     private struct ScopeReading {
         private var isEverything = false
         private var names: [String] = []

@@ -1,9 +1,9 @@
-/// What a message says about caching: the directives of `Cache-Control` (RFC 9111 §5.2, RFC 5861, RFC 8246).
+/// The directives by which a message controls caching: `Cache-Control` (RFC 9111 §5.2, RFC 5861, RFC 8246).
 ///
 /// One type serves requests and responses: the names do not clash, and each side ignores the directives of the other.
 /// Durations are whole seconds from 0 to 2³¹; a larger number counts as 2³¹ (RFC 9111 §1.2.2).
 public struct CacheControl: Sendable, Hashable {
-    /// What a `no-cache` or `private` directive applies to.
+    /// The fields that a `no-cache` or `private` directive applies to.
     public enum Scope: Sendable, Hashable {
         /// The whole response.
         case everything
@@ -28,8 +28,8 @@ public struct CacheControl: Sendable, Hashable {
 
         /// Makes a directive that can be written.
         ///
-        /// - Throws: `FieldError` if the name is not a token or one that `CacheControl` has a property for, or the argument holds
-        ///   a control character other than the tab.
+        /// - Throws: `FieldError` if the name is not a token, or is one that `CacheControl` has a property for. The
+        ///   same holds for an argument with a control character other than the tab.
         public init(name: String, argument: String? = nil) throws(FieldError) {
             guard name.isToken, !CacheControl.isKnown(name.asciiLowercased) else {
                 throw FieldError(field: "Cache-Control", reason: .notWritable("the name of the directive"), offset: 0)

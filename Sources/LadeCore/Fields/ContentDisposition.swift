@@ -34,7 +34,7 @@ public struct ContentDisposition: Sendable, Hashable {
 
     /// Reads the field.
     ///
-    /// Faults in the parameters are tolerated: unreadable parameters are left out, an unquoted file name may contain
+    /// Faults in the parameters are tolerated. Unreadable parameters are left out. An unquoted file name may contain
     /// blanks and other characters, and a closing quote may be missing. The type may be missing where a parameter or a
     /// semicolon stands in its place: `filename=a`.
     ///
@@ -86,8 +86,8 @@ public struct ContentDisposition: Sendable, Hashable {
 extension ContentDisposition: CustomStringConvertible {
     /// The field as it is sent.
     ///
-    /// A file name that is not plain ASCII is sent twice: as `filename`, with `_` for characters that old clients
-    /// misread, and in full as `filename*`, which others prefer (RFC 6266 appendix D).
+    /// A file name that is not plain ASCII is sent twice (RFC 6266 appendix D). `filename` has `_` for characters that
+    /// old clients misread. `filename*` has the whole name, and others prefer it.
     public var description: String {
         var text = type
         if let filename {

@@ -6,8 +6,9 @@
 
 /// The lenient date of a cookie's `Expires` (RFC 6265bis §5.1.1).
 ///
-/// A text is a date if it has a time of day, a day, a month and a year, in any order and with any separators.
-/// Everything else is ignored: `Wed, 09 Jun 2021 10:18:14 GMT`, `9-jun-21 10:18:14`, `10:18:14 2021 june 9th`.
+/// A text is a date if it has a time of day, a day, a month and a year. They may be in any order, with any separators,
+/// and other words are ignored. Examples: `Wed, 09 Jun 2021 10:18:14 GMT`, `9-jun-21 10:18:14`, `10:18:14 2021 june
+/// 9th`.
 package enum CookieDate {
     /// Reads a date; nil when a part is missing or impossible.
     package static func date(_ text: String) -> Date? {

@@ -1,7 +1,7 @@
 /// A position in the bytes of one field value that only moves forwards.
 ///
-/// All field parsers read through it. Each byte is passed once, and read at most once more when it is copied, so that
-/// every parser built from these steps takes linear time.
+/// All field parsers read through it. Each byte is passed once, and read at most once more when it is copied. So every
+/// parser built from these steps takes linear time.
 struct FieldCursor {
     /// The bytes that end a member of a list or a parameter.
     struct Delimiters: OptionSet {

@@ -4,11 +4,11 @@
     public import Foundation
 #endif
 
-/// What is wrong with a field, and where.
+/// The fault of a field, and its place.
 ///
 /// Field parsers throw no other error, and ``Headers`` keep the one of the first field that they refuse. Offsets count
-/// UTF-8 bytes from the start of the value; where several field lines of one name were given, they count in the lines
-/// joined by `", "` (RFC 9110 §5.3).
+/// UTF-8 bytes from the start of the value. Several field lines of one name count as lines joined by `", "` (RFC 9110
+/// §5.3).
 public struct FieldError: Error, Sendable, Hashable {
     /// The kinds of fault.
     @nonexhaustive
@@ -31,10 +31,11 @@ public struct FieldError: Error, Sendable, Hashable {
         case invalidValue
     }
 
-    /// What was read or written, such as `Retry-After` or `HTTP date`; for a field that was refused its name, with
-    /// unprintable characters replaced.
+    /// The name of the field or form that was read or written, such as `Retry-After` or `HTTP date`.
+    ///
+    /// The name of a refused field has its unprintable characters replaced.
     public let field: String
-    /// What is wrong.
+    /// The rule that the value breaks.
     public let reason: Reason
     /// The byte offset of the fault in the value or the name; 0 where a value could not be written.
     public let offset: Int

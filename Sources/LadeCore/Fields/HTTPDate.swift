@@ -14,10 +14,14 @@
 /// | RFC 850, obsolete | `Sunday, 06-Nov-94 08:49:37 GMT` |
 /// | asctime, obsolete | `Sun Nov  6 08:49:37 1994` |
 ///
-/// Recipients are asked to be robust (RFC 9110 §5.6.7, RFC 9111 §4.2), so the following is tolerated: letters in any
-/// case, additional white space, `UTC` for `GMT`, one-digit days, four-digit years in the RFC 850 form, long and short
-/// names of weekdays in each form, and a weekday that does not match the date. Other zones and impossible dates are
-/// errors. A leap second, `23:59:60`, is accepted at the end of any day, and is the same moment as the second after it.
+/// Recipients are asked to be robust (RFC 9110 §5.6.7, RFC 9111 §4.2), so the following is tolerated:
+///
+/// - letters in any case, additional white space, and `UTC` for `GMT`;
+/// - one-digit days, and four-digit years in the RFC 850 form;
+/// - long and short names of weekdays in each form, and a weekday that does not match the date.
+///
+/// Other zones and impossible dates are errors. A leap second, `23:59:60`, is accepted at the end of any day, and is
+/// the same moment as the second after it.
 public struct HTTPDate: Sendable, Hashable {
     /// Whole seconds since 1970, within the years 1 to 9999.
     private let seconds: Int64

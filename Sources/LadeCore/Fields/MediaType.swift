@@ -25,8 +25,8 @@ public struct MediaType: Sendable, Hashable {
 
     /// Reads a media type.
     ///
-    /// Faults in the parameters are tolerated: unreadable parameters are left out, unquoted values may contain more than
-    /// token characters, white space may surround `=`, and a closing quote may be missing.
+    /// Faults in the parameters are tolerated. Unreadable parameters are left out, and unquoted values may contain more
+    /// than token characters. White space may surround `=`, and a closing quote may be missing.
     ///
     /// - Throws: `FieldError` if there is no `type/subtype`, or something other than parameters follows it.
     public init(_ string: some StringProtocol) throws(FieldError) {

@@ -166,8 +166,8 @@ extension StructuredField.KeyedValues<StructuredField.Member> {
 extension StructuredField.Item {
     /// The field value (§4.1.3).
     ///
-    /// - Throws: `FieldError` if a part cannot be written: an invalid key, a number out of range, text in a string that
-    ///   is not ASCII, an invalid token.
+    /// - Throws: `FieldError` for an invalid key or token, a number out of range, and a string with text that is not
+    ///   ASCII.
     public func serialised() throws(FieldError) -> String {
         var serialiser = StructuredFieldSerialiser()
         try serialiser.write(self)

@@ -11,11 +11,11 @@
 /// let next = links.first { $0.hasRelation("next") && $0.anchor == nil }?.resolved(against: url)
 /// ```
 public struct WebLink: Sendable, Hashable {
-    /// What it points to, as it was written: a URI or a relative reference, perhaps empty.
+    /// The address that it points to, as it was written: a URI or a relative reference, perhaps empty.
     public let target: String
     /// The relation of the target to the context, from the first `rel` only (§3.3).
     ///
-    /// Registered types are in lower case, and without the single or typographic quotes that some servers write; those
+    /// Registered types are in lower case, and without the single or typographic quotes that some servers write. Types
     /// with a colon, which are URIs, are kept as written.
     public let relationTypes: [String]
     /// All parameters in the order they were written, repeated ones included; a missing value is empty.
@@ -63,7 +63,7 @@ public struct WebLink: Sendable, Hashable {
         parameters.first("title*").flatMap(ExtendedValue.decode) ?? parameters.first("title")
     }
 
-    /// The languages of the target; the parameter may be repeated.
+    /// The languages of the target; the parameter may occur more than once.
     public var hreflang: [String] { parameters.filter { $0.name == "hreflang" }.map(\.value) }
 
     /// A hint at the media type of the target.
@@ -123,8 +123,8 @@ extension String {
 extension WebLink {
     /// Reads the links of all `Link` fields of a message, in order.
     ///
-    /// What cannot be read is skipped, as RFC 8288 appendix B asks: a malformed parameter alone, a malformed link up to
-    /// the next comma. If there is content but no link can be read, the method throws: for a caller that follows pages,
+    /// Unreadable parts are skipped, as RFC 8288 appendix B asks: a malformed parameter alone, a malformed link up to
+    /// the next comma. If there is content but no link can be read, the method throws. For a caller that follows pages,
     /// an empty result would look like the last page.
     ///
     /// - Parameter lines: the values of the field lines named `Link`.

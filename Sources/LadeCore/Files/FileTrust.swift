@@ -6,10 +6,10 @@
     package import Darwin
 #endif
 
-/// What a file must be before its contents are used or it is written to.
+/// The conditions that a file must meet before its contents are used or it is written to.
 ///
-/// A file with state of its user, such as a part of a download, a journal, a session or a jar, can have been planted by
-/// another user. This is the only place that decides whether it counts; ``TrustedFile`` opens by it.
+/// A file with state of its user can have been planted by another user. A part of a download, a journal, a session and
+/// a jar are files of this kind. This is the only place that decides whether one counts; ``TrustedFile`` opens by it.
 package struct FileTrust: Sendable, Hashable {
     /// Whether the last name of the path may be a symbolic link; folders on the way always may.
     package var followsLink: Bool
@@ -85,7 +85,7 @@ package struct FileTrust: Sendable, Hashable {
 
 /// Why a file is not used.
 package enum FileDistrust: Error, Sendable, Hashable {
-    /// What other users can do with a file.
+    /// The ways in which other users can use a file.
     package enum Access: Sendable, Hashable {
         /// They can read it.
         case read

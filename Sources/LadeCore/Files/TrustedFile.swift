@@ -14,8 +14,8 @@
 
 /// A file that is open and that was checked by ``FileTrust`` since.
 ///
-/// Files are opened, locked, read within a limit, replaced and synchronised here, so that no place trusts a file without
-/// a look at what it is.
+/// Files are opened, locked, read within a limit, replaced and synchronised here. So no place trusts a file before its
+/// kind and its owner are checked.
 package final class TrustedFile: Sendable {
     /// The path.
     package let path: String
@@ -64,7 +64,7 @@ package final class TrustedFile: Sendable {
     ///
     /// - Parameters:
     ///   - path: The file.
-    ///   - trust: What it must be.
+    ///   - trust: The conditions that it must meet.
     ///   - mode: The permissions of a new file.
     ///   - waits: Whether a lock that another program holds is waited for, on this thread.
     ///   - opened: Called between opening and locking, for tests.
@@ -150,10 +150,11 @@ package final class TrustedFile: Sendable {
 
     // MARK: - Replacing
 
-    /// Replaces the contents of a file, or makes the file, so that a reader sees the old or the new ones in full, and a
-    /// loss of power leaves either.
+    /// Replaces the contents of a file, or makes the file.
     ///
-    /// An existing file keeps its permissions. What is not a regular file is written to and never replaced. A link is
+    /// A reader sees the old or the new contents in full, and a loss of power leaves either.
+    ///
+    /// An existing file keeps its permissions. A file that is not regular is written to and never replaced. A link is
     /// followed if `trust` says so, and replaced otherwise.
     ///
     /// - Parameters:
@@ -205,7 +206,7 @@ package final class TrustedFile: Sendable {
 
     /// The permissions that a new file of the user has in a folder.
     ///
-    /// They depend on the process and the folder, and are read from a file that is made for it: reading the mask of the
+    /// They depend on the process and the folder, and are read from a file that is made for it. To read the mask of the
     /// process would change it for other threads.
     package static func usualMode(in folder: OpenFolder) throws(FileDistrust) -> mode_t {
         let (name, descriptor) = try makeNew(in: folder, mode: 0o666)

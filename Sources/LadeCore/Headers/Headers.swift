@@ -61,7 +61,7 @@ public struct Headers: Sendable, Hashable {
 
     private var storage: Storage
 
-    /// What was wrong with the first refused field; nil when none was refused.
+    /// The fault of the first refused field; nil when none was refused.
     public var fault: FieldError? {
         if case .refused(let refused) = storage { refused.fault } else { nil }
     }
@@ -366,7 +366,8 @@ extension Headers.Field {
     /// origin.
     ///
     /// True for a value that was set as a `Secret`, and for the names of common credentials: `Authorization`, `Cookie`,
-    /// `X-Api-Key`, and every name with an ending such as `-Token`, `-Key`, `-Secret`, `-Password` or `-Signature`.
+    /// `X-Api-Key`. Names with an ending such as `-Token`, `-Key`, `-Secret`, `-Password` or `-Signature` are among
+    /// them.
     public var carriesCredentials: Bool { isMarkedSecret || CredentialNames.contains(field: name) }
 
     /// The value as logs may show it: `<redacted>` for a credential; addresses in it lose user names and secret query

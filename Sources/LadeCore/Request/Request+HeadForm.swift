@@ -1,4 +1,4 @@
-/// What a request says in its head of HTTP/1 otherwise than other requests, for the options of the command.
+/// The parts of a request's head of HTTP/1 that differ from those of other requests, for the options of the command.
 ///
 /// Only transports that write heads themselves observe it.
 package struct HeadForm: Sendable, Hashable {

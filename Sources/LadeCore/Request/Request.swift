@@ -23,7 +23,7 @@ public struct Request: Sendable {
         case buffered(limit: Int)
         /// As it arrives, after the head.
         ///
-        /// On Linux more than 8 KiB that follow other bytes within 0.25 ms may wait for the rest of that time, so that a
+        /// On Linux more than 8 KiB that follow other bytes within 0.25 ms may wait for the rest of that time. So a
         /// body that arrives fast comes in larger chunks.
         case streamed
     }
@@ -66,10 +66,10 @@ public struct Request: Sendable {
     /// Makes a request from the text of an address.
     ///
     /// - Throws: ``LoadingError/Kind/invalidRequest(_:)`` when the text is not an absolute URL, lacks a host that its
-    ///   scheme needs, has a host without a normal form or a port out of range, or contains a user name. Credentials
-    ///   belong in an authoriser, which knows the origins that they may be sent to. A host and a port without a scheme
-    ///   (`localhost:8080/x`) and other protocols (`ftp://…`) are refused too; a program that has a transport for such a
-    ///   protocol makes the request from a `URL`.
+    ///   scheme needs, or contains a user name. The same holds for a host without a normal form, and for a port out of
+    ///   range. Credentials belong in an authoriser, which knows the origins that they may be sent to. A host and a
+    ///   port without a scheme (`localhost:8080/x`) and other protocols (`ftp://…`) are refused, too. A program with a
+    ///   transport for another protocol makes the request from a `URL`.
     public init(
         _ method: HTTPMethod,
         _ address: String,

@@ -4,8 +4,9 @@
     package import Foundation
 #endif
 
-/// The heads of all responses to one call, as they were received: interim responses, responses of a proxy to CONNECT,
-/// redirects, challenges and failed attempts among them.
+/// The heads of all responses to one call, as they were received.
+///
+/// Interim responses, responses of a proxy to CONNECT, redirects, challenges and failed attempts are among them.
 ///
 /// A request carries its record to the transport, and redirected and repeated requests carry the same one. Transports
 /// record nothing for a request without a record.

@@ -32,7 +32,7 @@ package final class ObservedBody: ResponseBody.Source {
     /// Makes a body.
     ///
     /// - Parameters:
-    ///   - source: What is read.
+    ///   - source: The source that is read.
     ///   - onChunk: Called with the length of each chunk.
     ///   - translate: Makes the error that the reader receives, after `onEnd`.
     ///   - expiry: Asked before each chunk: the error that ends the body now, however much of it has arrived; nil while

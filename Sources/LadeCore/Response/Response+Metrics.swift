@@ -1,5 +1,5 @@
 extension Response {
-    /// What one exchange cost: when its stages ended and how many bytes it moved.
+    /// The costs of one exchange: when its stages ended and how many bytes it moved.
     ///
     /// Stages count from the moment the transport started the exchange, after any wait for a connection slot. A stage that
     /// did not happen is nil, such as name look-up on a reused connection. The values are final once the body has ended;

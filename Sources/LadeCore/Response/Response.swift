@@ -113,6 +113,6 @@ public struct Response: Sendable {
     /// The trailer section; empty until the body has ended.
     public var trailers: Headers { body.trailers }
 
-    /// What the exchange cost; final once the body has ended.
+    /// The costs of the exchange; final once the body has ended.
     public var metrics: Response.Metrics { body.metrics }
 }

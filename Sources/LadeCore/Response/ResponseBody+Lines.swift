@@ -29,7 +29,7 @@ extension ResponseBody {
     public struct Lines: AsyncSequence, Sendable {
         /// A line without its end.
         public typealias Element = String
-        /// What reading can throw.
+        /// The error of reading.
         public typealias Failure = LoadingError
 
         private let body: ResponseBody
@@ -56,7 +56,7 @@ extension ResponseBody {
 
             /// The next line, or nil after the last.
             ///
-            /// - Throws: What broke the body; ``LoadingError/Kind/bodyTooLarge(limit:announced:)`` for a line over the limit;
+            /// - Throws: The error of the body; ``LoadingError/Kind/bodyTooLarge(limit:announced:)`` for a line over the limit;
             ///   ``LoadingError/Kind/cancelled`` when the task is cancelled, also where more lines have arrived.
             public mutating func next(
                 isolation actor: isolated (any Actor)?
@@ -93,7 +93,7 @@ struct LineSplitter: Sendable {
     init(limit: Int) { self.limit = limit }
 
     mutating func add(_ chunk: Data) {
-        // What was handed on is dropped once per chunk, not once per line.
+        // Lines that were handed on are dropped once per chunk, not once per line.
         bytes.removeFirst(start)
         searched -= start
         start = 0

@@ -7,14 +7,14 @@ import Synchronization
 
 /// The content of a response: an asynchronous sequence of byte chunks.
 ///
-/// A body is either *complete* (a buffered response, which can be read any number of times) or a *stream*, which is read
+/// A body is either *complete*, a buffered response that can be read any number of times, or a *stream*, which is read
 /// once. A stream has backpressure: no more than the transport's high-water mark waits in memory. Releasing the body,
-/// or its iterator, before its end cancels the exchange. In a cancelled task nothing of a body is read, also not what is
-/// in memory: asking for a chunk throws ``LoadingError/Kind/cancelled`` and ends the exchange.
+/// or its iterator, before its end cancels the exchange. A cancelled task reads no byte of a body, not even what is in
+/// memory. Its request for a chunk throws ``LoadingError/Kind/cancelled`` and ends the exchange.
 public final class ResponseBody: AsyncSequence, Sendable {
     /// A run of bytes, never empty.
     public typealias Element = Data
-    /// What reading can throw.
+    /// The error of reading.
     public typealias Failure = LoadingError
 
     private let completeBytes: Data?
@@ -51,7 +51,7 @@ public final class ResponseBody: AsyncSequence, Sendable {
     /// The trailer section; empty until the body has ended.
     public var trailers: Headers { source?.trailers ?? completeTrailers }
 
-    /// What the exchange cost; final once the body has ended.
+    /// The costs of the exchange; final once the body has ended.
     public var metrics: Response.Metrics { source?.metrics ?? completeMetrics }
 
     /// Reads the whole body into memory.
@@ -217,7 +217,7 @@ extension ResponseBody {
         /// The trailer section; empty until the end.
         var trailers: Headers { get }
 
-        /// What the exchange cost so far.
+        /// The costs of the exchange so far.
         var metrics: Response.Metrics { get }
     }
 }

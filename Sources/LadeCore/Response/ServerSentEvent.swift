@@ -95,7 +95,7 @@ extension ResponseBody {
     public struct ServerSentEvents: AsyncSequence, Sendable {
         /// An event.
         public typealias Element = ServerSentEvent
-        /// What reading can throw.
+        /// The error of reading.
         public typealias Failure = LoadingError
 
         private let body: ResponseBody
@@ -134,7 +134,7 @@ extension ResponseBody {
 
             /// The next event, or nil after the last.
             ///
-            /// - Throws: What broke the body; ``LoadingError/Kind/bodyTooLarge(limit:announced:)`` above the limit;
+            /// - Throws: The error of the body; ``LoadingError/Kind/bodyTooLarge(limit:announced:)`` above the limit;
             ///   ``LoadingError/Kind/cancelled`` when the task is cancelled, also where more events have arrived.
             public mutating func next(
                 isolation actor: isolated (any Actor)?

@@ -1,9 +1,9 @@
 /// Which proxy requests use.
 public enum ProxySettings: Sendable, Hashable {
-    /// What `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` say when the transport is made.
+    /// The proxies of `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`, read when the transport is made.
     ///
-    /// Loopback hosts are connected to directly. The entries of `no_proxy` are those of ``Proxy/exceptions``, separated by
-    /// commas or spaces; an entry that is not understood is skipped, and is the event `valueIgnored`.
+    /// Loopback hosts are connected to directly. The entries of `no_proxy` are those of ``Proxy/exceptions``, separated
+    /// by commas or spaces. An entry that is not understood is skipped, and is the event `valueIgnored`.
     case environment
     /// No proxy.
     case direct

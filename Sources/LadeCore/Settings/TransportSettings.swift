@@ -71,7 +71,7 @@ public struct TransportSettings: Sendable {
         /// The end of an HTTPS connection without the close_notify of TLS, as the end of a body without a length (RFC
         /// 9112 §9.8).
         ///
-        /// Such a body may have been truncated by any party between the server and the client.
+        /// Any party between the server and the client may have truncated the body.
         public static let missingCloseNotify = Tolerances(rawValue: 1 << 5)
     }
 

@@ -28,7 +28,7 @@ package enum AddressFault: Error, Equatable {
     ///   - text: The address as written.
     ///   - allowsAll: Whether an address of another protocol than HTTP is none of its faults.
     /// - Returns: The address, with the host in A-labels.
-    /// - Throws: What is wrong with the text.
+    /// - Throws: The fault of the text.
     package static func address(_ text: String, ofAnyProtocol allowsAll: Bool = false) throws(AddressFault) -> URL {
         if let fault = Scan(text, encodes: false, allowsAll).fault() { throw fault }
         guard let url = URL(string: text.withASCIIHost, encodingInvalidCharacters: false) else {

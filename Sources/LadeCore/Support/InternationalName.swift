@@ -10,8 +10,8 @@
 
 /// Names of hosts in any script (RFC 5890): A-labels for the network, U-labels for people.
 ///
-/// `bücher.example` is `xn--bcher-kva.example`. The mapping is that of UTS 46 without its transitional form: on Linux by
-/// libidn2, whose rules about scripts and directions apply; on Apple platforms by Foundation's `URL`.
+/// `bücher.example` is `xn--bcher-kva.example`. The mapping is that of UTS 46 without its transitional form. On Linux
+/// libidn2 does it, whose rules about scripts and directions apply, on Apple platforms Foundation's `URL`.
 enum InternationalName {
     /// The name in A-labels and lower case; nil when there is none.
     static func ascii(_ name: [UInt8]) -> [UInt8]? {
@@ -43,7 +43,7 @@ enum InternationalName {
             guard let unicode = lade_idn2_to_unicode(name) else { return nil }
             defer { lade_idn2_free(unicode) }
             let text = String(cString: unicode)
-            // What would not become the same name again is not shown.
+            // A name that would not become the same name again is not shown.
             guard text != name,
                 ascii(Array(text.utf8)).map({ $0.elementsEqual(name.utf8.map(\.lowercasedASCII)) }) == true
             else { return nil }

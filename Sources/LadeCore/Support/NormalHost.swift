@@ -84,8 +84,9 @@ package struct NormalHost: Sendable, Hashable {
         }
     }
 
-    /// Whether bytes are a name, or an address in four decimal parts, that needs no change except for letter case and a
-    /// dot at its end.
+    /// Whether bytes are a name, or an address in four decimal parts, that needs no change.
+    ///
+    /// Letter case and a dot at the end do not count.
     package static func isPlain(_ host: some Collection<UInt8>) -> Bool {
         host.withContiguousStorageIfAvailable(isPlain) ?? Array(host).withUnsafeBufferPointer(isPlain)
     }
@@ -310,7 +311,8 @@ extension Collection<UInt8> {
 }
 
 extension UInt8 {
-    /// What a label of a host name may consist of: letters, digits, hyphens, and the other unreserved characters.
+    /// The bytes that a label of a host name may consist of: letters, digits, hyphens, and the other unreserved
+    /// characters.
     var isHostNameByte: Bool {
         isLetter || isDigit || self == UInt8(ascii: "-") || self == UInt8(ascii: "_") || self == UInt8(ascii: "~")
     }

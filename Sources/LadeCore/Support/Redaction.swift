@@ -6,8 +6,8 @@
 
 /// The values of a call that must not be shown: one rule for addresses, header fields, events, errors and logs.
 ///
-/// It removes from a text the values of query items with secret names, the user names and passwords of addresses, and
-/// every occurrence of a known secret of the call, even where a server repeats it.
+/// It removes the values of query items with secret names from a text, and the user names and passwords of addresses.
+/// It also removes every occurrence of a known secret of the call, even where a server sends it back.
 package struct Redaction: Sendable {
     /// The text shown in place of a secret.
     package static let mark = "<redacted>"
@@ -257,7 +257,7 @@ extension Redaction {
         return request.secretValues + found.filter { $0.utf8.count >= leastLength }.map { Secret($0) }
     }
 
-    /// What an address carries in its user information and its secret query items.
+    /// The secrets in the user information and the secret query items of an address.
     private func secrets(of address: String) -> [String] {
         var found: [String] = []
         let bytes = Array(address.utf8)

@@ -1,7 +1,7 @@
 // Reading text of others by Unicode scalars.
 //
-// A `Character` joins CR LF, and a delimiter with the combining marks that follow it, so that a search for the
-// delimiter as a `Character` misses it. Every parser of text splits and searches with these functions, or reads bytes.
+// A `Character` joins CR LF, and a delimiter with the combining marks that follow it. So a search for the delimiter as
+// a `Character` misses it. Every parser of text splits and searches with these functions, or reads bytes.
 
 extension StringProtocol where SubSequence == Substring {
     /// The parts between the separators.

@@ -7,8 +7,9 @@
 extension URL {
     /// The address without user name, password and fragment, and with the values of secret query items replaced.
     ///
-    /// Errors and events carry this form. A query item is secret when its name is in `secretQueryNames` or is one of
-    /// the names that commonly carry credentials (`token`, `access_token`, `api_key`, `signature` …), in any case.
+    /// Errors and events carry this form. A query item is secret when its name is in `secretQueryNames`, or is one of
+    /// the names that commonly carry credentials. `token`, `access_token`, `api_key` and `signature` are among them, in
+    /// any case.
     public func redacted(secretQueryNames: Set<String> = []) -> String {
         Redaction(names: secretQueryNames, values: []).address(absoluteString)
     }

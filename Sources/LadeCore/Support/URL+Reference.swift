@@ -107,7 +107,7 @@ private struct AddressReference {
         return target
     }
 
-    /// What a relative path is appended to (§5.2.3).
+    /// The folder that a relative path is appended to (§5.2.3).
     private var folder: ArraySlice<UInt8> {
         if authority != nil, path.isEmpty { return [UInt8(ascii: "/")] }
         return path[...(path.lastIndex(of: UInt8(ascii: "/")) ?? -1)]

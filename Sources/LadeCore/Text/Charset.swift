@@ -30,8 +30,9 @@ package struct Charset: Sendable, Equatable {
     static let utf16LittleEndian = Charset("utf-16le", .units(2, isBigEndian: false))
     static let utf16BigEndian = Charset("utf-16be", .units(2, isBigEndian: true))
 
-    /// The charset of a label in any case, with blanks around it; nil for a label that is unknown, or whose charset the
-    /// platform cannot decode.
+    /// The charset of a label in any case, with blanks around it.
+    ///
+    /// It is nil for a label that is unknown, or whose charset the platform cannot decode.
     package init?(label: String) {
         let blanks: Set<UInt8> = [0x09, 0x0A, 0x0C, 0x0D, 0x20]
         let bytes = label.utf8.drop { blanks.contains($0) }.reversed().drop { blanks.contains($0) }.reversed()

@@ -26,7 +26,7 @@ package struct CharsetDecoder: Sendable {
         return isBegun || begin(isLast: false) ? convert(isLast: false) : []
     }
 
-    /// What is left at the end.
+    /// The rest at the end.
     package mutating func end() -> [UInt8] {
         if !isBegun { _ = begin(isLast: true) }
         return convert(isLast: true)

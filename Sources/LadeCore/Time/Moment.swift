@@ -24,8 +24,8 @@ package struct Moment: Sendable, Hashable {
 
     /// How much time has passed until a later moment.
     ///
-    /// The larger of the two clocks counts: the monotonic one does not notice that the date was set back, and the date
-    /// does not stand still while the machine sleeps.
+    /// The larger of the two clocks counts. The monotonic one does not notice that the date was set back. The date does
+    /// not stand still while the machine sleeps.
     ///
     /// - Returns: The time; nil where only dates can be compared and the later moment has the earlier date.
     package func elapsed(until later: Moment) -> Duration? {

@@ -39,8 +39,8 @@ extension TimeSource {
 
 /// The system's monotonic clock and calendar date.
 ///
-/// The clock stands still while the system sleeps: a time-out of 30 seconds that has 20 seconds left when a device goes to sleep
-/// has 20 seconds left when it wakes. Dates go on, so what expires at a date has expired by then.
+/// The clock stands still while the system sleeps. A time-out of 30 seconds that has 20 seconds left when a device goes
+/// to sleep has 20 seconds left when it wakes. Dates go on, so a credential that ends at a date has ended by then.
 public struct SystemTime: TimeSource {
     /// Makes the system's time source; all values of this type are equal.
     public init() {}

@@ -83,7 +83,7 @@ extension Exchange {
     /// Handles a piece of the body.
     ///
     /// Returns the result for libcurl's callback. When the reader is too far behind, libcurl must keep the piece, of
-    /// which a part may be decoded already. libcurl delivers the piece again from the beginning, and that part is then
+    /// which a part may be decoded already. libcurl then delivers the piece again from the beginning, and that part is
     /// skipped.
     func received(body bytes: UnsafeRawBufferPointer, _ handle: EasyHandle, on loop: CurlLoop) -> Int {
         lastActivity = loop.now
@@ -108,7 +108,7 @@ extension Exchange {
     /// Handles a raw piece of the body, which includes the chunk framing.
     ///
     /// Returns the result for libcurl's callback. When the reader is too far behind, libcurl must keep the piece, of
-    /// which a part may be parsed already. libcurl delivers the piece again from the beginning, and that part is then
+    /// which a part may be parsed already. libcurl then delivers the piece again from the beginning, and that part is
     /// skipped.
     func received(raw bytes: UnsafeRawBufferPointer, _ handle: EasyHandle, on loop: CurlLoop) -> Int {
         loop.receivedPieces += 1

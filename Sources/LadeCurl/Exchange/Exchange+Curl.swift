@@ -2,7 +2,7 @@ import CCurl
 import LadeCore
 import LadeExchange
 
-// What libcurl adds to an exchange: how it uses connections and proxies, and its measurements.
+// The parts that libcurl adds to an exchange: how it uses connections and proxies, and its measurements.
 extension Exchange {
     /// Whether the exchange uses a connection alone or shares it.
     ///

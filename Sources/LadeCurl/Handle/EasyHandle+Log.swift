@@ -19,8 +19,8 @@ extension EasyHandle {
     /// Whether libcurl keeps a pointer to the last field of a handle's previous response, which was freed (curl issue
     /// 11101).
     ///
-    /// libcurl appends a folded line right after the next status line to that field, before it calls the header
-    /// callback. libcurl 8.2 and later do not.
+    /// libcurl appends a folded line right after the next status line to that field, before the header callback.
+    /// libcurl 8.2 and later do not.
     static let keepsFreedField = (curl_version_info(CURLVERSION_FIRST)?.pointee.version_num ?? 0) < 0x08_02_00
 
     /// Starts looking for a sign in the log.

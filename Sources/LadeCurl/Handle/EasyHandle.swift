@@ -6,8 +6,8 @@ import LadeExchange
 ///
 /// Used only by the loop thread.
 ///
-/// Handles are pooled and reset, so that no option of one exchange can leak into the next. The reset is left out only
-/// when a plain GET follows a plain GET to the same host: the two differ only in address and headers.
+/// Handles are pooled and reset, so that no option of one exchange can leak into the next. A plain GET that follows a
+/// plain GET to the same host needs no reset: the two differ only in address and headers.
 final class EasyHandle {
     let curl: OpaquePointer
     /// The exchange of the callbacks and the loop that they run on; both outlive these references.

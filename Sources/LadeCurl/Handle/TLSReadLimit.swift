@@ -12,7 +12,7 @@ import CCurl
 ///
 /// OpenSSL continues to read while a server sends messages that it ignores, such as HelloRequest in a handshake.
 /// libcurl does the same while a server sends HTTP/2 control frames. Meanwhile no time-out is checked and no other host
-/// is served. At the limit, the read callback reports that no more bytes have arrived, and the poller reports the
+/// is served. At the limit, the read callback reports that no more bytes have arrived. The poller then reports the
 /// socket again.
 ///
 /// The functions are looked up at run time, as for ``TLSSession``. With another TLS library there is no limit.

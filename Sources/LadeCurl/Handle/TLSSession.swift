@@ -11,7 +11,7 @@ import CCurl
 /// OpenSSL's object for the connection of the current callback.
 ///
 /// libcurl provides the object only within its callbacks, and it must not outlive them. OpenSSL's functions are looked
-/// up at run time in the libraries that libcurl has loaded, so that a libcurl with another TLS library works without
+/// up at run time, in the libraries that libcurl has loaded. So a libcurl with another TLS library works without
 /// OpenSSL. There is no session then, and facts that only a session has count as unknown.
 struct TLSSession {
     private typealias Question = @convention(c) (UnsafeMutableRawPointer) -> CInt

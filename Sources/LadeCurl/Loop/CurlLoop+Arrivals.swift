@@ -5,7 +5,7 @@ import LadeExchange
 // Bytes that arrive on an HTTP/1 connection while no request is in flight belong to no request. libcurl 7.88 would read
 // them as the beginning of the next response, even when that is for another account. A connection with pending input
 // before a request is sent is therefore not used for a request. The poller shuts down an idle socket on which input
-// arrives; the check below finds what arrives with the end of a response, and in OpenSSL's buffers.
+// arrives. The check below finds bytes that arrive with the end of a response, and in OpenSSL's buffers.
 extension CurlLoop {
     /// Whether a request may be sent on the connection that libcurl has chosen for it.
     ///

@@ -2,10 +2,11 @@ import CCurl
 import LadeCore
 import LadeExchange
 
-// No exchange stays in libcurl's queue, which has neither events nor time-outs. When libcurl has an exchange and does
-// not resolve, connect or send for it at its next call, the exchange is returned to the admission's queue. libcurl
-// queues when its count differs from the admission's: while the first connection of a burst may turn out to be
-// shareable, when a server allows few streams, or when hosts share a proxy.
+// No exchange stays in libcurl's queue, which has neither events nor time-outs. libcurl may have an exchange and not
+// resolve, connect or send for it at its next call. Then the exchange is returned to the admission's queue.
+//
+// libcurl queues when its count differs from the admission's. That happens while the first connection of a burst may
+// turn out to be shareable. It also happens when a server allows few streams, or when hosts share a proxy.
 extension CurlLoop {
     /// Records that libcurl resolves, connects or sends for an exchange.
     func noteMoving(_ exchange: Exchange, _ handle: EasyHandle) {

@@ -131,7 +131,7 @@ final class CurlLoop: @unchecked Sendable {
         }
         lade_multi_set_timer(multi) { _, milliseconds, context in
             let loop = CurlLoop.from(context)
-            // A time in the past means immediately: compared with a clock value that was read earlier, the current time
+            // A time in the past means immediately. Compared with a clock value that was read earlier, the current time
             // would cause a wait of a millisecond.
             loop.timer =
                 milliseconds < 0 ? nil : milliseconds == 0 ? .min : loop.clock.now() + Int64(milliseconds) * 1_000_000

@@ -22,7 +22,7 @@
     /// events on its behalf (``use(_:)``), until the exchange ends (``release(_:now:isMultiplexed:)``). Only idle
     /// sockets are shut down: when they become readable, unless HTTP/2 is in use, and at the end of their idle life.
     final class Poller {
-        /// What happened to a socket, in libcurl's bits.
+        /// The events of a socket, in libcurl's bits.
         struct Ready {
             var socket: Int32
             var bits: Int32

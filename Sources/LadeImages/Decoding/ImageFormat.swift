@@ -9,7 +9,7 @@
 public enum ImageFormat: String, Sendable, Hashable, CaseIterable {
     /// Portable Network Graphics (RFC 2083 and its third edition).
     ///
-    /// Of an animation, the default image is decoded.
+    /// The default image of an animation is decoded.
     case png = "PNG"
     /// JPEG as libjpeg reads it: baseline and progressive, grey, colour and CMYK, 8 bits per sample.
     case jpeg = "JPEG"

@@ -16,8 +16,8 @@
 /// ```
 ///
 /// The decoder is a value without shared state, so any number of tasks can use the same one. Decoding runs on the
-/// calling thread, or on one with a larger stack while that waits where a deeply nested value may not fit, and does not
-/// check for cancellation.
+/// calling thread and does not check for cancellation. Where a deeply nested value may not fit, it runs on a thread
+/// with a larger stack, while the calling thread waits.
 public struct FastJSONDecoder: Sendable {
     /// The strategy for dates, with Foundation's choices; `.deferredToDate` by default.
     public var dateDecodingStrategy = JSONDecoder.DateDecodingStrategy.deferredToDate
@@ -48,7 +48,7 @@ public struct FastJSONDecoder: Sendable {
     ///   - data: The document, in UTF-8, UTF-16 or UTF-32 with or without a byte order mark.
     /// - Returns: The value.
     /// - Throws: `DecodingError` when the data is not JSON, with a ``JSONError`` as its underlying error, or when it
-    ///   does not fit the type; also any error of a decoded type's initialiser.
+    ///   does not fit the type. An error of a decoded type's initialiser is thrown, too.
     public func decode<T: Decodable>(_ type: T.Type, from data: Data) throws -> T {
         if allowsJSON5 || assumesTopLevelDictionary { return try foundation.decode(type, from: data) }
         return try decode(data) { scope in try scope.value(type) }

@@ -149,8 +149,8 @@ public struct JSONReader: ~Copyable {
 
     // MARK: - Types
 
-    // The generic functions are inlinable so that they are specialised for the caller's types. What they call in this
-    // module is not generic, except for the slow paths.
+    // The generic functions are inlinable so that they are specialised for the caller's types. The functions of this
+    // module that they call are not generic, except for the slow paths.
 
     /// Reads a value of a type that is ``JSONReadable``.
     @inlinable
@@ -246,7 +246,7 @@ public struct JSONReader: ~Copyable {
     /// Reads an object.
     ///
     /// - Parameters:
-    ///   - keys: The names to read; other members are skipped. Of members with the same name only the first is read.
+    ///   - keys: The names to read; other members are skipped. The first of several members with the same name is read.
     ///   - body: Receives each member's key and the reader positioned at its value.
     /// - Throws: `DecodingError` when the value is not an object; also any error of the closure.
     @inlinable

@@ -5,8 +5,9 @@
 struct KeyNames: @unchecked Sendable {
     @usableFromInline
     struct Entry {
-        /// The kind, flags and length of the word that an equal name has in an index; no word has them for a name that
-        /// can only be compared byte by byte.
+        /// The kind, flags and length of the word that an equal name has in an index.
+        ///
+        /// No word has them for a name that can only be compared byte by byte.
         @usableFromInline var pattern: UInt64
         /// The first eight bytes, or fewer, the first as the lowest.
         @usableFromInline var head: UInt64

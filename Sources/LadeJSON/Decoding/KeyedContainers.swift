@@ -1,7 +1,7 @@
 /// Makes the keyed containers of scopes, with a table of their types in memory that belongs to one document.
 ///
 /// A container is generic over its keys. Without the table, the runtime would look up the metadata of its type and its
-/// conformance for each object, which takes longer than decoding a small one.
+/// conformance for each object. The look-up takes longer than decoding a small object.
 struct KeyedContainers {
     /// In a structure, a closure can be kept with other keys in its type without a thunk around it.
     private struct Maker<Key: CodingKey> {
@@ -64,7 +64,7 @@ struct KeyedContainers {
     }
 }
 
-/// What ``KeyedContainers`` makes.
+/// A container that ``KeyedContainers`` makes.
 protocol ScopeContainer: KeyedDecodingContainerProtocol {
     init(scope: Scope)
 }

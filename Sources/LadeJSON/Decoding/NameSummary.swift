@@ -1,7 +1,7 @@
 /// A set of names that may also contain names that were not inserted, for quickly rejecting most absent names.
 ///
-/// It has 256 places. With 20 names, one absent name in 13 seems to be contained; with 64 places it is one in 4, and
-/// each one costs a search through the whole object.
+/// It has 256 places. With 20 names, one absent name in 13 seems to be contained; with 64 places it would be one in 4.
+/// Each costs a search through the whole object.
 struct NameSummary {
     private var bits: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
 

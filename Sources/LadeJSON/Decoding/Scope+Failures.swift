@@ -104,7 +104,7 @@ extension Scope {
 
 /// Finds the coding paths of values: a stack of the containers around the latest one.
 ///
-/// The next path is found from the latest one, so the paths of all values in the document's order together take time
+/// The next path is found from the latest one. So the paths of all values in the document's order together take time
 /// proportional to its length.
 struct PathCursor {
     private struct Step {
@@ -180,7 +180,7 @@ struct PathCursor {
 
 /// Finds the offsets of values whose words have none, such as short integers.
 ///
-/// The next offset is found from the latest one, so the offsets of all values in the document's order together take
+/// The next offset is found from the latest one. So the offsets of all values in the document's order together take
 /// time proportional to its length.
 struct OffsetCursor {
     private var index = 0

@@ -6,7 +6,7 @@
 
 // Values of any decodable type, with special cases for some types.
 extension Scope {
-    // No function here has an optional of a generic type or a closure with one: the runtime would look up its metadata
+    // No function here has an optional of a generic type, or a closure with one. The runtime would look up its metadata
     // for each value, also where it is not used.
 
     /// Decodes the scope's own value.

@@ -18,7 +18,7 @@ final class Scope {
         var index = 0
         /// Whether the members were prepared for a keyed container.
         var isPrepared = false
-        /// What the initialiser has requested since the scope was entered; see ``Uses``.
+        /// The kinds of requests that the initialiser has made since the scope was entered; see ``Uses``.
         var uses: UInt8 = 0
         /// The index of the next expected name and the end of the members; equal when names are not compared byte by
         /// byte.

@@ -1,8 +1,8 @@
 /// The encoder that `encode(to:)` receives, for one value at a time.
 ///
-/// There is one part for each nesting depth, reused for consecutive values; a part to which the program keeps a reference is replaced. All of them
-/// write into the same output. A nested container or a superclass's encoder, which is filled later, is a separate part
-/// with its own output, which is inserted when the enclosing value ends.
+/// There is one part for each nesting depth, reused for consecutive values. A part to which the program keeps a
+/// reference is replaced. All parts write into the same output. A nested container or a superclass's encoder is filled
+/// later. So it is a separate part with its own output, which is inserted when the enclosing value ends.
 final class EncodedPart {
     enum Kind {
         case none

@@ -17,8 +17,8 @@
 /// ```
 ///
 /// The encoder is a value without shared state, so any number of tasks can use the same one. Encoding runs on the
-/// calling thread, or on one with a larger stack while that waits where a deeply nested value may not fit, and does not
-/// check for cancellation.
+/// calling thread and does not check for cancellation. Where a deeply nested value may not fit, it runs on a thread
+/// with a larger stack, while the calling thread waits.
 public struct FastJSONEncoder: Sendable {
     /// The format of the text; by default on one line, with escaped slashes.
     public var outputFormatting: JSONEncoder.OutputFormatting = []
@@ -41,7 +41,7 @@ public struct FastJSONEncoder: Sendable {
     /// - Parameter value: The value.
     /// - Returns: The document in UTF-8.
     /// - Throws: `EncodingError` for a number that JSON cannot represent, for a value that encodes nothing, and for
-    ///   more than 511 levels of nesting; also any error of an encoded type.
+    ///   more than 511 levels of nesting. An error of an encoded type is thrown, too.
     public func encode<T: Encodable>(_ value: T) throws -> Data {
         try encode(value) { try $0.write(single: value, isDocument: true) }
     }

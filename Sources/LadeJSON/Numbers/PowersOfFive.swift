@@ -1,7 +1,8 @@
 /// The upper 128 bits of the powers of five from −342 to 308, for ``DecimalParser``.
 ///
-/// Positive powers are truncated. Negative powers are reciprocals, also truncated; those whose power fits into 64 bits
-/// are rounded up, which makes their products exact (Lemire, “Number parsing at a gigabyte per second”, §5 and §7).
+/// Positive powers are truncated. Negative powers are reciprocals, also truncated. Those whose power fits into 64 bits
+/// are rounded up, which makes their products exact. The source is Lemire, “Number parsing at a gigabyte per second”,
+/// §5 and §7.
 enum PowersOfFive {
     static let lowest = -342
     static let highest = 308

@@ -110,7 +110,7 @@ extension JSONError.Reason: CustomStringConvertible {
         case .nestingTooDeep(let limit): "the nesting is deeper than \(limit)"
         case .itemTooLarge(let limit): "an item is larger than \(limit) bytes"
         case .valueTooLarge(let limit): "a value is larger than \(limit) bytes"
-        case .invalidPointer: "a JSON Pointer is empty or begins with “/”, and “~” is followed by 0 or 1"
+        case .invalidPointer: "the text is no JSON Pointer"
         case .repeatedList: "the list occurs a second time"
         }
     }

@@ -9,17 +9,18 @@
 /// The stack of the current thread, and a larger one for deeply nested values.
 ///
 /// Decoding and encoding recurse through the initialisers and methods of the program's types, whose frames have any
-/// size. In debug builds a level of a small class takes 1 to 2 KB, so that 511 levels do not fit into the 512 KB that
+/// size. In debug builds a level of a small class takes 1 to 2 KB. So 511 levels do not fit into the 512 KB that
 /// secondary threads have on Apple platforms.
 enum StackSpace {
     /// The nesting that any thread must have space for; 64 levels of 4 KB are half of 512 KB.
     static let shallow = 64
-    /// What is enough for the nesting limit: 512 levels of 8 KB.
+    /// The bytes that are enough for the nesting limit: 512 levels of 8 KB.
     private static let enough = 4 << 20
     private static let large = 16 << 20
 
-    /// Runs a closure here, or on a thread with a large stack while this one waits, where the stack that is left may not
-    /// be enough for the nesting limit.
+    /// Runs a closure here, or on a thread with a large stack while this one waits.
+    ///
+    /// The other thread is used where the stack that is left may not be enough for the nesting limit.
     static func withEnough<Value>(_ body: () throws -> Value) throws -> Value {
         if let left, left >= enough { return try body() }
         return try onLargeStack(body)
@@ -55,8 +56,8 @@ enum StackSpace {
 
     /// A closure of an unknown caller, and its result.
     ///
-    /// Both stay valid and in the use of one thread at a time: the thread that made the closure waits for the other one
-    /// to end.
+    /// Both stay valid, and in the use of one thread at a time: the thread that made the closure waits for the other
+    /// one.
     private final class Job {
         let run: () -> Void
 

@@ -21,7 +21,7 @@ extension JSONSplitter {
                 watches[index].isHit = wanted == elements[depth]
                 if wanted == Watch.everyElement {
                     watches[index].isHit = true
-                    // What an earlier element has says nothing about the last one.
+                    // The content of an earlier element says nothing about the last one.
                     if case .value(let number) = watches[index].role { forget(number) }
                 }
             }

@@ -24,10 +24,10 @@
 /// let next = splitter.value(at: 0)  // "/2"
 /// ```
 ///
-/// The whole document is validated against RFC 8259: its grammar, the control characters and escapes in strings, and
-/// UTF-8 by table 3-7 of the Unicode Standard. A byte order mark at the beginning is skipped (§8.1). An escaped half of
-/// a surrogate pair is allowed (§8.2). Repeated names are allowed: the last of a requested value counts, but a second
-/// list is an error. Items that were complete before a fault stay available.
+/// The whole document is validated against RFC 8259: its grammar, and the control characters and escapes in strings.
+/// UTF-8 is validated by table 3-7 of the Unicode Standard. A byte order mark at the beginning is skipped (§8.1). An
+/// escaped half of a surrogate pair is allowed (§8.2). Repeated names are allowed: the last of a requested value
+/// counts, but a second list is an error. Items that were complete before a fault stay available.
 public struct JSONSplitter: ~Copyable, @unchecked Sendable {
     // Sendable: only this value, which cannot be copied, refers to the memory behind the two pointers.
 

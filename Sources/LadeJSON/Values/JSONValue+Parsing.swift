@@ -23,8 +23,8 @@ extension JSONValue {
 
     /// Parses a text in which an escaped half of a surrogate pair is allowed, which becomes U+FFFD; nil for what is no JSON.
     ///
-    /// For texts of servers of which only some members matter: RFC 8259 §8.2 allows such a string, and a program that
-    /// does not use it must not lose the rest.
+    /// It is for texts of servers in which only some members matter. RFC 8259 §8.2 allows a string of this kind, and a
+    /// program that does not use it must not lose the rest.
     package init?(tolerant text: Data) {
         let value = text.withUnsafeBytes { buffer in
             Result { () throws(JSONError) in

@@ -1,7 +1,7 @@
 /// A JSON value (RFC 8259) of any shape.
 ///
-/// Of members with the same name, the last counts. Names are compared by code units. Numbers are exact: whole numbers
-/// within 64 bits are ``integer(_:)``, and all others keep their text in a ``JSONValue/Number``.
+/// The last of several members with the same name counts. Names are compared by code units. Numbers are exact: whole
+/// numbers within 64 bits are ``integer(_:)``, and all others keep their text in a ``JSONValue/Number``.
 public enum JSONValue: Sendable, Hashable {
     /// `null`.
     case null

@@ -19,8 +19,9 @@ package enum JSONQuoting {
         return result + "\""
     }
 
-    /// Whether a terminal, or a reader of lines, does more with a scalar than show it: C0, DEL, C1, the line and
-    /// paragraph separators, the bidirectional controls.
+    /// Whether a terminal, or a reader of lines, does more with a scalar than show it.
+    ///
+    /// That holds for C0, DEL, C1, the line and paragraph separators, and the bidirectional controls.
     private static func controlsDisplay(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case ..<0x20, 0x7F...0x9F, 0x061C, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069: true

@@ -73,7 +73,7 @@ public protocol Authoriser: Sendable {
     /// Otherwise ``authorise(_:in:)`` runs in a child task, which costs some microseconds.
     var observesScope: Bool { get }
 
-    /// What distinguishes the user of these credentials from every other; nil, the default, where that is not known.
+    /// The owner of these credentials, as apart from every other user; nil, the default, where that is not known.
     ///
     /// Stored responses are kept apart by it. An account with an authoriser that returns nil needs an identifier for its
     /// responses to be found by a later run of the program.
@@ -81,12 +81,12 @@ public protocol Authoriser: Sendable {
 
     /// The names of the fields that the authoriser may set; nil, the default, for any.
     ///
-    /// A stored response whose `Vary` names a field that an authoriser may set, and does not always set as a credential, is
-    /// validated before each use.
+    /// An authoriser may set a field, and not always set it as a credential. A stored response whose `Vary` names a
+    /// field of this kind is validated before each use.
     var changedFields: [String]? { get }
 }
 
-/// What distinguishes the user of some credentials from every other.
+/// The user of some credentials, as apart from every other.
 public struct CredentialOwner: Sendable, Hashable {
     /// A secret that no other user has, such as a user name with its password; only a keyed digest of it is stored.
     public var secret: Secret
@@ -136,8 +136,8 @@ extension Authoriser {
 
 /// An authoriser that proves its credentials by answering challenges of the server, each of them once.
 ///
-/// It adds the nonce of each answer to ``LadeCore/Request/answeredNonces``, and refuses to answer one of them again. A
-/// second challenge to the same exchange is answered, too, such as one whose nonce had expired (RFC 7616 §3.3).
+/// It adds the nonce that it used to ``LadeCore/Request/answeredNonces``, and refuses to use one of them again. It also
+/// responds to a second challenge to the same exchange, such as one whose nonce had expired (RFC 7616 §3.3).
 package protocol ChallengeAnswering: Authoriser {}
 
 private enum AnsweredNonces: Request.Tag {
@@ -152,7 +152,7 @@ extension Request {
     }
 }
 
-/// What an authoriser can use: the call, and access to the network without authorisation.
+/// The means of an authoriser: the call, and access to the network without authorisation.
 public struct AuthorisationContext: Sendable {
     /// The call that waits for credentials: its time, randomness, deadline and events.
     public let call: Call
@@ -168,7 +168,7 @@ public struct AuthorisationContext: Sendable {
     /// Makes a context that sends through the interceptors below the authorisation.
     init(_ next: Next) {
         var next = next
-        // What was chosen for the call's request is not for the requests of an authoriser.
+        // The choices for the call's request are not for the requests of an authoriser.
         if !next.call.lateChoices.isEmpty { next.call.lateChoices = [] }
         call = next.call
         // A refresh may outlive the call, so it keeps the chain but not the call's scope.

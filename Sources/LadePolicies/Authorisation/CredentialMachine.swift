@@ -51,7 +51,7 @@ struct CredentialMachine<Value: Sendable>: Sendable {
         var renewal: Instant?
     }
 
-    /// What a call that needs credentials has to do.
+    /// The instruction for a call that needs credentials.
     enum Answer: Sendable {
         /// Use these.
         ///
@@ -98,7 +98,7 @@ struct CredentialMachine<Value: Sendable>: Sendable {
         return (failure.cause, failure.detail)
     }
 
-    /// What the server said about the failure that calls fail with.
+    /// The server's words about the failure that calls fail with.
     var failureDetail: String? { failure?.detail }
 
     /// Whether the present credentials can still be used.

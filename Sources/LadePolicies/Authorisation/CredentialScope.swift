@@ -20,7 +20,7 @@ public struct CredentialScope: Sendable, Hashable {
     private var entries: [Entry] = []
     /// Whether they may be sent over plain HTTP to another machine; false by default, and then such a request fails.
     ///
-    /// What goes to this machine alone (`localhost`, 127.0.0.0/8, `::1`) passes no network and may always be plain.
+    /// A request to this machine alone (`localhost`, 127.0.0.0/8, `::1`) passes no network and may always be plain.
     public var allowsInsecure = false
     /// Whether it contains every origin, as curl's `--location-trusted` asks for; false by default.
     package var containsEveryOrigin = false
@@ -63,8 +63,9 @@ public struct CredentialScope: Sendable, Hashable {
     /// Whether a server may read the path as one that leaves its folder, such as `/private/../public` in any notation.
     ///
     /// Servers and proxies differ in what they decode, how often, and whether they decode before they split the path.
-    /// The check covers `%2e`, `%2f`, `%5c`, the same encoded twice, backslashes, parameters (`..;x`), octets at the
-    /// end of a name that some servers ignore, and overlong encodings, which no valid path contains.
+    /// The check covers `%2e`, `%2f`, `%5c`, the same encoded twice, backslashes and parameters (`..;x`). It also
+    /// covers octets at the end of a name that some servers ignore, and overlong encodings, which no valid path
+    /// contains.
     private static func mayClimb(_ path: String) -> Bool {
         var bytes = Array(path.utf8)
         // A path that is encoded more often hides something.

@@ -35,11 +35,11 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
 
     /// Obtains new credentials.
     ///
-    /// It gets the last ones, if there were any, and a context with a call of its own. It may throw anything:
-    /// `LoadingError.Kind.authorisationFailed` says that only the user can help, unless its cause passes; every other error
-    /// passes, and is the cause `refreshFailed` of what the waiting calls fail with. A `LoadingError` that says that nothing was
-    /// sent is not remembered: the next call tries again. One that has not returned by
-    /// ``RefreshSettings/deadline`` is cancelled and abandoned: what it gives later is not used.
+    /// It gets the last ones, if there were any, and a context with a call of its own. It may throw anything.
+    /// `LoadingError.Kind.authorisationFailed` says that only the user can help, unless its cause passes. Every other
+    /// error passes, and is the cause `refreshFailed` of the error of the waiting calls. A `LoadingError` that says
+    /// that nothing was sent is not remembered: the next call tries again. A closure that has not returned by
+    /// ``RefreshSettings/deadline`` is cancelled and abandoned, and its later result is not used.
     public typealias Refresh = @Sendable (Value?, AuthorisationContext) async throws -> Fresh
 
     private enum Outcome: Sendable {

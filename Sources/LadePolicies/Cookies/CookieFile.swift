@@ -25,7 +25,7 @@ actor CookieFile {
     func write(_ snapshot: @Sendable () -> (version: Int, cookies: [Cookie])) throws(LoadingError) {
         let (version, cookies) = snapshot()
         guard version != written else { return }
-        // What would not be read again is not written: the cookies that were used longest ago.
+        // Cookies that would not be read again are not written: those that were used longest ago.
         var room = Self.sizeLimit
         let entries = cookies.filter { $0.expires != nil }
             .sorted { $0.lastUse > $1.lastUse }

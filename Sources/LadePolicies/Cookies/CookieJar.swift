@@ -33,8 +33,9 @@ public final class CookieJar: Sendable {
 
     private let locked: Locked<CookieStorage>
     private let file: CookieFile?
-    /// The origin whose cookies the jar keeps apart from those of other ports of its host; nil to follow RFC 6265bis, for which
-    /// ports do not count.
+    /// The origin whose cookies the jar keeps apart from those of other ports of its host.
+    ///
+    /// It is nil to follow RFC 6265bis, for which ports do not count.
     private let home: Origin?
     // The task that writes the file after a delay. When cancelled, it writes immediately.
     private let saving = Locked<Task<Void, Never>?>(nil)

@@ -125,7 +125,7 @@ struct CookieStorage: Sendable {
         }
         guard domain.isEmpty || Self.matches(origin.host, domain: domain) else { return nil }
         if !domain.isEmpty, isShared(domain, by: origin.host) {
-            // Such a host may have cookies for itself, but none for hosts below it.
+            // The host may have cookies for itself, but none for hosts below it.
             guard domain == origin.host else { return nil }
             domain = ""
         }
@@ -146,8 +146,9 @@ struct CookieStorage: Sendable {
         return cookie
     }
 
-    /// Whether unrelated hosts have names below a domain or below one between it and a host, as libpsl decides for a pair of
-    /// host and domain.
+    /// Whether unrelated hosts have names below a domain, or below one between it and a host.
+    ///
+    /// libpsl decides for a pair of host and domain.
     ///
     /// `amazonaws.com` is no public suffix, but `s3.eu-central-1.amazonaws.com` is: a host below the latter has no part in the
     /// former.
@@ -188,8 +189,8 @@ struct CookieStorage: Sendable {
 
     /// The cookie of a full domain to remove.
     ///
-    /// Cookies that are not secure are removed before others, and among these the cookies of the host that has set the
-    /// most, so that no host displaces the cookies of another.
+    /// Cookies that are not secure are removed before others. The cookies of the host that has set the most go first,
+    /// so that no host displaces the cookies of another.
     private func victim(in domain: Substring) -> Cookie.Identity? {
         guard let some = domains[domain]?.values else { return nil }
         var counts: [String: Int] = [:]

@@ -75,7 +75,7 @@ public struct DeadlineSettings: Sendable, Hashable {
     /// The limit replaces `timeouts.whole` of the request.
     ///
     /// - Parameters:
-    ///   - request: What is to be sent.
+    ///   - request: The request to send.
     ///   - now: When the exchange starts.
     ///   - call: The call.
     /// - Returns: The limit.
@@ -122,11 +122,11 @@ struct ExchangeBound: Sendable, Hashable {
         return LoadingError(.timedOut(.whole), ErrorContext(request))
     }
 
-    /// Converts what the transport ended with when a limit was reached to the error of that limit: the call's deadline,
-    /// or the limit of the exchange.
+    /// Converts the error of the transport at a limit to the error of that limit: the call's deadline, or the limit of
+    /// the exchange.
     ///
-    /// The one place that says where the time went and whether the address was in use, whether the transport has
-    /// observed the deadline itself or the limit that was made of it. The time of the exchange is recorded before.
+    /// This is the one place that says where the time went and whether the address was in use. The transport may have
+    /// observed the deadline itself, or the limit that was made of it. The time of the exchange is recorded before.
     func translated(_ error: LoadingError, _ call: Call) -> LoadingError {
         var error = error
         let endedExchange: Bool

@@ -3,7 +3,7 @@ import LadeCore
 extension HostDirectory {
     /// How addresses are marked, and for how long.
     public struct Marking: Sendable, Hashable {
-        /// What is used when every address of a list is marked.
+        /// The choice when every address of a list is marked.
         public enum Fallback: Sendable, Hashable {
             /// The address that was marked longest ago.
             case markedLongestAgo
@@ -17,7 +17,7 @@ extension HostDirectory {
         public var maximumInterval = Duration.seconds(300)
         /// How many suspicious failures in a row mark an address; 5 by default.
         public var failuresInRow = 5
-        /// What is used when every address is marked.
+        /// The choice when every address is marked.
         public var fallback = Fallback.markedLongestAgo
 
         /// Makes the default settings.
@@ -97,7 +97,7 @@ struct AddressBreaker: Equatable {
     /// Receives the result of an exchange.
     ///
     /// - Parameters:
-    ///   - evidence: What the result says about the address.
+    ///   - evidence: The result's statement about the address.
     ///   - ticket: The value that the pick returned.
     ///   - now: When it ended.
     ///   - settings: How addresses are marked.
@@ -136,7 +136,7 @@ struct AddressBreaker: Equatable {
         }
     }
 
-    /// Marks the address, by hand or by evidence: 30 s, 1 min, 2 min, 4 min, 5 min …, less up to a quarter of jitter.
+    /// Marks the address, by hand or by evidence: 30 s, 1 min, 2 min, 4 min, 5 min …, less jitter of at most a quarter.
     private mutating func mark(
         _ reason: String,
         at now: Instant,

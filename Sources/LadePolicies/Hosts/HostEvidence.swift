@@ -1,6 +1,6 @@
 package import LadeCore
 
-/// What the result of an exchange says about its address.
+/// The statement of an exchange's result about its address.
 package enum HostEvidence: Sendable, Hashable {
     /// The address works.
     case works
@@ -31,11 +31,11 @@ package enum HostEvidence: Sendable, Hashable {
         case .untrustedServer, .pinMismatch: self = .down(reason: "its certificate was refused")
         case .connectionLost(.nothing, _): self = .down(reason: "the connection was lost")
         case .connectionLost, .timedOut, .malformedResponse, .incompleteBody, .headTooLarge:
-            self = .suspicious(reason: "broken answers")
+            self = .suspicious(reason: "broken responses")
         // The address had the remaining time of the call. If the call passed its deadline elsewhere, it never used the
         // address.
         case .deadlineExceeded(let report) where report.endedExchange:
-            self = .suspicious(reason: "no answer before the deadline")
+            self = .suspicious(reason: "no response before the deadline")
         default: self = .none
         }
     }

@@ -55,7 +55,7 @@ struct QuotaReading: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - headers: The fields.
-    ///   - now: What a date is compared with when the response has none.
+    ///   - now: The date to compare with when the response has none.
     ///   - reserve: How much of a quota is spread; of several quotas the one that delays calls the most counts.
     /// - Returns: The reading, nil without usable fields; and the fields that are not understood.
     static func read(
@@ -97,7 +97,7 @@ struct QuotaReading: Sendable, Hashable {
         return copy
     }
 
-    /// Of several policies the one that delays calls the most.
+    /// The policy that delays calls the most counts.
     private static func structured(_ headers: Headers, _ reserve: QuotaReserve) -> QuotaReading? {
         guard let limits = try? StructuredField.List(parsing: headers.all("RateLimit")) else { return nil }
         let policies = try? StructuredField.List(parsing: headers.all("RateLimit-Policy"))
@@ -161,9 +161,9 @@ struct QuotaReading: Sendable, Hashable {
 
 /// How an announced quota is spent: at once while much of it is left, the last calls evenly over the remaining window.
 ///
-/// The last call comes before the reset, not on it, where it would belong to the next window. Example: with 3 calls
-/// left and 12 s to go, calls start after 3, 6 and 9 s; with none left, nothing starts until the reset. With 60 calls left
-/// of 100, 50 start at once.
+/// The last call comes before the reset, not on it, where it would belong to the next window. With 3 calls left and 12
+/// s to go, calls start after 3, 6 and 9 s. With none left, no call starts until the reset. With 60 calls left of 100,
+/// 50 start immediately.
 struct QuotaPace: Sendable {
     /// The interval after a reset, until the first response of the new window.
     private static let unknownInterval: Int64 = 1_000_000_000

@@ -2,9 +2,9 @@ import LadeCore
 
 /// The limits of one service and how far they are used: a pure value.
 ///
-/// The rate is stored as one instant (the generic cell rate algorithm): `paidUntil` is the time up to which the starts
+/// The rate is stored as one instant (the generic cell rate algorithm). `paidUntil` is the time up to which the starts
 /// so far have used the rate up. A start is allowed once that is at most burst − 1 intervals ahead, and advances it by
-/// one. At 10 per second and burst 1: starts at 0, 0.1, 0.2 …; burst 3: at 0, 0, 0, 0.1, 0.2 …
+/// one. At 10 per second and burst 1, starts are at 0, 0.1, 0.2 …; with burst 3 at 0, 0, 0, 0.1, 0.2 …
 ///
 /// Waiting calls are queued in lanes, one per account. The next to start is the first of all lanes that are not held.
 struct RateBucket: Sendable {
@@ -14,7 +14,7 @@ struct RateBucket: Sendable {
     /// tenth.
     static let lateness: Int64 = 10_000_000
 
-    /// What keeps a call from starting now.
+    /// The obstacle that keeps a call from starting now.
     enum Obstacle {
         case gate
         case rate
@@ -122,8 +122,9 @@ struct RateBucket: Sendable {
         return next.map { min($0, deadline) } ?? deadline
     }
 
-    /// A waiting call that no pace delays any longer, because it has waited for half of the time that it had; nil
-    /// without one, or when something else delays it.
+    /// A waiting call that no pace delays any longer, because it has waited for half of the time that it had.
+    ///
+    /// It is nil without one, or when something else delays it.
     mutating func impatient(now: Instant, account: (UInt64) -> String?) -> UInt64? {
         while let (id, due) = patience.first, due <= now {
             guard let start = start(after: 0, now: now, isPaced: false), start <= now else { return nil }
@@ -281,7 +282,7 @@ struct RateBucket: Sendable {
     ///
     /// At 1 per second with the next start in 0.5 s, a change to 10 per second makes that 0.05 s.
     mutating func setRate(_ new: RateLimits.Rate?, now: Instant) {
-        // What a slot of another rate took is no longer known.
+        // The interval that a slot of another rate took is no longer known.
         starts.forget()
         defer { rate = new }
         guard let old = rate?.interval, let interval = new?.interval, paidUntil > now else {

@@ -12,7 +12,7 @@ struct WaitPlace: Sendable, Comparable {
 
 /// Determines which waiting call's task runs the timer: the one with the highest task priority.
 ///
-/// Of equal ones it is the last to arrive, because it waits longest.
+/// The last one to arrive wins among equal ones, because it waits longest.
 struct LeaderRank: Sendable, Comparable {
     var taskPriority: UInt8
     var id: UInt64

@@ -73,8 +73,8 @@ public struct RateLimits: Sendable {
     /// counts in every queue. With ``ServiceKey/perHost(_:)`` as the only further key, and rates for both keys, the calls to a
     /// path keep its rate and that of the host.
     ///
-    /// Rates, numbers of exchanges and the gates that the program closes apply to every key. What a server announces
-    /// applies to the key of ``keyRule``.
+    /// Rates, numbers of exchanges and the gates that the program closes apply to every key. Limits that a server
+    /// announces apply to the key of ``keyRule``.
     public var furtherKeys: (@Sendable (Request) -> [ServiceKey])?
     /// The statuses whose `Retry-After` closes the gate of a service; 429 and 503 by default.
     public var gateStatuses: StatusSet = [429, 503]
@@ -92,9 +92,9 @@ public struct RateLimits: Sendable {
     public var releaseSpread = Duration.seconds(2)
     /// Whether quotas that servers announce are respected; true by default.
     ///
-    /// Calls start at once while much of a quota is left. The last calls, see ``quotaReserve``, are spread over the rest of
-    /// the window, for which a call waits no longer than half of the time that it has left. When no call is left, calls wait
-    /// for the reset.
+    /// Calls start immediately while much of a quota is left. The last calls (``quotaReserve``) are spread over the
+    /// rest of the window. A call waits no longer for that than half of the time that it has left. When no call is
+    /// left, calls wait for the reset.
     public var respectsQuotas = true
     /// The share of an announced quota that is spread over the rest of its window; a tenth by default.
     ///

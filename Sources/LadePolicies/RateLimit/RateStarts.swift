@@ -1,10 +1,11 @@
 /// The starts of a service, as far as is needed to return a slot that was not used after others have started.
 ///
-/// A start takes one interval of the rate. If it is returned, later starts keep what they took: where the service was idle
-/// since, or nearly, the interval is lost already, and returning all of it would let two calls start too close together. The
-/// rate has been ahead by some *slack* at each start; what can be returned is the least of those since. Examples at one per
-/// second: returned before any other start, 1 s; after one that came 10 s later, nothing; of three that started together
-/// with a burst of three, 1 s each.
+/// A start takes one interval of the rate. If it is returned, later starts keep what they took. Where the service was
+/// idle since, or nearly, the interval is lost already. Then returning all of it would let two calls start too close
+/// together. The rate has been ahead by some *slack* at each start; the least of those since can be returned.
+///
+/// Examples at one per second: returned before any other start, 1 s; after one that came 10 s later, nothing. Three
+/// that started together with a burst of three return 1 s each.
 struct RateStarts: Sendable {
     /// A start and its slack; later ones in the list have more, because those with more before it cannot be the least.
     private var marks: [(number: UInt64, slack: Int64)] = []
@@ -31,8 +32,8 @@ struct RateStarts: Sendable {
     ///
     /// - Parameters:
     ///   - number: The number of the start.
-    ///   - interval: What it took.
-    /// - Returns: What of it can be used again.
+    ///   - interval: The interval that it took.
+    /// - Returns: The part of it that can be used again.
     mutating func refund(_ number: UInt64, atMost interval: Int64) -> Int64 {
         let later = marks.firstIndex { $0.number > number } ?? marks.endIndex
         let refund = later < marks.endIndex ? min(interval, marks[later].slack) : interval

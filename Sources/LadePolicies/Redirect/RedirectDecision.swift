@@ -5,7 +5,7 @@
 #endif
 package import LadeCore
 
-/// What is to be done with a response that may be a redirect (RFC 9110 §15.4).
+/// The decision about a response that may be a redirect (RFC 9110 §15.4).
 package enum RedirectDecision: Sendable {
     /// It is the response of the call.
     case deliver

@@ -22,8 +22,8 @@ public struct RedirectPolicy: Sendable {
     /// Whether a redirect that keeps the body (307 and 308, others unless the method is POST) may lead to another origin;
     /// false by default.
     ///
-    /// From http to https on the default ports of one host the body follows all the same: it was sent in clear already, to the
-    /// same host. Such servers are common (`return 308 https://$host$request_uri`).
+    /// From http to https on the default ports of one host the body follows all the same. It was sent in clear already,
+    /// to the same host. Servers of this kind are common (`return 308 https://$host$request_uri`).
     ///
     /// Any other such call fails with `LoadingError.RedirectCause.bodyToOtherOrigin(url:)`: it is never sent without its body.
     public var sendsBodyToOtherOrigins = false

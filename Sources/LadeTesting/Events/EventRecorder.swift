@@ -20,7 +20,7 @@ public final class EventRecorder: EventSink {
         public let attempt: Int
         /// When it happened, by the call's time source.
         public let instant: Instant
-        /// What happened.
+        /// The event.
         public let event: CallEvent
     }
 

@@ -194,7 +194,7 @@ extension ScriptedTransport: Transport {
         return LoadingError(
             .transport(
                 code: 0,
-                message: "No answer is scripted for \(request.method) \(Self.target(of: request.url)); \(rules)"
+                message: "No response is scripted for \(request.method) \(Self.target(of: request.url)); \(rules)"
             ),
             ErrorContext(request)
         )

@@ -13,12 +13,11 @@ public import LadeCore
 /// transport.on(.post, "/shows").respond(.status(503, headers: ["Retry-After": "3"])).then(.status(201))
 /// ```
 ///
-/// A request uses the first rule, in the order of definition, that matches it and has a response left. One rule governs
-/// repetition, however the responses were given: they are used in order, and the last one is repeated unless
-/// ``Rule/andNoMore()`` is called. A request without a matching rule fails with an error that names the request and the
-/// rules.
+/// A request uses the first rule, in the order of definition, that matches it and has a response left. The responses of
+/// a rule are used in order, however they were given. The last one is used again and again, unless ``Rule/andNoMore()``
+/// is called. A request without a matching rule fails with an error that names the request and the rules.
 ///
-/// Waits use the time of the call, so virtual time controls them. `buffered` answers are collected up to their limit,
+/// Waits use the time of the call, so virtual time controls them. `buffered` responses are collected up to their limit,
 /// `streamed` ones are read step by step. The time-out of the whole exchange (`timeouts.whole`) applies in the call's
 /// time, also during the body. The connect and idle time-outs are not simulated: script ``ScriptedAnswer/timesOut(_:)``
 /// for them. Methods may be called from any thread.
@@ -74,7 +73,7 @@ public final class ScriptedTransport: Sendable {
     /// let transport = ScriptedTransport(answering: .status(503), .json("[]"))      // 503 once, then the list every time
     /// ```
     ///
-    /// For responses that are not repeated: `ScriptedTransport().onAnyRequest().respond(…).andNoMore()`.
+    /// For responses that are used once: `ScriptedTransport().onAnyRequest().respond(…).andNoMore()`.
     public convenience init(answering answers: ScriptedAnswer...) {
         self.init()
         let rule = onAnyRequest()
@@ -89,7 +88,7 @@ public final class ScriptedTransport: Sendable {
     ///   - method: The method, or nil for any.
     ///   - address: A path (`/shows`: any host, any query), a path with a query (`/shows?size=2`: exactly that), or a
     ///     whole address with scheme and host.
-    /// - Returns: The rule, to which answers can be added.
+    /// - Returns: The rule, to which responses can be added.
     @discardableResult
     public func on(_ method: HTTPMethod?, _ address: String) -> Rule {
         let title = "\(method?.rawValue ?? "any method") \(address)"
@@ -103,7 +102,7 @@ public final class ScriptedTransport: Sendable {
     /// - Parameters:
     ///   - title: The name of the rule in the error for unscripted requests.
     ///   - predicate: Whether the rule applies to a request.
-    /// - Returns: The rule, to which answers can be added.
+    /// - Returns: The rule, to which responses can be added.
     @discardableResult
     public func on(_ title: String, where predicate: @escaping @Sendable (Request) -> Bool) -> Rule {
         let index = state.change { state in

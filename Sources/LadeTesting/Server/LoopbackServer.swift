@@ -110,7 +110,9 @@ public final class LoopbackServer: Sendable {
         try self.init(options, scripts: { _ in script })
     }
 
-    /// Starts a server whose connections follow one script each, by their number from 0; the last is repeated.
+    /// Starts a server whose connections follow one script each, by their number from 0.
+    ///
+    /// Further connections follow the last script.
     ///
     /// - Throws: ``SystemCallError`` when it cannot listen on the address.
     public convenience init(_ options: Options = Options(), scripts: [[ServerStep]]) throws(SystemCallError) {

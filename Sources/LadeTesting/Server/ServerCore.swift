@@ -59,7 +59,7 @@ final class ServerCore: Sendable {
         Threads.start("lade-accept") { self.acceptConnections() }
     }
 
-    /// What `accept` reports while the process or the system lacks descriptors or memory.
+    /// The faults that `accept` reports while the process or the system lacks descriptors or memory.
     private static let shortages: Set<Int32> = [EMFILE, ENFILE, ENOBUFS, ENOMEM]
     /// The time between two attempts then, in milliseconds.
     private static let shortagePause: Int32 = 10

@@ -15,12 +15,12 @@ extension VirtualTime {
     /// ```
     ///
     /// Work outside that thread is not waited for: an unstructured `Task`, the main actor, a real network. Time
-    /// advances as soon as a task sleeps while the body is idle, so a simulation with several such tasks may resume
-    /// them in a wrong order. Create them with `Task(executorPreference:)` and the body's executor, or advance the time
-    /// manually.
+    /// advances as soon as a task sleeps while the body is idle. So a simulation with several tasks of that kind may
+    /// resume them in a wrong order. Create them with `Task(executorPreference:)` and the body's executor, or advance
+    /// the time manually.
     ///
-    /// - Parameter body: What to run; it is not isolated to any actor.
-    /// - Returns: What the body returns.
+    /// - Parameter body: The code to run; it is not isolated to any actor.
+    /// - Returns: The result of the body.
     /// - Throws: The error of the body.
     @concurrent
     public func runAutomatically<Result: Sendable, Failure: Error>(
@@ -36,8 +36,8 @@ extension VirtualTime {
     ///
     /// - Parameters:
     ///   - observe: Called on the body's thread with the number of the step, from 0.
-    ///   - body: What to run; it is not isolated to any actor.
-    /// - Returns: What the body returns.
+    ///   - body: The code to run; it is not isolated to any actor.
+    /// - Returns: The result of the body.
     /// - Throws: The error of the body.
     @concurrent
     public func runAutomatically<Result: Sendable, Failure: Error>(

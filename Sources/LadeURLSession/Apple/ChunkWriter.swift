@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a pipe has yet to write of the current chunk, and its waiter.
+/// The rest of the current chunk that a pipe has yet to write, and its waiter.
 ///
 /// It decides and does not write: ``BoundStreamUpload`` carries out each step on its queue. A waiter ends exactly once: with true
 /// when the pipe has all bytes of its chunk, with false when the other end is closed.

@@ -12,7 +12,7 @@ struct PlatformRequest: Sendable {
     /// Whether the request must not use an existing connection.
     ///
     /// When a used connection turns out to be closed, FoundationNetworking sends a request with any method again, and
-    /// without its body: the server then waits for bytes that never arrive. On a fresh connection this does not happen.
+    /// without its body. The server then waits for bytes that never arrive. On a fresh connection this does not happen.
     let needsFreshConnection: Bool
     /// Whether the exchange waits for a network instead of failing without one.
     let waitsForConnectivity: Bool

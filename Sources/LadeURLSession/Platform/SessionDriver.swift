@@ -87,7 +87,7 @@ final class SessionDriver: NSObject, Sendable {
     /// Registers a task as that of an exchange; false when the exchange has ended meanwhile.
     ///
     /// The task is registered first and attached afterwards. As soon as the exchange has the task it may cancel it on
-    /// another thread, and the platform's report of the end must find the registration, because nothing else removes
+    /// another thread. The platform's report of the end must find the registration then, because nothing else removes
     /// it.
     func adopt(_ task: URLSessionTask, for transfer: Transfer, attach: (URLSessionTask) -> Bool) -> Bool {
         transfers.withLock { $0[ObjectIdentifier(task)] = transfer }
@@ -257,8 +257,8 @@ extension SessionDriver: URLSessionDataDelegate {
             }
             answer(challenge, for: transfer, completionHandler)
         #else
-            // FoundationNetworking calls this after it has delivered the whole 401, and makes no further callback
-            // unless it receives credentials or a cancellation: the response is complete here.
+            // FoundationNetworking calls this after it has delivered the whole 401. It makes no further callback unless
+            // it receives credentials or a cancellation, so the response is complete here.
             transfer(of: task)?.finished(nil, lateHead: lateHead(of: task))
             completionHandler(.cancelAuthenticationChallenge, nil)
         #endif

@@ -17,7 +17,7 @@ struct TransferState {
         var hasBody: Bool
     }
 
-    /// What the sender receives.
+    /// The result that the sender receives.
     enum Answer {
         case complete(Head, Data)
         case streaming(Head)
@@ -40,7 +40,7 @@ struct TransferState {
         case publish
     }
 
-    /// What a reader receives.
+    /// The result of a reader's request for bytes.
     enum Reading {
         case now(Result<Data?, LoadingError>, [Action])
         case wait
@@ -50,7 +50,7 @@ struct TransferState {
         case complete
         case failed(LoadingError)
 
-        /// What a reader receives from then on.
+        /// The result that a reader receives from then on.
         var result: Result<Data?, LoadingError> {
             switch self {
             case .complete: .success(nil)

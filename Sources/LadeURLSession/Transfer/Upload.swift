@@ -43,7 +43,7 @@ final class SpooledFile: Sendable {
     /// Writes a body to a new file that only this user can read.
     ///
     /// - Parameters:
-    ///   - body: What to write; its length is checked.
+    ///   - body: The body to write;
     ///   - request: For errors.
     ///   - progress: Called for each chunk.
     /// - Returns: The file.

@@ -110,7 +110,7 @@ struct CommandErrorTests {
     }
 
     @Test(
-        "finding UF-9 a lost request that is not repeated says why, and how it would be",
+        "finding UF-9 a lost request that is not sent again says why, and how it would be",
         arguments: [(.post, true), (.patch, true), (.get, false), (.put, false), (.delete, false)]
             as [(HTTPMethod, Bool)]
     )
@@ -118,6 +118,6 @@ struct CommandErrorTests {
         let context = ErrorContext(Request(method, try #require(URL(string: "https://h.example/"))))
         let error = CommandError(LoadingError(.connectionLost(.nothing, isSafeToRepeat: false), context))
         #expect(error.advice.contains("--retry-unsafe") == isNamed)
-        #expect(error.advice.contains("\(method) may have been carried out, so it is not repeated") == isNamed)
+        #expect(error.advice.contains("\(method) may have been carried out, so it is not sent again") == isNamed)
     }
 }

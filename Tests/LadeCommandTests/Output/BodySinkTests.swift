@@ -30,7 +30,7 @@ struct BodySinkTests {
         return (folder.text("out"), folder.text("talk"))
     }
 
-    private static let notice = "lade: The answer is no text; -o FILE or a pipe takes it as it is.\n"
+    private static let notice = "lade: The response is no text; -o FILE or a pipe takes it as it is.\n"
 
     @Test(
         "shows text with an end of its last line, and nothing of a body that begins with zero bytes",

@@ -170,7 +170,7 @@ struct WriteOutTests: GetSuite {
         #expect(terminal.output == "Über\\x1B[31m\r\n")
         let nothing = try await LadeProcess.run(address, "--select", "/shows/1")
         #expect(nothing.status == 13)
-        #expect(nothing.talkLines.first == "lade: The answer has nothing at /shows/1.")
+        #expect(nothing.talkLines.first == "lade: The response has nothing at /shows/1.")
         let text = try self.server { _ in .text("no JSON") }
         #expect(try await LadeProcess.run(text.address(), "--select", "/a").status == 13)
         let long = try await LadeProcess.run(address, "--select", "/shows/0/n", "--max-size", "10")

@@ -169,12 +169,12 @@ struct CatalogueTests {
 
     /// Responses that are no response of the catalogue, and the error; nil for one that is merely empty.
     static let malformedRows: [(String, String?)] = [
-        ("null", "The catalogue's answer is null, not an object."),
-        ("[]", "The catalogue's answer is a list, not an object."),
-        ("[{}]", "The catalogue's answer is a list, not an object."),
-        ("\"text\"", "The catalogue's answer is a text, not an object."),
-        ("17", "The catalogue's answer is a number, not an object."),
-        ("false", "The catalogue's answer is a truth value, not an object."),
+        ("null", "The catalogue's response is null, not an object."),
+        ("[]", "The catalogue's response is a list, not an object."),
+        ("[{}]", "The catalogue's response is a list, not an object."),
+        ("\"text\"", "The catalogue's response is a text, not an object."),
+        ("17", "The catalogue's response is a number, not an object."),
+        ("false", "The catalogue's response is a truth value, not an object."),
         (#"{"mediaList":{}}"#, "The catalogue's mediaList is an object, not a list."),
         (#"{"mediaList":"x"}"#, "The catalogue's mediaList is a text, not a list."),
         (#"{"mediaList":[{"title":"x"},null]}"#, "Item 1 of the catalogue's mediaList is null, not an object."),
@@ -200,7 +200,7 @@ struct CatalogueTests {
             return
         }
         #expect(outcome.status == 13)
-        #expect(outcome.talkLines == ["lade: \(error)", "      Print the answer with --json."])
+        #expect(outcome.talkLines == ["lade: \(error)", "      Print the response with --json."])
     }
 
     @Test("prints any document with --json")

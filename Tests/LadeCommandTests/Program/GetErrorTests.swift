@@ -148,7 +148,7 @@ struct GetErrorTests: GetSuite {
         #expect(
             outcome.talk == """
                 lade: GET http://\(server.authority)/x?token=<redacted>: The server answered 503.
-                      Try again later; the answer may say when in Retry-After (-i).
+                      Try again later; the response may say when in Retry-After (-i).
 
                 """
         )

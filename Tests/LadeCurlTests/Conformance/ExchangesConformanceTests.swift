@@ -72,7 +72,7 @@ struct ExchangesConformanceTests {
         try await conform("TR-42")
     }
 
-    @Test("transport TR-43 ends the answer to HEAD at its head", .timeLimit(.minutes(5)))
+    @Test("transport TR-43 ends the response to HEAD at its head", .timeLimit(.minutes(5)))
     func tr43() async throws {
         try await conform("TR-43")
     }

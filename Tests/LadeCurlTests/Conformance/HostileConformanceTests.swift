@@ -3,7 +3,7 @@ import Testing
 @Suite("Transport conformance of CurlTransport: hostile servers", .timeLimit(.minutes(10)))
 struct HostileConformanceTests {
     @Test(
-        "finding FH-1 no byte that arrived before a request is a part of its answer",
+        "finding FH-1 no byte that arrived before a request is a part of its response",
         .timeLimit(.minutes(5))
     )
     func fh1() async throws {
@@ -36,7 +36,7 @@ struct HostileConformanceTests {
         try await conform("FH-5")
     }
 
-    @Test("finding FH-11 a malformed answer of HTTP/2 is named and not asked for again", .timeLimit(.minutes(5)))
+    @Test("finding FH-11 a malformed response of HTTP/2 is named and not asked for again", .timeLimit(.minutes(5)))
     func fh11() async throws {
         try await conform("FH-11")
     }

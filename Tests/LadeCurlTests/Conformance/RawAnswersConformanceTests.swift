@@ -2,7 +2,7 @@ import Testing
 
 @Suite("Transport conformance of CurlTransport: raw answers", .timeLimit(.minutes(5)))
 struct RawAnswersConformanceTests {
-    @Test("transport TR-01 refuses an answer that is not HTTP", .timeLimit(.minutes(5)))
+    @Test("transport TR-01 refuses a response that is not HTTP", .timeLimit(.minutes(5)))
     func tr01() async throws {
         try await conform("TR-01")
     }
@@ -96,7 +96,7 @@ struct RawAnswersConformanceTests {
     }
 
     @Test(
-        "transport TR-19 delivers an answer followed by more bytes, and drops the connection",
+        "transport TR-19 delivers a response followed by more bytes, and drops the connection",
         .timeLimit(.minutes(5))
     )
     func tr19() async throws {

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Bytes that arrive before a request", .timeLimit(.minutes(5)))
 struct ArrivalsTests {
-    @Test("finding FH-1 a byte that arrived before the first request of a connection is no part of its answer")
+    @Test("finding FH-1 a byte that arrived before the first request of a connection is no part of its response")
     func beforeFirstRequest() async throws {
         let answer = Data("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil".utf8)
         let proxy = try LoopbackServer { connection in

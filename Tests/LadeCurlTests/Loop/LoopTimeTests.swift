@@ -191,7 +191,7 @@ struct LoopTimeTests {
         await transport.shutDown()
     }
 
-    @Test("finding FT-3 the idle time-out counts from the latest interim answer")
+    @Test("finding FT-3 the idle time-out counts from the latest interim response")
     func interimAnswers() async throws {
         let signal = Signal()
         let server = try LoopbackServer { connection in

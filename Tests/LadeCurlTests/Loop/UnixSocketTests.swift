@@ -44,7 +44,7 @@ struct UnixSocketTests {
     }
 
     @Test(
-        "finding FH-1 a byte that arrived before a request is no part of its answer",
+        "finding FH-1 a byte that arrived before a request is no part of its response",
         arguments: [HTTPMethod.get, .post]
     )
     func unasked(_ method: HTTPMethod) async throws {

@@ -233,7 +233,7 @@ struct OAuth2Tests {
     }
 
     @Test(
-        "an answer that is not a token fails the waiting calls, without quoting it",
+        "a response that is not a token fails the waiting calls, without quoting it",
         arguments: [
             (200, "no json s3cret"), (200, #"{"token": "s3cret"}"#), (200, #"{"access_token": "", "x": "s3cret"}"#),
             (200, #"{"access_token": {"s3cret": 1}}"#), (500, "s3cret"), (302, ""),

@@ -107,7 +107,7 @@ struct DeadlineInterceptorTests {
         #expect(
             error?.description
                 == """
-                GET https://svc.example.com/thing: No complete answer within 60 s (deadlines.buffered), 1 attempt, \
+                GET https://svc.example.com/thing: No complete response within 60 s (deadlines.buffered), 1 attempt, \
                 60 s: 60 s went into talking to the server.
                 """
         )
@@ -144,7 +144,7 @@ struct DeadlineInterceptorTests {
         #expect(report.stages.entries == [.init(stage: stage, duration: .seconds(60))])
         #expect(report.endedExchange == endsExchange)
         #expect(report.setting == "deadlines.buffered")
-        let evidence: HostEvidence = endsExchange ? .suspicious(reason: "no answer before the deadline") : .none
+        let evidence: HostEvidence = endsExchange ? .suspicious(reason: "no response before the deadline") : .none
         #expect(HostEvidence(error) == evidence)
     }
 
@@ -162,8 +162,8 @@ struct DeadlineInterceptorTests {
     @Test(
         "policies PL-01 the error of a time-out names limit, setting, attempts and time",
         arguments: [
-            ("whole", "No complete answer within 15 s (timeouts.whole), 3 attempts, 45 s."),
-            ("attempt", "No complete answer within 20 s (deadlines.attempt), 3 attempts, 60 s."),
+            ("whole", "No complete response within 15 s (timeouts.whole), 3 attempts, 45 s."),
+            ("attempt", "No complete response within 20 s (deadlines.attempt), 3 attempts, 60 s."),
             ("idle", "Nothing was sent or received within 30 s (timeouts.idle), 3 attempts, 90 s."),
             ("connect", "No connection was opened within 10 s (timeouts.connect), 3 attempts, 30 s."),
             ("name", "The name was not resolved within 10 s (timeouts.connect), 3 attempts, 30 s."),

@@ -57,10 +57,10 @@ struct ScriptedTransportTests {
             _ = try await transport.send(Request("http://localhost/a"), call: call)
         }
 
-        #expect(try #require(empty).description.hasSuffix("No answer is scripted for GET /a; there is no rule."))
+        #expect(try #require(empty).description.hasSuffix("No response is scripted for GET /a; there is no rule."))
         #expect(
             try #require(other).description.hasSuffix(
-                "No answer is scripted for GET /a; the rules are for “GET /shows”."
+                "No response is scripted for GET /a; the rules are for “GET /shows”."
             )
         )
     }
@@ -74,7 +74,7 @@ struct ScriptedTransportTests {
             _ = try await transport.send(try Request(.get, "http://localhost/shows"), call: call)
         }
 
-        #expect("\(try #require(error))".contains("No answer is scripted for GET /shows"))
+        #expect("\(try #require(error))".contains("No response is scripted for GET /shows"))
         #expect(transport.unscripted.count == 1)
     }
 

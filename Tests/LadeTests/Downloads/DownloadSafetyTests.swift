@@ -436,7 +436,7 @@ struct DownloadSafetyTests {
         #expect(folder.names == ["file"] && folder.text("file") == "hello world")
     }
 
-    @Test("keeps no byte of a malformed answer that replaces the bytes before it")
+    @Test("keeps no byte of a malformed response that replaces the bytes before it")
     func malformedReplacement() async throws {
         let rig = rig(retries: 2)
         let folder = try TemporaryFolder()
@@ -504,7 +504,7 @@ struct DownloadSafetyTests {
         #expect(folder.text(".file.lade-part") == "hello wor")
     }
 
-    @Test("keeps no byte of a malformed answer")
+    @Test("keeps no byte of a malformed response")
     func malformedBody() async throws {
         let rig = rig()
         let folder = try TemporaryFolder()

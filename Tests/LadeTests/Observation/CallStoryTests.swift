@@ -48,15 +48,15 @@ struct CallStoryTests {
                     6.0      10.0  ·███················  connecting
                    16.0      20.0  ···█████············  TLS handshake
                    36.0      24.0  ·······█████········  request sent, first byte awaited
-                   60.0       1.0  ···········██·······  receiving the answer
+                   60.0       1.0  ···········██·······  receiving the response
                    61.0                                  answer 200, HTTP/2, Retry-After: 3
-                   61.0      39.0  ············████████  receiving the answer
+                   61.0      39.0  ············████████  receiving the response
                   100.0                                  complete: 0 bytes up, 70 down
                   100.0       1.0  ···················█  the program itself
-                  101.0                                  the caller has the answer: 200
+                  101.0                                  the caller has the response: 200
 
                 took/ms   share
-                   40.0    40 %  receiving the answer
+                   40.0    40 %  receiving the response
                    24.0    24 %  request sent, first byte awaited
                    20.0    20 %  TLS handshake
                    10.0    10 %  connecting

@@ -185,7 +185,7 @@ struct LoggingObserverTests {
 
         #expect(lines.all.count == events.count)
         #expect(lines.all.allSatisfy { $0.utf8.count > "#1 ".utf8.count + 3 })
-        #expect(lines.all.contains { $0.contains("POST is not idempotent; not repeated") })
+        #expect(lines.all.contains { $0.contains("POST is not idempotent; not sent again") })
         #expect(lines.all.contains { $0.contains("dead did not serve the request") })
     }
 
@@ -212,7 +212,7 @@ struct LoggingObserverTests {
         #expect(error?.description.hasSuffix(words ?? "The server answered \(status).") == true, "\(error as Any)")
         if let rule {
             #expect(lines.all.contains { $0.contains("1 attempt: ") && $0.contains(rule) })
-            #expect(lines.all.contains { $0.contains("attempt 1: \(rule); not repeated") })
+            #expect(lines.all.contains { $0.contains("attempt 1: \(rule); not sent again") })
         }
     }
 

@@ -311,7 +311,7 @@ struct TransferStateTests {
     func noHead() throws {
         var state = try state()
         let actions = show(state.finished(nil, lateHead: nil, at: at(1)))
-        #expect(actions == ["cancel task", "report failed", "fail sender: lost: before any byte of the answer"])
+        #expect(actions == ["cancel task", "report failed", "fail sender: lost: before any byte of the response"])
     }
 
     // MARK: - One ending

@@ -8,10 +8,10 @@ public import LadeCore
 /// Proves the possession of a password without sending it (RFC 7616): MD5 and SHA-256, `-sess`, `qop=auth`, `userhash`,
 /// UTF-8.
 ///
-/// The first request is sent without credentials. The replay answers the server's challenge, which is remembered per
-/// origin, so that later requests answer it immediately. Of several challenges the one with the strongest hash is
-/// answered. A challenge whose nonce has expired is followed by another answer, up to three for one exchange; no nonce is
-/// answered twice (RFC 7616 §3.3).
+/// The first request is sent without credentials. The replay answers the server's challenge. The challenge is
+/// remembered per origin, so that later requests answer it immediately. If there are several challenges, the one with
+/// the strongest hash counts. A challenge whose nonce has expired is followed by another response, up to three for one
+/// exchange; no nonce is used twice (RFC 7616 §3.3).
 public final class DigestAuthoriser: ChallengeAnswering {
     private struct Session {
         var challenge: DigestChallenge
@@ -68,8 +68,9 @@ public final class DigestAuthoriser: ChallengeAnswering {
         return proved(request, context.call.random)
     }
 
-    /// Answers a challenge that came meanwhile, and counts anew when another request was counted since: the counts of a nonce
-    /// reach the server in ascending order.
+    /// Answers a challenge that came meanwhile, and counts anew when another request was counted since.
+    ///
+    /// The counts of a nonce reach the server in ascending order.
     public func renewed(_ request: Request, in context: AuthorisationContext) -> Request? {
         guard let origin = Origin(request.url), let session = sessions.withLock({ $0[origin] }) else { return request }
         let isNewest =

@@ -8,7 +8,7 @@ public import LadeCore
 extension OAuth2Authoriser {
     /// How an OAuth 2 client obtains its tokens (RFC 6749).
     public struct Settings: Sendable {
-        /// What the client exchanges for a token.
+        /// The proof that the client exchanges for a token.
         public enum Grant: Sendable, Hashable {
             /// Only its own identity (§4.4).
             case clientCredentials
@@ -30,7 +30,7 @@ extension OAuth2Authoriser {
 
         /// The token endpoint; https unless ``allowsInsecureEndpoint``.
         public var tokenEndpoint: URL
-        /// What the client exchanges for a token.
+        /// The proof that the client exchanges for a token.
         public var grant: Grant
         /// The client's identifier; nil where the server needs none.
         public var clientID: String?
@@ -58,7 +58,7 @@ extension OAuth2Authoriser {
 }
 
 extension OAuth2Authoriser.Settings {
-    /// What distinguishes the user whose tokens these are; refresh tokens are renewed.
+    /// The user whose tokens these are, as apart from every other; refresh tokens are renewed.
     var owner: CredentialOwner {
         var isRenewed = false
         var parts: [Secret?] = [Secret(tokenEndpoint.absoluteString), clientID.map { Secret($0) }]

@@ -54,7 +54,7 @@ public struct OAuth2Authoriser: Authoriser {
     /// True: the wait for a token ends with the call.
     public var observesScope: Bool { true }
 
-    /// What is exchanged for tokens, and for which: endpoint, client, grant, scopes and parameters.
+    /// The proof that is exchanged for tokens, and its circumstances: endpoint, client, grant, scopes and parameters.
     public var owner: CredentialOwner? {
         guard let tokens = credentials.replacement else { return source.settings.owner }
         return CredentialOwner(

@@ -113,7 +113,7 @@ enum TokenAnswer {
             fields = try JSONDecoder().decode(Fields.self, from: body)
         } catch {
             // The decoder's error message may quote the tokens.
-            self = .unusable(reason: "its answer with status \(status) is not understood")
+            self = .unusable(reason: "its response with status \(status) is not understood")
             return
         }
         if let code = fields.error, !status.isSuccessful || fields.accessToken == nil {
@@ -122,12 +122,12 @@ enum TokenAnswer {
             // Tokens are visible ASCII (RFC 6749 §A.12), and the type becomes the scheme of a field.
             let isSendable = token.utf8.allSatisfy { (0x20...0x7E).contains($0) }
             guard isSendable, fields.tokenType?.utf8.allSatisfy(\.isTokenCharacter) ?? true else {
-                self = .unusable(reason: "its answer with status \(status) has a token that no field can have")
+                self = .unusable(reason: "its response with status \(status) has a token that no field can have")
                 return
             }
             self = .tokens(Self.tokens(token, fields))
         } else {
-            self = .unusable(reason: "its answer with status \(status) has no token")
+            self = .unusable(reason: "its response with status \(status) has no token")
         }
     }
 
