@@ -70,6 +70,7 @@ struct CurlOption: Sendable {
         }
         for name in ["cache", "cache-mode", "cache-status", "no-cache"] { reasons[name] = "curl keeps no responses" }
         for name in ["netrc", "netrc-optional", "netrc-file"] { reasons[name] = "the printed line has the credentials" }
+        reasons["sha256"] = "curl compares no digest"
         for name in ["globoff", "next", "parallel", "parallel-max", "fail-early"] {
             reasons[name] = "each call is a line of its own"
         }

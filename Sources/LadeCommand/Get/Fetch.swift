@@ -28,6 +28,7 @@ struct Fetch: Sendable {
             if !output.isSilent { console.say("lade: \(path.escapedForDisplay()) exists and is left as it is.") }
             return .success
         }
+        if output.digest != nil, let path { try OutputFile.checkIsComparable(path) }
         let file: OutputFile? =
             if let path, let first = settings.request.firstByte, first > 0, !settings.isUpload {
                 try OutputFile(appendingTo: path)
@@ -167,7 +168,7 @@ struct Fetch: Sendable {
         } catch {
             if case .unacceptableStatus(let status) = error.kind {
                 // The body is not wanted, and the status is not an error.
-                if output.ignoresStatus, output.failsWithoutBody, status.code >= 400 { return }
+                if output.ignoresStatus, output.failsWithoutBody, output.digest == nil, status.code >= 400 { return }
                 if settings.followsCurl { throw witness.failure(error) }
             }
             line?.withLock { $0.end() }
@@ -176,7 +177,8 @@ struct Fetch: Sendable {
             }
             throw OutputFile.written(error)
                 ?? OutputFile.exists(error, mayOverwrite: mayOverwrite || output.continuesFile)
-                ?? OutputFile.unfinished(error) ?? witness.failure(error)
+                ?? OutputFile.unfinished(error) ?? OutputFile.mismatch(error, with: output.digest)
+                ?? witness.failure(error)
         }
         (facts.response, facts.path) = (download.response, download.path)
         if output.takesFileTime, !download.isUnchanged {
@@ -267,6 +269,7 @@ struct Fetch: Sendable {
         if !output.isSilent, !output.failsWithoutBody {
             options.refused = { [console] in ServerMessage.show($0, $1, on: console) }
         }
+        options.expectedDigest = output.digest
         options.lengthLimit = output.maximumSize.map(Int64.init)
         options.acceptableStatuses = [.codes(100..<300), 304]
         // The body of an error response is not written to a file, unless every status counts as success. curl writes it,

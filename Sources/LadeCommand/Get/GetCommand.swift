@@ -186,6 +186,7 @@ struct GetSettings: CallSettings {
             throw .usage("--no-clobber with \(other)", advice: "Choose one of them.")
         }
         guard output.continuesFile else { return }
+        try checkDigest()
         guard output.path != nil || output.usesRemoteName else {
             throw .usage(
                 "--continue without a file",
@@ -201,6 +202,27 @@ struct GetSettings: CallSettings {
         }
     }
 }
+
+    /// Checks that `--sha256` is compared with a whole file, whatever the server responds.
+    private func checkDigest() throws(CommandError) {
+        guard output.digest != nil else { return }
+        guard output.path != nil || output.usesRemoteName else {
+            throw .usage("--sha256 without a file", advice: "Name the file with -o FILE, or by its address with -O.")
+        }
+        var own = self
+        own.earlier = []
+        guard try own.calls().count == 1 else {
+            throw .usage("--sha256 for several addresses", advice: "Give each of them its own behind --next.")
+        }
+        let others = [
+            ("a condition, which may leave the file as it is", request.hasCondition),
+            ("a range", (request.firstByte ?? 0) > 0 || request.sets(["Range"])), ("--include", output.includesHead),
+            ("--head", request.isHead || request.method == "HEAD"), ("--skip-existing", output.skipsExisting),
+        ]
+        if let other = others.first(where: \.1)?.0 {
+            throw .usage("--sha256 with \(other)", advice: "Leave out one of them.")
+        }
+    }
 
 extension OptionRow {
     /// The row, without a line of its own where the help page has no room for it.

@@ -389,12 +389,14 @@ struct RequestSettings: Sendable {
             switch item {
             case .header(.set(let name, _)), .headerFile(let name, _): name
             default: nil
+        timeCondition != nil || tagPath != nil || sets(["If-None-Match", "If-Modified-Since"])
+    }
+
+    /// Whether the user, a configuration or a session gives one of the fields.
+    func sets(_ names: [String]) -> Bool {
             }
         }
-        return timeCondition != nil || tagPath != nil
-            || (fields + items).contains {
-                $0.equalsIgnoringASCIICase("If-None-Match") || $0.equalsIgnoringASCIICase("If-Modified-Since")
-            }
+        return (fields + items).contains { field in names.contains { $0.equalsIgnoringASCIICase(field) } }
     }
 
     /// Whether the items make a body.
