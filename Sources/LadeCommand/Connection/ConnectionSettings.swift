@@ -86,7 +86,8 @@ struct ConnectionSettings: Sendable {
             "USER:PW",
             .connection,
             "User and password for the proxy",
-            details: "A password given here can be seen by other users of the machine.",
+            details: "A password given here can be seen by other users of the machine; without it, it is read from the "
+                + "terminal.",
             isCommon: false
         ) { $0.proxyUser = $1 },
         .flag("proxy-digest", .connection, "Prove its password by a digest", isCommon: false) {
@@ -318,6 +319,16 @@ struct ConnectionSettings: Sendable {
             ProxyExceptions.reading(entry).ignored.isEmpty
         }
     }
+    /// Asks for the password of `--proxy-user` where the user alone is given.
+    ///
+    /// - Throws: A usage error when there is no answer; then nothing is sent.
+    mutating func completeProxyUser(askingBy prompt: PasswordPrompt) async throws(CommandError) {
+        guard let user = proxyUser, !user.has(":"), let proxy else { return }
+        let question = "Password of \(user) at the proxy \(proxy.host): ".escapedForDisplay()
+        let password = try await prompt.ask(question, otherwise: "Give it as -U USER:PASSWORD.")
+        proxyUser = "\(user):\(password.reveal())"
+    }
+
 
     /// The settings for the transport.
     ///

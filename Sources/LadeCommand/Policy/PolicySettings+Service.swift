@@ -126,6 +126,8 @@ extension PolicySettings {
 
 extension URL {
     /// Whether the address is on this machine, where no other machine can read the traffic.
+        var connection = connection
+        try await connection.completeProxyUser(askingBy: prompt)
     fileprivate var isOnThisMachine: Bool {
         host(percentEncoded: true).flatMap { NormalHost($0) }?.isLoopback ?? false
     }

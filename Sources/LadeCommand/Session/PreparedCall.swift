@@ -44,10 +44,13 @@ struct PreparedCall: Sendable {
             settings.policy.authorisation == nil, let host = try? requestSettings.origin().host
         {
             let user = requestSettings.user ?? requestSettings.addressUser
-            if user?.has(":") != true,
-                let found = try settings.session.netrcCredentials(for: host, user: user)
+            if user?.has(":") != true, let netrc = try settings.session.netrc(),
+                let found = netrc.entry(for: host, user: user)
             {
-                requestSettings.user = found.reveal()
+                // A password that the entry lacks is asked for; curl sends an empty one.
+                let isAsked = found.password == nil && !requestSettings.isForCurl
+                requestSettings.user =
+                    isAsked ? found.login : netrc.credentials(for: host, user: user)?.reveal()
             }
         }
         if requestSettings.isForCurl {

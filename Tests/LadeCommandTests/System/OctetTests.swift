@@ -153,11 +153,13 @@ struct OctetTests {
     )
     func ends(typed: String, status: Int32) async throws {
         let server = try LoopbackServer { _ in .status(204) }
-        for options in [["-u", "ann"], ["--auth", "basic:ann"]] {
+        let proxied = ["-x", server.authority, "-U", "ann"]
+        for options in [["-u", "ann"], ["--auth", "basic:ann"], proxied, proxied + ["--proxy-digest"]] {
             let before = server.requestCount
             let arguments = ["--wait", "--ctty", LadeProcess.path, "get"] + options + [server.address()]
             let process = try LadeProcess(arguments, program: Self.setsid, to: .terminal)
-            try await process.output(atLeast: "Password of ann at 127.0.0.1: ".count)
+            let place = options.contains("-U") ? "the proxy 127.0.0.1" : "127.0.0.1"
+            try await process.output(atLeast: "Password of ann at \(place): ".count)
             try process.type(typed)
             let outcome = try await process.outcome()
             #expect(outcome.status == status, "\(outcome.talk)")
@@ -202,3 +204,32 @@ struct OctetTests {
         }
     }
 }
+    @Test(
+        "finding CL-7 an entry of .netrc without a password is a question, and nothing is sent without an answer",
+        .enabled(if: hasSetsid)
+    )
+    func netrcWithoutPassword() async throws {
+        let server = try LoopbackServer { .text($0["Authorization"] ?? "-") }
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        for (name, text) in [
+            ("bare", "machine 127.0.0.1 login ann"), ("empty", "machine 127.0.0.1 login ann password \"\""),
+        ] {
+            let path = try folder.file(name, text)
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+        }
+        func ask(_ arguments: [String]) async throws -> LadeProcess.Outcome {
+            // Without a terminal nothing can be asked.
+            let words = ["--wait", LadeProcess.path, "get"] + arguments
+            return try await LadeProcess(words, program: Self.setsid, in: folder.path).outcome()
+        }
+        for options in [[], ["-u", "ann"]] {
+            let bare = try await ask(["--netrc-file", "bare"] + options + [server.address()])
+            #expect(bare.status == 1 && bare.talk.contains("no terminal"), "\(bare.talk)")
+        }
+        #expect(server.requestCount == 0)
+        let basic = "Basic " + Data("ann:".utf8).base64EncodedString()
+        #expect(try await ask(["--netrc-file", "empty", server.address()]).output == basic)
+        #expect(try await ask(["--from-curl", "curl --netrc-file bare \(server.address())"]).output == basic)
+    }
+
