@@ -141,6 +141,39 @@ struct OctetTests {
         #expect(folder.names == ["%FC", "%FD", "%FE"])
     }
 
+    @Test("finding CL-4 values of fields are written as the octets that arrived", .enabled(if: RealCurl.isThere))
+    func received() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let head = Data(
+            "HTTP/1.1 200 OK\r\nETag: \"t\u{FC}\"\r\nX-A: \u{FC}\r\nContent-Type: a/\u{FC}\r\n".unicodeScalars.map {
+                UInt8($0.value)
+            }
+        )
+        let rest = Data("Content-Length: 0\r\nConnection: close\r\n\r\n".utf8)
+        let format = "%header{x-a} %{content_type} %header{x-a:all:,} %{header_json}"
+        var results: [[Data]] = []
+        for isOurs in [true, false] {
+            let server = try LoopbackServer(script: [.readRequest, .send(head + rest)])
+            let line = "-s --etag-save tag -w '\(format)' -o out H/ > written"
+            let outcome = try await run(
+                isOurs ? "lade get " + line : "\(RealCurl.path) -q " + line,
+                server,
+                in: folder
+            )
+            #expect(outcome.status == 0, "\(outcome.talk)")
+            results.append(["tag", "written"].compactMap { FileManager.default.contents(atPath: folder.path + $0) })
+        }
+        #expect(results[0][0] == results[1][0] && results[0][0].contains(0xFC))
+        #expect(results[0][1].starts(with: [0xFC, 0x20, 0x61, 0x2F, 0xFC, 0x20, 0xFC, 0x20]))
+    }
+
+    @Test("finding CL-4 the name of a file behind --variable is refused where it is no UTF-8")
+    func nameOfVariable() {
+        var variables = CurlVariables()
+        #expect(throws: CommandError.self) { try variables.set(Array("v@".utf8) + [0xFC]) }
+    }
+
     // MARK: - Prompts
 
     private static let setsid = "/usr/bin/setsid"
@@ -182,28 +215,6 @@ struct OctetTests {
         #expect(server.requestCount == 0)
     }
 
-    @Test("finding CL-7 a line is what ends with its end, from a terminal that works")
-    func lines() throws {
-        for (text, line) in [("abc\n", "abc"), ("\n", ""), ("a\r\n", "a"), ("abc", nil), ("", nil)]
-            as [(String, String?)]
-        {
-            var ends: [Int32] = [0, 0]
-            #if canImport(Glibc)
-                let type = Int32(SOCK_STREAM.rawValue)
-            #else
-                let type = SOCK_STREAM
-            #endif
-            #expect(socketpair(AF_UNIX, type, 0, &ends) == 0)
-            let (terminal, user) = (Descriptor(number: ends[0]), Descriptor(number: ends[1]))
-            try user.write(text.utf8)
-            #expect(shutdown(user.number, Int32(SHUT_WR)) == 0)
-            #expect(try PasswordPrompt.line(from: terminal, after: "? ") == line.map { Array($0.utf8) })
-            try terminal.close()
-            #expect(throws: SystemError.self) { try PasswordPrompt.line(from: terminal, after: "? ") }
-            try user.close()
-        }
-    }
-}
     @Test(
         "finding CL-7 an entry of .netrc without a password is a question, and nothing is sent without an answer",
         .enabled(if: hasSetsid)
@@ -233,3 +244,25 @@ struct OctetTests {
         #expect(try await ask(["--from-curl", "curl --netrc-file bare \(server.address())"]).output == basic)
     }
 
+    @Test("finding CL-7 a line is what ends with its end, from a terminal that works")
+    func lines() throws {
+        for (text, line) in [("abc\n", "abc"), ("\n", ""), ("a\r\n", "a"), ("abc", nil), ("", nil)]
+            as [(String, String?)]
+        {
+            var ends: [Int32] = [0, 0]
+            #if canImport(Glibc)
+                let type = Int32(SOCK_STREAM.rawValue)
+            #else
+                let type = SOCK_STREAM
+            #endif
+            #expect(socketpair(AF_UNIX, type, 0, &ends) == 0)
+            let (terminal, user) = (Descriptor(number: ends[0]), Descriptor(number: ends[1]))
+            try user.write(text.utf8)
+            #expect(shutdown(user.number, Int32(SHUT_WR)) == 0)
+            #expect(try PasswordPrompt.line(from: terminal, after: "? ") == line.map { Array($0.utf8) })
+            try terminal.close()
+            #expect(throws: SystemError.self) { try PasswordPrompt.line(from: terminal, after: "? ") }
+            try user.close()
+        }
+    }
+}
