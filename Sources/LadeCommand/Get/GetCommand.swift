@@ -115,8 +115,9 @@ struct GetSettings: CallSettings {
             call.earlier = []
             call.addressNumber = index
             (call.request.otherAddresses, call.request.otherUploads, call.output.otherTargets) = ([], [], [])
-            call.output.target = index < targets.count ? targets[index] : nil
-            let matches = try matches(of: address)
+            let isListed = request.listedAddresses.contains(index)
+            call.output.target = index < targets.count ? targets[index] : isListed ? .remoteName : nil
+            let matches = isListed ? [AddressPattern.Match(text: address, parts: [])] : try matches(of: address)
             let files = index < uploads.count ? try uploadPaths(uploads[index]) : [nil]
             // curl requests the next address as many times as the pattern has files.
             guard files.count == 1 || index + 1 >= addresses.count || index + 1 < uploads.count else {
@@ -185,8 +186,8 @@ struct GetSettings: CallSettings {
             let other = output.continuesFile ? "--continue" : "--force"
             throw .usage("--no-clobber with \(other)", advice: "Choose one of them.")
         }
-        guard output.continuesFile else { return }
         try checkDigest()
+        guard output.continuesFile else { return }
         guard output.path != nil || output.usesRemoteName else {
             throw .usage(
                 "--continue without a file",
@@ -201,7 +202,6 @@ struct GetSettings: CallSettings {
             throw .usage("--continue with --upload-file", advice: "An upload begins at the first byte.")
         }
     }
-}
 
     /// Checks that `--sha256` is compared with a whole file, whatever the server responds.
     private func checkDigest() throws(CommandError) {
@@ -223,6 +223,7 @@ struct GetSettings: CallSettings {
             throw .usage("--sha256 with \(other)", advice: "Leave out one of them.")
         }
     }
+}
 
 extension OptionRow {
     /// The row, without a line of its own where the help page has no room for it.

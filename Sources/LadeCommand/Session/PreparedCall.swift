@@ -58,7 +58,8 @@ struct PreparedCall: Sendable {
             let isSignedIn =
                 settings.request.user != nil || settings.policy.authorisation != nil
                 || given.contains { $0.name.equalsIgnoringASCIICase("Authorization") }
-            if !isSignedIn { netrc = try settings.session.netrc() }
+            // A digest is for the first host alone: elsewhere the password itself would be sent.
+            if !isSignedIn, requestSettings.userScheme == .basic { netrc = try settings.session.netrc() }
             // curl asks for no password of a user in the address.
             if requestSettings.user == nil, let user = requestSettings.addressUser, !user.has(":") {
                 requestSettings.user = user + ":"
