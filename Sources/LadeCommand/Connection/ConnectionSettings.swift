@@ -86,7 +86,8 @@ struct ConnectionSettings: Sendable {
             "USER:PW",
             .connection,
             "User and password for the proxy",
-            details: "A password given here can be seen by other users of the machine.",
+            details: "A password given here can be seen by other users of the machine; without it, it is read from the "
+                + "terminal.",
             isCommon: false
         ) { $0.proxyUser = $1 },
         .flag("proxy-digest", .connection, "Prove its password by a digest", isCommon: false) {
@@ -107,8 +108,9 @@ struct ConnectionSettings: Sendable {
             "HOST:PORT:IP",
             .connection,
             "Where a host is, without a look-up",
-            details: "Several addresses are separated by commas. It is for the port of the request. Stored responses "
-                + "(--cache) do not depend on it.",
+            details:
+                "Several addresses are separated by commas. It is for the port of the request, and not for hosts that "
+                + "a proxy looks up. Stored responses (--cache) do not depend on it.",
             isCommon: false
         ) { settings, value throws(CommandError) in try settings.addResolved(value) },
         .flag("ipv4", letter: "4", .connection, "Connect by IPv4 only", isCommon: false) { $0.addressFamily = .v4 },
@@ -249,9 +251,10 @@ struct ConnectionSettings: Sendable {
         resolved[name] = parts[2].parts(at: ",", omitsEmpty: true).map { HostAddress(String($0)) }
     }
 
-    /// The addresses that need no look-up, for the port of a request.
+    /// The addresses that need no look-up, for the port of a request; none where a proxy looks up the host.
     func resolvedHosts(for url: URL) -> [String: [HostAddress]] {
-        guard let port = Origin(url)?.port else { return [:] }
+        guard let origin = Origin(url), !isLookedUpByProxy(origin) else { return [:] }
+        let port = origin.port
         let ending = ":\(port)"
         var hosts: [String: [HostAddress]] = [:]
         if let all = resolved["*" + ending], let host = url.host(percentEncoded: false) {
@@ -261,6 +264,13 @@ struct ConnectionSettings: Sendable {
             hosts[String(key.dropLast(ending.count))] = addresses
         }
         return hosts
+    }
+
+    private func isLookedUpByProxy(_ origin: Origin) -> Bool {
+        guard let proxy, proxy.kind == .http || proxy.resolvesNames else { return false }
+        // What is malformed was refused before.
+        let exceptions = try? ProxyExceptions(proxyExceptions ?? Self.environmentExceptions)
+        return exceptions?.covers(origin.host, port: Int(origin.port)) != true
     }
 
     /// What is known of the proxy for an address; nil for none.
@@ -309,6 +319,16 @@ struct ConnectionSettings: Sendable {
         return proxy.credentials.map { UserCredentials(proxyScheme, pair: "\($0.user):\($0.password.reveal())") }
     }
 
+    /// Asks for the password of `--proxy-user` where the user alone is given.
+    ///
+    /// - Throws: A usage error when there is no answer; then nothing is sent.
+    mutating func completeProxyUser(askingBy prompt: PasswordPrompt) async throws(CommandError) {
+        guard let user = proxyUser, !user.has(":"), let proxy else { return }
+        let question = "Password of \(user) at the proxy \(proxy.host): ".escapedForDisplay()
+        let password = try await prompt.ask(question, otherwise: "Give it as -U USER:PASSWORD.")
+        proxyUser = "\(user):\(password.reveal())"
+    }
+
     /// The entries of `no_proxy`, which count for `--proxy` too, as with curl; those that are not understood count for nothing.
     private static var environmentExceptions: [String] {
         let text =
@@ -327,6 +347,10 @@ struct ConnectionSettings: Sendable {
         settings.decodesContent = decodesContent
         settings.addressFamily = addressFamily
         if var proxy {
+            let known = ["\(proxy.host.lowercased()):\(proxy.port)", "*:\(proxy.port)"].lazy.compactMap {
+                resolved[$0]?.first
+            }
+            if let address = known.first { proxy.host = address.host }
             proxy.exceptions = proxyExceptions ?? Self.environmentExceptions
             proxy.tunnels = tunnels
             if let proxyUser {

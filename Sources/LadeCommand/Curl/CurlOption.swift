@@ -27,7 +27,7 @@ struct CurlOption: Sendable {
     var meaning: Meaning
 
     /// The options that have a counterpart; every other is refused by its name.
-    static let all: [CurlOption] = switches + values + ignoredOptions + specialOptions
+    static let all: [CurlOption] = switches + values + ignoredOptions + olderVersionsOfTLS + specialOptions
 
     /// Switches that are refused, and that do nothing when they are taken back.
     static let unsupportedSwitches: Set<String> = [
@@ -36,13 +36,15 @@ struct CurlOption: Sendable {
         "sasl-ir", "http3", "http3-only", "crlf", "ssl-reqd", "ssl", "false-start", "mptcp", "xattr", "styled-output",
     ]
 
-    /// Whether `--no-NAME` undoes what the option has done: not where the option is a choice among several.
-    var canBeTakenBack: Bool {
-        switch meaning {
-        case .option, .ignored: true
-        case .special: !["no-clobber", "clobber", "proxy-basic", "tlsv1.3"].contains(name)
-        }
-    }
+    /// Whether `--no-NAME` undoes what the option has done: not where the option is a choice among several, nor where
+    /// curl knows no such negation, or does something else then.
+    var canBeTakenBack: Bool { !Self.withoutNegation.contains(name) }
+
+    private static let withoutNegation: Set<String> = [
+        "no-clobber", "clobber", "proxy-basic", "anyauth", "alpn", "http1.0", "http1.1", "http2",
+        "http2-prior-knowledge",
+        "ipv4", "ipv6", "tlsv1", "tlsv1.0", "tlsv1.1", "tlsv1.2", "tlsv1.3",
+    ]
 
     /// Whether both options are names of one.
     func isSame(as other: CurlOption) -> Bool {
@@ -68,6 +70,7 @@ struct CurlOption: Sendable {
         for name in ["curl", "from-curl", "offline", "profile", "no-config", "config", "session"] {
             reasons[name] = "the printed line has what it stands for"
         }
+        reasons["sha256"] = "curl compares no digest"
         for name in ["cache", "cache-mode", "cache-status", "no-cache"] { reasons[name] = "curl keeps no responses" }
         for name in ["netrc", "netrc-optional", "netrc-file"] { reasons[name] = "the printed line has the credentials" }
         for name in ["globoff", "next", "parallel", "parallel-max", "fail-early"] {
@@ -119,14 +122,19 @@ struct CurlOption: Sendable {
             ("parallel-max", nil, nil), ("proxy-header", nil, nil),
         ] as [(String, Character?, String?)]).map { row($0, $1, true, .option($2 ?? $0)) }
 
+    /// TLS 1.2 is the oldest version anyway; the last of these options counts.
+    private static let olderVersionsOfTLS: [CurlOption] =
+        ([("tlsv1", "1"), ("tlsv1.0", nil), ("tlsv1.1", nil), ("tlsv1.2", nil)] as [(String, Character?)])
+        .map { row($0, $1, false, .special { (settings, _) in settings.connection.needsTLS13 = false }) }
+
     private static let ignoredOptions: [CurlOption] =
         ([
             ("no-progress-meter", nil), ("progress-meter", nil), ("progress-bar", "#"), ("buffer", nil),
             ("no-buffer", "N"), ("tcp-nodelay", nil), ("keepalive", nil), ("no-keepalive", nil), ("styled-output", nil),
             ("compressed-ssh", nil), ("sessionid", nil), ("no-sessionid", nil), ("alpn", nil),
             ("npn", nil), ("no-npn", nil), ("metalink", nil), ("trace-time", nil), ("trace-ids", nil),
-            ("tlsv1", "1"), ("tlsv1.0", nil), ("tlsv1.1", nil), ("tlsv1.2", nil), ("disable", "q"),
-            ("parallel-immediate", nil), ("tcp-fastopen", nil), ("ca-native", nil), ("proxy-ca-native", nil),
+            ("disable", "q"), ("parallel-immediate", nil), ("tcp-fastopen", nil), ("ca-native", nil),
+            ("proxy-ca-native", nil), ("proxy-basic", nil),
         ] as [(String, Character?)]).map { row($0, $1, false, .ignored) }
         + ["keepalive-time", "expect100-timeout", "happy-eyeballs-timeout-ms", "trace-config"]
         .map { row($0, nil, true, .ignored) }
@@ -141,8 +149,8 @@ struct CurlOption: Sendable {
                 for line in try ArgumentFile.lines(String(path), of: "--url") {
                     let address = line.trimmedOfSpace
                     guard !address.isEmpty, !address.begins(with: "#") else { continue }
+                    settings.request.listedAddresses.insert(settings.request.addressCount)
                     try settings.addCurlAddress(String(address))
-                    settings.output.add(.remoteName)
                 }
             }
         ),
@@ -180,7 +188,6 @@ struct CurlOption: Sendable {
             .special { (settings, value) throws(CommandError) in try settings.connection.addCurlResolved(value) }
         ),
         row("out-null", nil, false, .special { (settings, _) in settings.output.add(.file("/dev/null")) }),
-        row("proxy-basic", nil, false, .special { (settings, _) in settings.connection.proxyScheme = .basic }),
         row("post301", nil, false, .special { (settings, _) in settings.policy.keepsPost.insert(301) }),
         row("post302", nil, false, .special { (settings, _) in settings.policy.keepsPost.insert(302) }),
         row("post303", nil, false, .special { (settings, _) in settings.policy.keepsPost.insert(303) }),

@@ -16,6 +16,8 @@ struct CurlReader {
     /// What the operation consists of so far, applied at its end: `--no-NAME` takes an option back.
     private var steps: [Step] = []
     private var variables = CurlVariables()
+    /// The token of `--oauth2-bearer`, which counts less than a field of `-H`.
+    private var bearerToken: String?
     private var fileDepth = 0
     private let rows = GetSettings.rows
 
@@ -94,6 +96,11 @@ struct CurlReader {
             }
         }
         defer { steps = [] }
+        let token = bearerToken
+        bearerToken = nil
+        if let token, !settings.request.headers.contains(where: { $0.name.equalsIgnoringASCIICase("Authorization") }) {
+            settings.request.headers.append(.set("Authorization", "Bearer \(token)"))
+        }
         let addresses = [settings.request.address].compactMap(\.self) + settings.request.otherAddresses
         for address in addresses {
             guard let allowed = settings.allowedSchemes else { break }
@@ -102,6 +109,8 @@ struct CurlReader {
         }
         try endContinuing()
         try checkOldVersion()
+        settings.policy.failsByStatus =
+            settings.policy.retriesAllErrors && (isGiven("fail") || isGiven("fail-with-body"))
         if settings.policy.followsByRules {
             settings.policy.followsRedirects = true
             let request = settings.request
@@ -111,12 +120,15 @@ struct CurlReader {
         if settings.policy.followsRedirects, settings.policy.redirectLimit == nil { settings.policy.redirectLimit = 50 }
         if !settings.policy.followsRedirects { settings.policy.redirectLimit = nil }
         // curl's limit is for a transfer with its redirects; with further tries it begins anew with each.
-        if settings.policy.retries == nil, let limit = settings.connection.timeouts.whole {
+        if settings.policy.retries ?? 0 == 0, let limit = settings.connection.timeouts.whole {
             settings.connection.timeouts.whole = nil
             settings.policy.deadline = limit
         }
         if settings.request.uploadPath != nil, isGiven("range") {
             throw Self.unknown("--range with --upload-file")
+        }
+        if settings.request.addressCount > 1, isGiven("etag-save") || isGiven("etag-compare") {
+            throw Self.wrong("--etag-save and --etag-compare are for one address")
         }
         if isGiven("head"), let method = settings.request.method, method != "HEAD" {
             throw Self.unknown("--head with --request \(method.asArgument)")
@@ -146,6 +158,9 @@ struct CurlReader {
     private mutating func endContinuing() throws(CommandError) {
         guard isGiven("continue-at") else { return }
         if settings.output.keepsExisting { throw Self.wrong("--continue-at with --no-clobber") }
+        for other in ["remove-on-error", "remote-header-name"] where isGiven(other) {
+            throw Self.wrong("--continue-at with --\(other)")
+        }
         if !settings.request.data.isEmpty || !settings.request.json.isEmpty || !settings.request.formParts.isEmpty {
             throw Self.wrong("--continue-at with a body of -d or -F")
         }
@@ -216,7 +231,7 @@ struct CurlReader {
         }
         let related = Self.related.first { $0.contains(positive) } ?? []
         guard let option = CurlOption.all.first(where: { $0.name == positive && !$0.takesValue }),
-            option.canBeTakenBack || !isGiven(positive), isGiven(positive) || !related.contains(where: isGiven)
+            option.canBeTakenBack, isGiven(positive) || !related.contains(where: isGiven)
         else { throw Self.unknown("--\(name)".asArgument) }
         steps.removeAll { step in
             if case .option(let other, _) = step { other.name == positive || other.isSame(as: option) } else { false }
@@ -316,12 +331,25 @@ struct CurlReader {
     private mutating func applyCurlForm(_ name: String, _ text: String) throws(CommandError) -> Bool {
         switch (name, text) {
         case ("max-redirs", "-1"): settings.policy.redirectLimit = Int(Int32.max)
-        case ("max-time", "0"), ("connect-timeout", "0"), ("retry-delay", "0"), ("limit-rate", "0"): break
+        case ("max-time", "0"): settings.connection.timeouts.whole = nil
+        case ("connect-timeout", "0"): settings.connection.timeouts.connect = Request.Timeouts().connect
+        case ("retry-delay", "0"): settings.policy.retryDelay = nil
+        case ("retry-max-time", "0"): settings.policy.retryTime = nil
+        case ("limit-rate", "0"): settings.output.rate = nil
+        case ("max-filesize", "0"): settings.output.maximumSize = nil
+        case ("max-time", _), ("connect-timeout", _), ("retry-delay", _), ("retry-max-time", _):
+            // curl knows no units: it takes their letters for nothing, or refuses them.
+            guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") }) else {
+                throw Self.wrong("--\(name) “\(text.asArgument)” is no number of seconds")
+            }
+            return false
         case ("proxy", _):
             settings.connection.isDirect = text.isEmpty
             settings.connection.proxy = text.isEmpty ? nil : try ProxySettings.Proxy(argument: text, isForCurl: true)
         case ("output", ""): throw Self.wrong("--output without a name")
-        case ("user", ""), ("proxy-user", ""): break
+        case ("dump-header", "%"):
+            // New releases of curl write to the standard error, old ones to a file of this name.
+            throw Self.wrong("--dump-header has a name that curl reads by version: “%”")
         case ("header", _):
             var lines = [text]
             if let path = text.behind("@") {
@@ -333,9 +361,12 @@ struct CurlReader {
         case ("cookie", _) where !text.has("=") && !InputReader.exists(text) && text != "-":
             // curl keeps cookies from then on, and a file that does not exist has none.
             settings.session.keepsNewCookies = true
-        case ("digest", _) where settings.request.userScheme == .best,
-            ("basic", _) where settings.request.userScheme == .best:
-            break
+        case ("digest", _), ("basic", _):
+            // curl takes both for a choice, and waits for what the server offers.
+            guard isGiven("digest") && isGiven("basic") || isGiven("anyauth") else { return false }
+            settings.request.userScheme = .best
+        case ("oauth2-bearer", _): bearerToken = text
+        case ("proxy-digest", _) where isGiven("proxy-anyauth"): settings.connection.proxyScheme = .best
         case ("time-cond", _) where text.utf8.count(where: { $0 == UInt8(ascii: "-") }) > 1 && text.utf8.count < 12:
             // curl takes such a date for nothing, and sends no condition.
             throw Self.wrong("--time-cond with a date that curl does not read")

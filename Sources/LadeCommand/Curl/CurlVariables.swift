@@ -36,7 +36,9 @@ struct CurlVariables {
         switch rest.popFirst() {
         case UInt8(ascii: "="): values[text] = Self.part(range, of: Array(rest))
         case UInt8(ascii: "@"):
-            let path = String(decoding: rest, as: UTF8.self)
+            guard let path = String(validating: rest, as: UTF8.self) else {
+                throw CurlReader.wrong("--variable names a file by bytes that are no text in UTF-8")
+            }
             values[text] = Self.part(range, of: try ArgumentFile.bytes(path, of: "--variable"))
         case nil where isImported:
             throw CurlReader.wrong("the variable \(text) of the environment is not set")
@@ -130,7 +132,7 @@ struct CurlVariables {
     }
 
     /// An octet as it stands in a string of JSON.
-    private static func escapedInJSON(_ byte: UInt8) -> [UInt8] {
+    static func escapedInJSON(_ byte: UInt8) -> [UInt8] {
         switch byte {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"): return [UInt8(ascii: "\\"), byte]
         case 0x08: return Array("\\b".utf8)

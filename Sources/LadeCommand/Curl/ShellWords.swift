@@ -188,7 +188,7 @@ private struct ShellReader {
             let hasDots = zip(inside, inside.dropFirst()).contains { $0 == UInt8(ascii: ".") && $1 == $0 }
             if inside.contains(UInt8(ascii: ",")) || hasDots { throw .unsupported("“{” outside quotes") }
         }
-        if isPattern, Self.matchesFiles(pattern) { throw .unsupported("a pattern of file names") }
+        if isPattern, Self.matchesFiles(pattern, other: finished) { throw .unsupported("a pattern of file names") }
         if words.isEmpty, let equals = finished.firstIndex(of: UInt8(ascii: "=")), equals > 0,
             finished[..<equals].allSatisfy(\.isNameInShell)
         {
@@ -198,11 +198,14 @@ private struct ShellReader {
         (word, pattern, isPattern, braces) = (nil, [], false, [])
     }
 
-    private static func matchesFiles(_ pattern: [UInt8]) -> Bool {
+    /// Whether a pattern stands for other words than the one that is written.
+    private static func matchesFiles(_ pattern: [UInt8], other word: [UInt8]) -> Bool {
         var found = glob_t()
         defer { globfree(&found) }
         let octets = pattern.map { CChar(bitPattern: $0) } + [0]
-        return glob(octets, 0, nil, &found) == 0
+        guard glob(octets, 0, nil, &found) == 0 else { return false }
+        guard found.gl_pathc == 1, let path = found.gl_pathv?[0] else { return true }
+        return !UnsafeRawBufferPointer(start: path, count: strlen(path)).elementsEqual(word)
     }
 
     private mutating func readTilde() throws(ShellWords.Fault) {

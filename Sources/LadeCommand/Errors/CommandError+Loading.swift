@@ -79,6 +79,11 @@ extension CommandError {
         case .unacceptableStatus(let status):
             // A status of success is refused where it does not fit the request, such as a part that was not requested.
             (status.exitCode == .success ? .network : status.exitCode, advice(on: status))
+        case .decoding where error.isWrongDigest:
+            (
+                .digest,
+                "Nothing of the file is kept. Compare the digest with that of the publisher before you try again."
+            )
         case .decoding: (.decoding, "Print the response with “lade get”.")
         case .transport: (.network, "Say --verbose to see the whole story.")
         }
@@ -137,6 +142,13 @@ extension CommandError {
         case 503: "Try again later; the response may say when in Retry-After (-i)."
         default: "Try again later, or report it to the server's operator."
         }
+    }
+}
+
+extension LoadingError {
+    /// Whether a downloaded file has another digest than the user or the server says.
+    fileprivate var isWrongDigest: Bool {
+        if case .digest? = underlyingError as? ProcessingError { true } else { false }
     }
 }
 

@@ -16,6 +16,7 @@ enum ExitCode: Int32, CaseIterable, Sendable {
     case decoding = 13
     case localFile = 14
     case incomplete = 15
+    case digest = 16
     case interrupted = 130
 
     /// The meaning of the code in a few words.
@@ -37,6 +38,7 @@ enum ExitCode: Int32, CaseIterable, Sendable {
         case .decoding: "the response could not be decoded, or is larger than allowed"
         case .localFile: "a local file could not be read or written"
         case .incomplete: "a list certainly has items that were not fetched"
+        case .digest: "a downloaded file has another digest than it must have"
         case .interrupted: "interrupted (143 and 129 when terminated or hung up)"
         }
     }

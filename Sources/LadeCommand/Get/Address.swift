@@ -55,8 +55,14 @@ struct Address: Equatable {
 
     /// Adds the file's name when the path is empty or ends with a slash.
     mutating func completePath(with fileName: String) {
-        if let (_, rest) = base.cut(at: "://"), !rest.has("/") { base += "/" }
-        if base.ends(with: "/") { base += Self.encoded(fileName) }
+        guard namesFolder else { return }
+        base += (base.ends(with: "/") ? "" : "/") + Self.encoded(fileName)
+    }
+
+    /// Whether the path is empty or ends with a slash.
+    var namesFolder: Bool {
+        guard let (_, rest) = base.cut(at: "://") else { return base.ends(with: "/") }
+        return rest.ends(with: "/") || !rest.has("/")
     }
 
     /// Removes the dot segments of the path (RFC 3986 §5.2.4), as curl does; `%2e` is no dot for it.

@@ -186,7 +186,8 @@ struct AddressPattern {
 
     private static func number(_ digits: ArraySlice<UInt8>) -> Int? {
         guard !digits.isEmpty, digits.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
-        return Int(String(decoding: digits, as: UTF8.self))
+        // The greatest number has none behind it.
+        return Int(String(decoding: digits, as: UTF8.self)).flatMap { $0 == .max ? nil : $0 }
     }
 }
 

@@ -28,6 +28,7 @@ struct Fetch: Sendable {
             if !output.isSilent { console.say("lade: \(path.escapedForDisplay()) exists and is left as it is.") }
             return .success
         }
+        if output.digest != nil, let path { try OutputFile.checkIsComparable(path) }
         let file: OutputFile? =
             if let path, let first = settings.request.firstByte, first > 0, !settings.isUpload {
                 try OutputFile(appendingTo: path)
@@ -167,7 +168,7 @@ struct Fetch: Sendable {
         } catch {
             if case .unacceptableStatus(let status) = error.kind {
                 // The body is not wanted, and the status is not an error.
-                if output.ignoresStatus, output.failsWithoutBody, status.code >= 400 { return }
+                if output.ignoresStatus, output.failsWithoutBody, output.digest == nil, status.code >= 400 { return }
                 if settings.followsCurl { throw witness.failure(error) }
             }
             line?.withLock { $0.end() }
@@ -176,9 +177,10 @@ struct Fetch: Sendable {
             }
             throw OutputFile.written(error)
                 ?? OutputFile.exists(error, mayOverwrite: mayOverwrite || output.continuesFile)
-                ?? OutputFile.unfinished(error) ?? witness.failure(error)
+                ?? OutputFile.unfinished(error) ?? OutputFile.mismatch(error, with: output.digest)
+                ?? witness.failure(error)
         }
-        (facts.response, facts.path) = (download.response, download.path)
+        (facts.response, facts.path, facts.isUnchanged) = (download.response, download.path, download.isUnchanged)
         if output.takesFileTime, !download.isUnchanged {
             OutputPlace.setDate(of: download.path, to: download.response, now: context.time.date)
         }
@@ -210,14 +212,14 @@ struct Fetch: Sendable {
 
     /// Writes the entity tag to its file, after the body, so that the tag is never that of a body which is not there.
     private func writeTag(of response: Response) throws(CommandError) {
-        guard let path = output.tagPath, let tag = response.headers["ETag"], !tag.isEmpty else { return }
+        guard let path = output.tagPath, let tag = response.headers.octets("ETag").first, !tag.isEmpty else { return }
         var plan = FileEffect.Plan()
         (plan.acceptable, plan.replaces) = ([.successful, 304], true)
         let file = InputReader.exists(path) ? FileEffect.Existing.filled : .none
         let meaning = BodyMeaning(of: response, to: response.request.headers.contains("Range") ? .ownRange : .whole)
         let effect = FileEffect(of: response, meaning, on: file, plan)
         guard effect == .written || effect == .unchanged && file == .none else { return }
-        try OutputPlace.write(Data((tag + "\n").utf8), to: path, appending: false, console)
+        try OutputPlace.write(Data(tag + [UInt8(ascii: "\n")]), to: path, appending: false, console)
     }
 
     private func dump(_ heads: Data) throws(CommandError) {
@@ -267,6 +269,7 @@ struct Fetch: Sendable {
         if !output.isSilent, !output.failsWithoutBody {
             options.refused = { [console] in ServerMessage.show($0, $1, on: console) }
         }
+        options.expectedDigest = output.digest
         options.lengthLimit = output.maximumSize.map(Int64.init)
         options.acceptableStatuses = [.codes(100..<300), 304]
         // The body of an error response is not written to a file, unless every status counts as success. curl writes it,
@@ -298,19 +301,25 @@ struct Fetch: Sendable {
         } catch {
             throw witness.failure(error)
         }
-        facts.response = response
+        (facts.response, facts.isUnchanged) = (response, isUnchanged(response))
         try writeHead(of: response)
         let isWanted = device == nil || isAccepted(response) || settings.followsCurl
         if !isWanted, !output.isSilent, !output.failsWithoutBody {
             ServerMessage.show(response, await load.message(), on: console)
         } else if isWanted {
+            let isUnchanged = facts.isUnchanged
+            let isLeftOut = isUnchanged || output.failsWithoutBody && response.status.code >= 400
+            let mayBeRest = device != nil && (settings.request.firstByte ?? 0) > 0 && !settings.isUpload
             var sink = sink(for: response, device)
-            try await begin(response, in: &sink)
-            if isUnchanged(response) {
+            if !mayBeRest { try await begin(response, in: &sink) }
+            let isCopied = isLeftOut ? false : try checkRange(of: response, witness)
+            // The file that gets the rest is touched only by the rest.
+            if mayBeRest, isCopied { try await begin(response, in: &sink) }
+            if isUnchanged {
                 sayUnchanged(nil)
             } else if let selection = output.selection, isAccepted(response), response.request.method != .head {
                 try await copy(selection, of: response, &load, witness)
-            } else if !output.failsWithoutBody || response.status.code < 400, try checkRange(of: response, witness) {
+            } else if isCopied {
                 try await copy(response, of: &load, to: &sink, witness, isDevice: device != nil)
             }
             try await sink.finish()
@@ -331,8 +340,9 @@ struct Fetch: Sendable {
         else {
             return true
         }
-        if response.headers["Content-Range"] != nil, response.status != 416 { return true }
+        if response.status != 416, response.begins(at: first) { return true }
         if beginsAtTheEnd(response) { return false }
+        try checkStatus(of: response, witness)
         throw CommandError(
             what: "The server sends no rest from byte \(first) on.",
             advice: "Leave out -C, and fetch the whole.",
@@ -441,12 +451,12 @@ struct Fetch: Sendable {
         guard let format = output.writeOut else { return }
         collector.complete(&facts)
         facts.elapsed = start.duration(to: context.time.now)
-        let (text, talk) = format.texts(facts)
-        if !talk.isEmpty { console.talk.write(talk.escapedLines) }
-        guard console.laysOut else { return try console.write(text) }
+        let (octets, talk) = format.octets(facts)
+        if !talk.isEmpty { console.talk.write(String(decoding: talk, as: UTF8.self).escapedLines) }
+        guard console.laysOut else { return try console.write(Data(octets)) }
         // Values from the server must not control the terminal; the line ends of the format itself are kept.
         var shown = TerminalText(.plain)
-        let plain = shown.text(of: Data(text.utf8))
+        let plain = shown.text(of: Data(octets))
         try console.write(plain)
     }
 
@@ -498,6 +508,16 @@ struct Fetch: Sendable {
 extension Response {
     /// The exit code for a call with this final response: that of its status, and success where a condition holds.
     var exitCode: ExitCode { confirmsCondition ? .success : status.exitCode }
+
+    /// Whether the body has the bytes from a position on, by the only `Content-Range` of the head.
+    fileprivate func begins(at position: Int64) -> Bool {
+        let fields = headers.all("Content-Range")
+        guard fields.count == 1, let (unit, range) = fields[0].cut(at: " "), let (first, rest) = range.cut(at: "-"),
+            String(unit).equalsIgnoringASCIICase("bytes"), !rest.has(",")
+        else { return false }
+        // Some servers leave out the end, and the status of a part.
+        return Whole.count(first.trimmedOfSpace) == position
+    }
 
     /// Every head of the call as it was received; one made of status and fields where the transport recorded none.
     ///

@@ -115,8 +115,9 @@ struct GetSettings: CallSettings {
             call.earlier = []
             call.addressNumber = index
             (call.request.otherAddresses, call.request.otherUploads, call.output.otherTargets) = ([], [], [])
-            call.output.target = index < targets.count ? targets[index] : nil
-            let matches = try matches(of: address)
+            let isListed = request.listedAddresses.contains(index)
+            call.output.target = index < targets.count ? targets[index] : isListed ? .remoteName : nil
+            let matches = isListed ? [AddressPattern.Match(text: address, parts: [])] : try matches(of: address)
             let files = index < uploads.count ? try uploadPaths(uploads[index]) : [nil]
             // curl requests the next address as many times as the pattern has files.
             guard files.count == 1 || index + 1 >= addresses.count || index + 1 < uploads.count else {
@@ -185,6 +186,7 @@ struct GetSettings: CallSettings {
             let other = output.continuesFile ? "--continue" : "--force"
             throw .usage("--no-clobber with \(other)", advice: "Choose one of them.")
         }
+        try checkDigest()
         guard output.continuesFile else { return }
         guard output.path != nil || output.usesRemoteName else {
             throw .usage(
@@ -198,6 +200,27 @@ struct GetSettings: CallSettings {
         }
         guard request.uploadPath == nil else {
             throw .usage("--continue with --upload-file", advice: "An upload begins at the first byte.")
+        }
+    }
+
+    /// Checks that `--sha256` is compared with a whole file, whatever the server responds.
+    private func checkDigest() throws(CommandError) {
+        guard output.digest != nil else { return }
+        guard output.path != nil || output.usesRemoteName else {
+            throw .usage("--sha256 without a file", advice: "Name the file with -o FILE, or by its address with -O.")
+        }
+        var own = self
+        own.earlier = []
+        guard try own.calls().count == 1 else {
+            throw .usage("--sha256 for several addresses", advice: "Give each of them its own behind --next.")
+        }
+        let others = [
+            ("a condition, which may leave the file as it is", request.hasCondition),
+            ("a range", (request.firstByte ?? 0) > 0 || request.sets(["Range"])), ("--include", output.includesHead),
+            ("--head", request.isHead || request.method == "HEAD"), ("--skip-existing", output.skipsExisting),
+        ]
+        if let other = others.first(where: \.1)?.0 {
+            throw .usage("--sha256 with \(other)", advice: "Leave out one of them.")
         }
     }
 }

@@ -51,7 +51,7 @@ extension RequestSettings {
                 request.headers.set("Range", "bytes=\(firstByte)-")
             }
         }
-        if userScheme == .basic, let user = user ?? addressUser, !request.headers.contains("Authorization") {
+        if userScheme == .basic, let user = user ?? addressUser, !decidesAuthorization(request) {
             let pair = try await Self.pair(of: user, at: url, prompt)
             request.headers["Authorization"] = "Basic " + Data(pair.utf8).base64EncodedString()
         }
@@ -68,6 +68,15 @@ extension RequestSettings {
             return nil
         }
         return UserCredentials(userScheme, pair: try await Self.pair(of: user, at: request.url, prompt))
+    }
+
+    /// Whether the fields of the caller decide about `Authorization`, which they may also remove.
+    ///
+    /// What a server asks for is sent all the same, as with curl.
+    private func decidesAuthorization(_ request: Request) -> Bool {
+        let items = items.compactMap { if case .header(let edit) = $0 { edit } else { nil } }
+        return request.headers.contains("Authorization")
+            || (headers + items).contains { $0.name.equalsIgnoringASCIICase("Authorization") }
     }
 
     /// Completes the request where the user's fields and its body state the same thing (RFC 9110 §8.3, RFC 9112 §6).
@@ -111,7 +120,11 @@ extension RequestSettings {
             throw .usage("the user in the address is no text in UTF-8", advice: "Write the escapes of its UTF-8.")
         }
         if !keepsDotSegments { address.removeDotSegments() }
-        if let uploadPath, uploadPath != "-", let name = uploadPath.parts(at: "/", omitsEmpty: true).last {
+        if let uploadPath, !["-", "."].contains(uploadPath), let name = uploadPath.parts(at: "/", omitsEmpty: true).last
+        {
+            guard !isForCurl || address.query == nil || !address.namesFolder else {
+                throw CurlReader.wrong("--upload-file to a folder with a query, which curl reads by version")
+            }
             address.completePath(with: String(name))
         }
         if !queryPieces.isEmpty {

@@ -52,6 +52,8 @@ struct RequestSettings: Sendable {
     var address: String?
     /// Further addresses, each requested with the same items and options.
     var otherAddresses: [String] = []
+    /// The numbers of the addresses of `--url @FILE`, which are no patterns and whose bodies go to files without `-o`.
+    var listedAddresses: Set<Int> = []
     /// Whether brackets and braces in addresses have no meaning.
     var takesAddressLiterally = false
     /// Whether brackets and braces that are no pattern are an error, as in curl.
@@ -287,6 +289,9 @@ struct RequestSettings: Sendable {
         },
     ]
 
+    /// How many addresses there are.
+    var addressCount: Int { (address == nil ? 0 : 1) + otherAddresses.count }
+
     /// Adds an address.
     mutating func addAddress(_ value: String) throws(CommandError) {
         guard !value.isEmpty else { throw .usage("--url: no address", advice: "Write it as https://host/path.") }
@@ -384,6 +389,11 @@ struct RequestSettings: Sendable {
 
     /// Whether the request asks for the resource only if it has changed.
     var hasCondition: Bool {
+        timeCondition != nil || tagPath != nil || sets(["If-None-Match", "If-Modified-Since"])
+    }
+
+    /// Whether the user, a configuration or a session gives one of the fields.
+    func sets(_ names: [String]) -> Bool {
         let fields = (defaultHeaders + headers).compactMap { if case .set(let name, _) = $0 { name } else { nil } }
         let items = items.compactMap { item -> String? in
             switch item {
@@ -391,10 +401,7 @@ struct RequestSettings: Sendable {
             default: nil
             }
         }
-        return timeCondition != nil || tagPath != nil
-            || (fields + items).contains {
-                $0.equalsIgnoringASCIICase("If-None-Match") || $0.equalsIgnoringASCIICase("If-Modified-Since")
-            }
+        return (fields + items).contains { field in names.contains { $0.equalsIgnoringASCIICase(field) } }
     }
 
     /// Whether the items make a body.

@@ -57,6 +57,19 @@ enum OutputFile {
         }
     }
 
+    /// Checks before any request is sent that what is written to a path can be compared before it is there.
+    ///
+    /// - Throws: A local error for a pipe or a device.
+    static func checkIsComparable(_ path: String) throws(CommandError) {
+        var status = stat()
+        guard stat(path, &status) == 0, ![S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT) else { return }
+        throw CommandError(
+            what: "The file \(path) cannot be compared with --sha256: it is no regular file.",
+            advice: "Name another file with -o.",
+            code: .localFile
+        )
+    }
+
     /// The destination of what is added to the end of a file, which is made where it is missing.
     init(appendingTo path: String) throws(CommandError) {
         do throws(SystemError) {
@@ -108,6 +121,18 @@ enum OutputFile {
             !fault.path.hasSuffix(".lade-part"), lstat(fault.path, &status) == 0
         else { return nil }
         return exists(fault.path)
+    }
+
+    /// The error for a download with another digest than the user expects; nil for any other error.
+    static func mismatch(_ error: LoadingError, with wanted: Download.Digest?) -> CommandError? {
+        guard let wanted, case .digest(_, wanted.bytes, let bytes)? = error.underlyingError as? ProcessingError else {
+            return nil
+        }
+        var reported = CommandError(error)
+        let start = reported.what.cut(at: "The answer could not be decoded").map { String($0.before) } ?? ""
+        let actual = bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        reported.what = start + "The file has the SHA-256 \(actual), and --sha256 says \(wanted)."
+        return reported
     }
 
     /// The error for a file whose rest the server does not send; nil for any other error.

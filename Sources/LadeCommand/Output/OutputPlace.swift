@@ -35,7 +35,10 @@ struct OutputPlace {
     /// - Throws: A usage error for an address that names no file, a local error for a folder that cannot be made, and when
     ///   no name is left.
     func path(reserving names: Locked<Set<FilePlace>>) throws(CommandError) -> String? {
-        guard var path = try chosenPath() else { return nil }
+        guard var path = try chosenPath() else {
+            if output.usesRemoteName, output.createsFolders, let folder = output.folder { try Self.makeFolder(folder) }
+            return nil
+        }
         if output.createsFolders, let (folder, _) = path.cut(atLast: "/") { try Self.makeFolder(String(folder)) }
         if output.keepsExisting { path = try Self.reserve(path, in: names) }
         return path
@@ -82,7 +85,7 @@ struct OutputPlace {
     // MARK: - Several calls
 
     /// A file that a command writes.
-    private struct Use {
+    struct Use {
         var path: String
         /// The option that names it, for errors.
         var option: String
@@ -90,53 +93,67 @@ struct OutputPlace {
         var isShared: Bool
     }
 
+    /// The files of cookies, sessions and events, which several calls of a command share.
+    static func sharedUses(_ session: SessionSettings, _ output: OutputSettings) -> [Use] {
+        let isFile = session.name?.has("/") == true
+        let paths = [
+            (session.cookieOutput, "-c"), (isFile ? session.name : nil, "--session"), (output.eventsPath, "--events"),
+        ]
+        return paths.compactMap { path, option in path.map { Use(path: $0, option: option, isShared: true) } }
+    }
+
     /// The files that the call certainly writes, as far as they are known before a response.
     private func uses() throws(CommandError) -> [Use] {
-        var uses: [Use] = []
+        var uses = Self.sharedUses(session, output)
         let option = output.path == nil ? "-O" : "-o"
         // A name that is taken gets a number.
         if let path = try chosenPath() { uses.append(Use(path: path, option: option, isShared: output.keepsExisting)) }
-        let others = [
-            (output.headPath, "-D", true), (output.tagPath, "--etag-save", false), (session.cookieOutput, "-c", true),
-            (output.eventsPath, "--events", true),
-        ]
-        for case (let path?, let option, let isShared) in others where path != "-" {
+        let others = [(output.headPath, "-D", true), (output.tagPath, "--etag-save", false)]
+        for case (let path?, let option, let isShared) in others {
             uses.append(Use(path: path, option: option, isShared: isShared))
         }
-        // Pipes and devices take what several calls write.
-        return uses.filter { use in
-            var status = stat()
-            return stat(use.path, &status) != 0 || status.st_mode & S_IFMT == S_IFREG
-        }
+        return uses
     }
 
     /// Checks that no two responses of the calls are written to the same file.
     ///
     /// - Throws: A usage error that names the file and the options.
     static func check(_ calls: [GetSettings]) throws(CommandError) {
+        var uses: [Use] = []
+        for call in calls where !call.writesNothing { uses += try OutputPlace(call).uses() }
+        try check(uses)
+    }
+
+    /// Checks that what is written to one file belongs together.
+    ///
+    /// - Throws: A usage error that names the file and the options.
+    static func check(_ uses: [Use]) throws(CommandError) {
         var found: [FilePlace: Use] = [:]
-        for call in calls where !call.writesNothing {
-            for use in try OutputPlace(call).uses() {
-                let place = FilePlace(use.path)
-                guard let other = found[place] else {
-                    found[place] = use
-                    continue
-                }
-                guard use.option == other.option else {
-                    throw .usage(
-                        "\(other.option) and \(use.option) both write “\(use.path.asArgument)”",
-                        advice: "Give each of them a file of its own."
-                    )
-                }
-                guard use.isShared, other.isShared else {
-                    throw .usage(
-                        "two responses for one file: “\(use.path.asArgument)”",
-                        advice:
-                            "Give each address a file of its own with -o; #1 in its name stands for a range or list."
-                    )
-                }
+        // Pipes and devices take what several calls write.
+        for use in uses where use.path != "-" && isRegularOrNew(use.path) {
+            let place = FilePlace(use.path)
+            guard let other = found[place] else {
+                found[place] = use
+                continue
+            }
+            guard use.option == other.option else {
+                throw .usage(
+                    "\(other.option) and \(use.option) both write “\(use.path.asArgument)”",
+                    advice: "Give each of them a file of its own."
+                )
+            }
+            guard use.isShared, other.isShared else {
+                throw .usage(
+                    "two responses for one file: “\(use.path.asArgument)”",
+                    advice: "Give each address a file of its own with -o; #1 in its name stands for a range or list."
+                )
             }
         }
+    }
+
+    private static func isRegularOrNew(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) != 0 || status.st_mode & S_IFMT == S_IFREG
     }
 
     private func chosenPath() throws(CommandError) -> String? {

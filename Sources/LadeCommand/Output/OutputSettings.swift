@@ -53,6 +53,8 @@ struct OutputSettings: Sendable {
     var colour = Colour.automatic
     var eventsPath: String?
     var maximumSize: Int?
+    /// The SHA-256 that the file must have; nil when none is expected.
+    var digest: Download.Digest?
     var writeOut: WriteOut?
     var pointer: JSONPointer?
     var writesRawStrings = false
@@ -211,6 +213,26 @@ struct OutputSettings: Sendable {
             value throws(CommandError) in
             settings.maximumSize = try Quantity.bytes(value, of: "--max-size")
         }.also("max-filesize"),
+        .value(
+            "sha256",
+            "HEX",
+            .output,
+            "With -o or -O: the SHA-256 the file must have",
+            details:
+                "64 hexadecimal digits, as sha256sum prints them. The file gets its name only when the whole body has "
+                + "that digest; otherwise nothing of it is kept, a file that was there stays as it is, and the exit code "
+                + "is 16. A download that is resumed is compared as a whole.",
+            isCommon: false
+        ) { settings, value throws(CommandError) in
+            do throws(LoadingError) {
+                settings.digest = try Download.Digest(value)
+            } catch {
+                throw .usage(
+                    "--sha256: “\(value.asArgument)” is no SHA-256",
+                    advice: "Write its 64 hexadecimal digits, as sha256sum prints them."
+                )
+            }
+        },
         .value(
             "events",
             "FILE",

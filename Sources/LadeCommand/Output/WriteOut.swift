@@ -98,6 +98,8 @@ struct WriteOut: Sendable {
         var response: Response?
         var path: String?
         var error: CommandError?
+        /// Whether a condition of the call holds, for the server or for the command itself.
+        var isUnchanged = false
         var metrics = Response.Metrics()
         var redirects = 0
         var attempts = 1
@@ -202,31 +204,55 @@ struct WriteOut: Sendable {
     }
 
     /// The text for a call on the standard output.
-    func text(_ facts: Facts) -> String { texts(facts).output }
+    func text(_ facts: Facts) -> String { String(decoding: octets(facts).output, as: UTF8.self) }
 
-    /// The texts for a call on the standard output and on the standard error.
-    func texts(_ facts: Facts) -> (output: String, talk: String) {
-        var texts = (output: "", talk: "")
+    /// What is written for a call to the standard output and to the standard error; values of fields are the octets that
+    /// were received.
+    func octets(_ facts: Facts) -> (output: [UInt8], talk: [UInt8]) {
+        var result: (output: [UInt8], talk: [UInt8]) = ([], [])
         var isError = false
         for piece in pieces {
-            let text: String
+            let octets: [UInt8]
             switch piece {
-            case .text(let plain): text = plain
-            case .variable(let variable): text = Self.value(variable, facts)
-            case .component(let component): text = Self.value(component, facts)
-            case .header(let name): text = facts.response?.headers[name] ?? ""
+            case .text(let plain): octets = Array(plain.utf8)
+            case .variable(.contentType): octets = facts.response?.headers.octets("Content-Type").first ?? []
+            case .variable(.headers): octets = Self.headersInJSON(facts.response)
+            case .variable(let variable): octets = Array(Self.value(variable, facts).utf8)
+            case .component(let component): octets = Array(Self.value(component, facts).utf8)
+            case .header(let name): octets = facts.response?.headers.octets(name).first ?? []
             case .headers(let name, let separator):
-                text = (facts.response?.headers.all(name) ?? []).joined(separator: separator)
+                octets = Array(Self.values(of: name, facts).joined(separator: Array(separator.utf8)))
             case .stream(let next):
                 isError = next
                 continue
             case .onlyAfterFailure:
-                if facts.error == nil { return texts }
+                if facts.error == nil { return result }
                 continue
             }
-            if isError { texts.talk += text } else { texts.output += text }
+            if isError { result.talk += octets } else { result.output += octets }
         }
-        return texts
+        return result
+    }
+
+    /// The values of a field in the responses of a call, which redirects and challenges have several of.
+    ///
+    /// They end before the first response without the field, as with curl. Interim responses and the one that opened a
+    /// tunnel have none.
+    private static func values(of name: String, _ facts: Facts) -> [[UInt8]] {
+        let record = facts.response?.request.headRecord
+        let heads = (record?.heads ?? []).filter { $0 != record?.tunnelHead && !status($0).begins(with: "1") }
+        guard !heads.isEmpty else { return facts.response?.headers.octets(name) ?? [] }
+        return heads.map { values(of: name, in: $0) }.prefix { !$0.isEmpty }.flatMap(\.self)
+    }
+
+    private static func values(of name: String, in head: Data) -> [[UInt8]] {
+        TextLines(head).compactMap { line in
+            guard let colon = line.firstIndex(of: UInt8(ascii: ":")),
+                String(decoding: line[..<colon], as: UTF8.self).equalsIgnoringASCIICase(name)
+            else { return nil }
+            let value = line[(colon + 1)...].drop(while: \.isBlank)
+            return Array(value.prefix(value.count - value.reversed().prefix(while: \.isBlank).count))
+        }
     }
 
     /// The address that a redirect names, resolved against the requested one.
@@ -263,16 +289,29 @@ struct WriteOut: Sendable {
     }
 
     /// The fields of the response as JSON: each name in lower case once, with its values in a list.
-    private static func headersInJSON(_ response: Response?) -> String {
+    private static func headersInJSON(_ response: Response?) -> [UInt8] {
         var names: [String] = []
-        var values: [String: [String]] = [:]
+        var values: [String: [[UInt8]]] = [:]
         for field in response?.headers ?? Headers() {
             let name = field.name.asciiLowercased
             if values[name] == nil { names.append(name) }
-            values[name, default: []].append(JSONQuoting.string(field.value))
+            values[name, default: []].append(inJSON(field))
         }
-        let members = names.map { "\(JSONQuoting.string($0)):[\((values[$0] ?? []).joined(separator: ","))]" }
-        return "{" + members.joined(separator: ",\n") + "\n}"
+        var result = Array("{".utf8)
+        for name in names {
+            if result.count > 1 { result += ",\n".utf8 }
+            result += "\(JSONQuoting.string(name)):[".utf8
+            result += (values[name] ?? []).joined(separator: ",".utf8)
+            result += "]".utf8
+        }
+        return result + Array("\n}".utf8)
+    }
+
+    /// The value of a field as a JSON string; octets that are no UTF-8 stay as they are, as with curl.
+    private static func inJSON(_ field: Headers.Field) -> [UInt8] {
+        guard let octets = field.unusualOctets else { return Array(JSONQuoting.string(field.value).utf8) }
+        let quote = [UInt8(ascii: "\"")]
+        return quote + octets.flatMap(CurlVariables.escapedInJSON) + quote
     }
 
     /// Every variable as a member of one JSON object.
@@ -296,10 +335,10 @@ struct WriteOut: Sendable {
         case .errorMessage: facts.error?.what.escapedForDisplay(limit: 2_000) ?? ""
         case .exitCode: "\(facts.error?.code.rawValue ?? 0)"
         case .filename: facts.path ?? ""
-        case .status, .responseCode: response.map { "\($0.status)" } ?? "000"
+        case .status, .responseCode: facts.isUnchanged ? "304" : response.map { "\($0.status)" } ?? "000"
         case .version: version(response?.version)
         case .connectionCount: "\(facts.connections)"
-        case .headers: headersInJSON(response)
+        case .headers: String(decoding: headersInJSON(response), as: UTF8.self)
         case .json: json(facts)
         case .tunnelStatus: facts.request.headRecord?.tunnelHead.map(Self.status) ?? "000"
         case .localAddress: facts.request.headRecord?.localEnd?.address ?? ""

@@ -17,6 +17,12 @@ struct PagesRun: Sendable {
     ///
     /// - Returns: Success, also when a limit that the user set ended the harvest.
     func run() async throws(CommandError) -> ExitCode {
+        let own = [(settings.paging.path, "--out"), (settings.paging.journalPath, "--state")].compactMap {
+            path,
+            option in
+            path.map { OutputPlace.Use(path: $0, option: option, isShared: false) }
+        }
+        try OutputPlace.check(own + OutputPlace.sharedUses(settings.session, settings.output))
         let call = try await PreparedCall(settings, context)
         return try await Witness.observing(settings.output, settings.policy, settings.connection, context) {
             (witness) async throws(CommandError) in

@@ -15,7 +15,6 @@ extension PolicySettings {
         settings.redirects.keepsPost = StatusSet(keepsPost)
         settings.redirects.setsReferer = setsReferer
         settings.redirects.followsLoops = followsLoops
-        settings.retries.hook = retryHook(settings.time, since: settings.time.now)
         if let retryDelay {
             settings.retries.backoff = .exponentialTimer(initial: retryDelay, maximum: retryDelay, growth: 1, jitter: 0)
         }
@@ -32,32 +31,13 @@ extension PolicySettings {
             limits.quotaLimit = min(limits.quotaLimit, delayLimit)
             settings.retries.delayLimit = delayLimit
         }
-        if repeatsLikeCurl { settings.retries.hook = curlHook(delayLimit: settings.retries.delayLimit) }
+        let retryLimit = settings.retries.delayLimit
+        settings.retries.hook = retryHook(settings.time, since: settings.time.now, delayLimit: retryLimit)
         settings.hosts = HostDirectory(hosts)
         let time = settings.time
         settings.rateLimiter = try CommandError.translating { [limits] () throws(LoadingError) in
             try RateLimiter(limits, time: time)
         }
-    }
-
-    /// What curl sends again: statuses that may pass, time-outs, and names that were not found.
-    ///
-    /// A delay that is longer than allowed is no failure: the response is the result then.
-    private func curlHook(delayLimit: Duration) -> RetryPolicy.Hook {
-        RetryPolicy.Hook(shouldRetry: { [repeatsRefused] attempt, suggestion in
-            switch attempt.outcome {
-            case .answer(_, let pause?):
-                let remaining = attempt.remaining ?? pause
-                return suggestion && pause <= delayLimit && pause <= remaining
-            case .answer: return suggestion
-            case .failure(let error):
-                switch error.kind {
-                case .timedOut, .nameNotResolved, .proxy(.nameNotResolved): return suggestion
-                case .cannotConnect(_, .refused): return suggestion && repeatsRefused
-                default: return false
-                }
-            }
-        })
     }
 
     /// Applies the policies that belong to a request.
@@ -146,6 +126,8 @@ extension CommandContext {
     ) async throws(CommandError) -> Account {
         let request = call.request
         let prompt = PasswordPrompt(interruption: interruption)
+        var connection = connection
+        try await connection.completeProxyUser(askingBy: prompt)
         var accountSettings = Account.Settings()
         console.secrets.add(Redaction.secrets(of: request))
         accountSettings.authorisers = try await policy.authorisers(

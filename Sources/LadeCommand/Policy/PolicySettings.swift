@@ -42,8 +42,10 @@ struct PolicySettings: Sendable {
     var retryDelay: Duration?
     /// How long after the beginning of a call another try may begin.
     var retryTime: Duration?
-    /// Whether every failure and every status from 400 on is tried again.
+    /// Whether every failure is tried again.
     var retriesAllErrors = false
+    /// Whether a status from 400 on is a failure.
+    var failsByStatus = false
     var retries: Int?
     var repeatsUnsafe = false
     /// Whether only that is sent again what curl sends again.
@@ -266,22 +268,45 @@ struct PolicySettings: Sendable {
         ) { settings, value throws(CommandError) in try settings.addHost(value) }
     ]
 
-    /// What limits the tries by time, and tries again what the policy would not; nil without such an option.
+    /// What decides about further tries in addition to the policy; nil without an option that does.
+    ///
+    /// The only hook of a call: the limit of time holds for everything that the others would send again.
     ///
     /// - Parameters:
     ///   - time: The source of the present time.
     ///   - start: The beginning of the call.
+    ///   - delayLimit: The longest delay that a server may request.
     /// - Returns: The hook.
-    func retryHook(_ time: any TimeSource, since start: Instant) -> RetryPolicy.Hook? {
-        guard retryTime != nil || retriesAllErrors else { return nil }
-        return RetryPolicy.Hook(shouldRetry: { [retryTime, retriesAllErrors] attempt, suggestion in
-            guard suggestion || retriesAllErrors else { return false }
+    func retryHook(_ time: any TimeSource, since start: Instant, delayLimit: Duration) -> RetryPolicy.Hook? {
+        guard retryTime != nil || repeatsLikeCurl else { return nil }
+        return RetryPolicy.Hook(shouldRetry: { [self] attempt, suggestion in
+            guard repeatsLikeCurl ? isRepeatedByCurl(attempt, suggestion, delayLimit) : suggestion else { return false }
             guard let retryTime else { return true }
             let elapsed = start.duration(to: time.now)
             guard elapsed < retryTime else { return false }
             guard case .answer(_, let pause?) = attempt.outcome else { return true }
             return elapsed + max(attempt.delay, pause) <= retryTime
         })
+    }
+
+    /// What curl sends again: statuses that may pass, time-outs, and names that were not found; with
+    /// `--retry-all-errors` every failure, to which a status belongs only with `--fail`.
+    ///
+    /// A delay that is longer than allowed is no failure: the response is the result then.
+    private func isRepeatedByCurl(_ attempt: RetryPolicy.Attempt, _ suggestion: Bool, _ delayLimit: Duration) -> Bool {
+        switch attempt.outcome {
+        case .answer(let status, let pause):
+            let isPassing = suggestion && ![413, 425].contains(status)
+            guard isPassing || retriesAllErrors && failsByStatus else { return false }
+            return pause.map { $0 <= delayLimit && $0 <= attempt.remaining ?? $0 } ?? true
+        case .failure(let error):
+            if retriesAllErrors { return true }
+            return switch error.kind {
+            case .timedOut, .nameNotResolved, .proxy(.nameNotResolved): suggestion
+            case .cannotConnect(_, .refused): suggestion && repeatsRefused
+            default: false
+            }
+        }
     }
 
     /// Checks rules that involve several options.

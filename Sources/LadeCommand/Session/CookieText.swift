@@ -73,8 +73,10 @@ enum CookieText {
         var text = Data("# Netscape HTTP Cookie File\n# Written by lade; it holds secrets.\n\n".utf8)
         for cookie in cookies {
             let end = cookie.expires.map { Int64($0.timeIntervalSince1970.rounded(.up)) } ?? 0
+            // No other host is below an address.
+            let isHostOnly = cookie.isHostOnly || NormalHost(cookie.domain)?.isAddress == true
             let texts = [
-                (cookie.isHostOnly ? "" : ".") + cookie.domain, cookie.isHostOnly ? "FALSE" : "TRUE", cookie.path,
+                (isHostOnly ? "" : ".") + cookie.domain, isHostOnly ? "FALSE" : "TRUE", cookie.path,
                 cookie.isSecure ? "TRUE" : "FALSE", String(max(0, end)),
             ]
             let fields = texts.map { Array($0.utf8) } + [cookie.octets.name, cookie.octets.value]

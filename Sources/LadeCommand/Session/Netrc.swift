@@ -56,24 +56,29 @@ struct Netrc: Sendable {
         entries = try reader.entries()
     }
 
-    /// The user name and password for a host, from the first entry for it or the default one.
+    /// The user name and password for a host, separated by a colon; nil when there are none.
+    ///
+    /// A password that the entry lacks is empty, as with curl.
+    func credentials(for host: String, user: String?) -> Secret? {
+        entry(for: host, user: user).map { Secret("\($0.login ?? ""):\($0.password?.reveal() ?? "")") }
+    }
+
+    /// The first entry for a host, or the default one.
     ///
     /// - Parameters:
     ///   - host: The host.
     ///   - user: The user name if it is known; then only an entry with this name counts, or one with a password
     ///     alone.
-    /// - Returns: The user name and password, separated by a colon; nil when there are none.
-    func credentials(for host: String, user: String?) -> Secret? {
+    /// - Returns: The entry, with the user name if that is known; nil when there is none.
+    func entry(for host: String, user: String?) -> Entry? {
         let entries = entries.filter { $0.machine.map { $0.equalsIgnoringASCIICase(host) } ?? true }
-        guard let user else {
-            guard let entry = entries.first(where: { $0.login != nil || $0.password != nil }) else { return nil }
-            return Secret("\(entry.login ?? ""):\(entry.password?.reveal() ?? "")")
-        }
+        guard let user else { return entries.first { $0.login != nil || $0.password != nil } }
         // A password without a user name is for every user of the machine.
         let own = entries.filter { $0.login?.isSpelled(like: user) == true }
-        let entry =
+        var entry =
             own.first { $0.password != nil } ?? entries.first { $0.login == nil && $0.password != nil } ?? own.first
-        return entry.map { Secret("\(user):\($0.password?.reveal() ?? "")") }
+        entry?.login = user
+        return entry
     }
 }
 

@@ -44,10 +44,13 @@ struct PreparedCall: Sendable {
             settings.policy.authorisation == nil, let host = try? requestSettings.origin().host
         {
             let user = requestSettings.user ?? requestSettings.addressUser
-            if user?.has(":") != true,
-                let found = try settings.session.netrcCredentials(for: host, user: user)
+            if user?.has(":") != true, let netrc = try settings.session.netrc(),
+                let found = netrc.entry(for: host, user: user)
             {
-                requestSettings.user = found.reveal()
+                // A password that the entry lacks is asked for; curl sends an empty one.
+                let isAsked = found.password == nil && !requestSettings.isForCurl
+                requestSettings.user =
+                    isAsked ? found.login : netrc.credentials(for: host, user: user)?.reveal()
             }
         }
         if requestSettings.isForCurl {
@@ -55,7 +58,8 @@ struct PreparedCall: Sendable {
             let isSignedIn =
                 settings.request.user != nil || settings.policy.authorisation != nil
                 || given.contains { $0.name.equalsIgnoringASCIICase("Authorization") }
-            if !isSignedIn { netrc = try settings.session.netrc() }
+            // A digest is for the first host alone: elsewhere the password itself would be sent.
+            if !isSignedIn, requestSettings.userScheme == .basic { netrc = try settings.session.netrc() }
             // curl asks for no password of a user in the address.
             if requestSettings.user == nil, let user = requestSettings.addressUser, !user.has(":") {
                 requestSettings.user = user + ":"

@@ -115,11 +115,6 @@ struct SessionSettings: Sendable {
     /// Whether cookies are kept between requests.
     var keepsCookies: Bool { name != nil || cookieOutput != nil || !cookieFiles.isEmpty || keepsNewCookies }
 
-    /// The user name and password in `.netrc` for an address, as one text.
-    func netrcCredentials(for host: String, user: String?) throws(CommandError) -> Secret? {
-        try netrc()?.credentials(for: host, user: user)
-    }
-
     /// The file `.netrc`; nil when it is not read.
     func netrc() throws(CommandError) -> Netrc? {
         guard readsNetrc || netrcPath != nil else { return nil }

@@ -32,7 +32,11 @@ struct CurlDifferencesTests {
         "8,190 bytes", "control characters are sent", "to that of the address", "400 days at most", "single quotes",
         "`download`", "416 does not say", "`-H 'Name : value'`", "frames the body", "limits each request",
         "30 s of silence",
-        "`--json @-`", "`%{json}`",
+        "`--json @-`", "`%{json}`", "as `%20`", "in upper case", "it is the address", "fields of `--json`",
+        "`--netrc` with `--digest`", "begins at the first address", "makes an empty file", "`-i` with `--max-filesize`",
+        "two equal parameters", "`username*`", "gzip members", "user and the password of the address", "`%{scheme}`",
+        "leaves out the folder", "a request for a tunnel", "begins elsewhere or contradicts",
+        "mean something else by version",
     ]
 
     @Test(

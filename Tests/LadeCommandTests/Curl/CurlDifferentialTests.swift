@@ -127,6 +127,13 @@ struct CurlDifferentialTests {
         "curl -u ann: http://H/", "curl -u ann:pw -H 'Authorization: x' http://H/",
         "curl --oauth2-bearer tok http://H/", "curl --anyauth -u ann:pw http://H/basic",
         "curl --digest -u ann:pw http://H/digest", "curl --anyauth -u ann:pw http://H/digest",
+        "curl --digest --basic -u ann:pw http://H/basic", "curl --basic --digest -u ann:pw http://H/basic",
+        "curl --digest --basic -u ann:pw http://H/digest", "curl --anyauth --basic -u ann:pw http://H/digest",
+        "curl --basic --no-basic -u ann:pw http://H/basic", "curl --no-digest -u ann:pw http://H/basic",
+        "curl --oauth2-bearer tok -H 'Authorization: x' http://H/", "curl -u ann:pw -H 'Authorization:' http://H/",
+        "curl --digest -u ann:pw -H 'Authorization:' http://H/digest", "curl -H 'authorization:' http://ann:pw@H/",
+        "curl --oauth2-bearer tok -H 'Authorization:' http://H/",
+        "curl -T . http://H/up/", "curl -m 0 http://H/", "curl --max-filesize 0 http://H/x",
         "curl -b a=b http://H/", "curl -r 0-3 http://H/", "curl -r 4 http://H/", "curl -r -5 http://H/",
         "curl -r 0-1,3-4 http://H/",
         "curl -z 20010203 http://H/", "curl -z 'Sun, 06 Nov 1994 08:49:37 GMT' http://H/",
@@ -232,7 +239,7 @@ struct CurlDifferentialTests {
         "curl -o out -f http://H/missing", "curl -f http://H/missing",
         "curl --fail-with-body http://H/missing", "curl --fail-with-body -o out http://H/missing",
         "curl -o out http://H/x --next -o other http://H/y", "curl --no-clobber -o b.html http://H/x",
-        "curl -o 'a #9' http://H/x",
+        "curl -o 'a #9' http://H/x", "curl --output-dir sub --create-dirs -OJ http://H/named",
     ]
 
     private static let writeOutLines: [String] = [

@@ -114,6 +114,34 @@ struct CurlFeaturesTests {
         #expect(try await run("curl -s -C - \(server.address("/whole"))", in: folder).output == "0123456789")
     }
 
+    @Test(
+        "finding CL-1 with -C NUMBER a file gets the rest that begins there, and nothing else",
+        arguments: ["", "-i", "-f", "-s"],
+        [
+            ("206", "bytes 0-4/10"), ("206", "bytes 6-9/10"), ("206", "bytes 5-9/10, bytes 0-4/10"),
+            ("206", "pages 5-9/10"),
+            ("206", "bytes 5"), ("206", ""), ("200", ""), ("404", ""), ("503", "bytes 0-4/10"), ("416", "bytes */20"),
+        ]
+    )
+    func otherRests(option: String, answer: (status: String, range: String)) async throws {
+        let server = try LoopbackServer { _ in
+            let fields = answer.range.isEmpty ? [] : [ServerField("Content-Range", answer.range)]
+            return .text("012345678", status: Int(answer.status) ?? 0, fields)
+        }
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        _ = try folder.file("f", "abcde")
+        let outcome = try await run("curl -sS -C 5 \(option) -o f \(server.address("/f"))", in: folder)
+        let whole = answer.status == "404" ? [4] : answer.status == "503" ? [5] : [4, 7, 14] as [Int32]
+        #expect(whole.contains(outcome.status) && outcome.talkLines.count == 2, "\(outcome.status) \(outcome.talk)")
+        #expect(folder.text("f") == "abcde" && folder.names == ["f"])
+        // Nothing is missing: the file has as many bytes as the resource.
+        let all = try await run("curl -sS -C 9 \(option) -o f \(server.address("/f"))", in: folder)
+        #expect((all.status == 0) == (answer.status == "200") && folder.text("f") == "abcde", "\(all.talk)")
+        let shown = try await run("curl -sS -C 5 \(server.address("/f"))", in: folder)
+        #expect(shown.status != 0 && shown.output.isEmpty, "\(shown.output)")
+    }
+
     @Test("finding CL-9 -C NUMBER leaves out the beginning of an upload")
     func uploadsTheRest() async throws {
         let server = try LoopbackServer { .text("\($0["Content-Range"] ?? "-") \($0.text)") }
@@ -185,6 +213,74 @@ struct CurlFeaturesTests {
         let line = "curl -s -4 -L --netrc-file netrc \(options) \(server.address())"
         #expect(try await run(line, in: folder).output == second)
         #expect(try await server.request(at: 0)["Authorization"] == first)
+    }
+
+    @Test("finding CL-5 with --digest the password of .netrc is proved, and never sent")
+    func netrcOfDigest() async throws {
+        let digest = ServerField("WWW-Authenticate", #"Digest realm="r", nonce="n", qop="auth""#)
+        let end = try LoopbackServer { _ in .status(401, [digest]) }
+        let port = end.authority.split(separator: ":")[1]
+        let server = try LoopbackServer { request in
+            request["Authorization"] == nil
+                ? .status(401, [digest]) : .status(302, [ServerField("Location", "http://localhost:\(port)/")])
+        }
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let path = try folder.file(
+            "netrc",
+            "machine 127.0.0.1 login ann password one\nmachine localhost login bob password two\n"
+        )
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+        for scheme in ["--digest", "--anyauth"] {
+            let line = "curl -s -4 -L \(scheme) --netrc-file netrc \(server.address())"
+            _ = try await run(line, in: folder)
+        }
+        let sent = (server.requests + end.requests).map { $0["Authorization"] ?? "-" }
+        #expect(sent.count == 6)
+        #expect(sent.allSatisfy { $0 == "-" || $0.hasPrefix("Digest username=\"ann\"") }, "\(sent)")
+        #expect(server.requests.map { $0["Authorization"] == nil } == [true, false, true, false])
+    }
+
+    @Test("finding CL-5 --resolve is for look-ups of this machine, those of proxies among them")
+    func resolvesWithProxies() throws {
+        let url = try #require(URL(string: "http://h.test:8/"))
+        func hosts(_ options: String) throws -> [String: [HostAddress]] {
+            try settings("curl --resolve h.test:8:127.0.0.1 \(options) http://h.test:8/").connection.resolvedHosts(
+                for: url
+            )
+        }
+        let known = ["h.test": [HostAddress("127.0.0.1")]]
+        #expect(try hosts("") == known)
+        #expect(try hosts("-x p.test:1") == [:])
+        #expect(try hosts("-x socks5h://p.test:1") == [:])
+        #expect(try hosts("-x socks5://p.test:1") == known)
+        #expect(try hosts("-x p.test:1 --noproxy h.test") == known)
+        let line = try settings("curl --resolve p.test:1:127.0.0.9 -x p.test:1 http://h.test/")
+        guard case .proxy(let proxy) = try line.connection.transportSettings().proxy else {
+            Issue.record("no proxy")
+            return
+        }
+        #expect(proxy.host == "127.0.0.9")
+    }
+
+    @Test("finding CL-10 a condition that the command itself compares is a 304 for -w", .enabled(if: RealCurl.isThere))
+    func withheldStatus() async throws {
+        let server = try LoopbackServer { _ in
+            .text("old", [ServerField("Last-Modified", "Tue, 13 Jun 2000 12:10:00 GMT")])
+        }
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        for options in ["", "-o f"] {
+            let line = "-s -z 20100101 -w '%{http_code} %{response_code}' \(options) \(server.address())"
+            let theirs = try await LadeProcess.run(
+                "-c",
+                "\(RealCurl.path) -q \(line)",
+                program: "/bin/bash",
+                in: folder.path
+            )
+            #expect(try await run("curl " + line, in: folder).output == theirs.output)
+            #expect(theirs.output == "304 304")
+        }
     }
 
     @Test(
@@ -259,9 +355,29 @@ struct CurlFeaturesTests {
         defer { folder.remove() }
         for (format, expected) in [
             ("%header{x-a:all:, }", "1, 2"), (#"%header{x-a:all:-{\}-}"#, "1-{}-2"), ("%header{x-a}", "1"),
-            ("%header{x-b:all:,}|", "|"),
+            ("%header{x-b:all:,}|", "|"), ("%header{X-A:all:}", "12"),
         ] {
             #expect(try await run("curl -s -w '\(format)' \(server.address())", in: folder).output == expected)
+        }
+    }
+
+    @Test("finding CL-9 the values of a field are those of each response, up to one without it")
+    func headerValuesOfRedirects() async throws {
+        let server = try LoopbackServer { request in
+            let value = [ServerField("X-A", "\(request.path)"), ServerField("X-A", "also")]
+            return switch request.path {
+            case "/1": .status(302, value + [ServerField("Location", "/2"), ServerField("X-B", "first")])
+            case "/2": .status(302, value + [ServerField("Location", "/3")])
+            default: .text("", value + [ServerField("X-B", "last")])
+            }
+        }
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        for (format, expected) in [
+            ("%header{x-a:all:,}", "/1,also,/2,also,/3,also"), ("%header{x-b:all:,}", "first"),
+            ("%header{x-b}", "last"),
+        ] {
+            #expect(try await run("curl -s -L -w '\(format)' \(server.address("/1"))", in: folder).output == expected)
         }
     }
 
@@ -404,10 +520,10 @@ struct CurlFeaturesTests {
     func retryTime(elapsed: Int, pause: Int?, isRetried: Bool) throws {
         let time = VirtualTime()
         let settings = try settings("curl --retry 3 --retry-max-time 10 http://h/")
-        var policy = RetryPolicy()
-        policy.limit = 3
-        policy.delayLimit = .seconds(1_000)
-        policy.hook = settings.policy.retryHook(time, since: time.now)
+        var service = Service.Settings()
+        service.time = time
+        try settings.policy.apply(to: &service, for: .call)
+        let policy = service.retries
         time.advance(by: .seconds(elapsed))
         let attempt = RetryPolicy.Attempt(
             try Request("http://h.test/"),
@@ -528,7 +644,11 @@ struct CurlFeaturesTests {
         #expect(stale.output.contains("nonce=\"new\""))
         #expect(three.count == 3)
         let (_, at) = try await output(["Basic realm=x"], "--proxy-anyauth --proxy-basic")
-        #expect(at.count == 1)
+        #expect(at.count == 2 && at[0]["Proxy-Authorization"] == nil)
+        for options in ["--proxy-digest --proxy-basic", "--proxy-basic --proxy-digest"] {
+            let (_, asked) = try await output(["Basic realm=x"], options)
+            #expect(asked.allSatisfy { $0["Proxy-Authorization"] == nil }, "\(options)")
+        }
     }
 
     @Test("finding CL-9 a request for a tunnel has the proof and the fields for the proxy, and the origin has neither")

@@ -277,6 +277,27 @@ struct CurlFilesTests {
     }
 
     @Test(
+        "finding CL-2 files of different kinds are refused as one before anything is sent",
+        arguments: [
+            "get -o f --session ./f H/a", "get -c f --session ./f H/a", "get -o f --events f H/a",
+            "get --etag-save f --events ./f H/a", "pages -o f --events f H/a", "pages -o f -c f H/a",
+            "pages -o f --state f H/a", "pages -o f --session ./f H/a", "pages -o g --state link --events f H/a",
+        ]
+    )
+    func kinds(line: String) async throws {
+        let server = try LoopbackServer { _ in .json("[1]") }
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        _ = try folder.file("f", Self.old)
+        #expect(symlink("f", folder.path + "link") == 0)
+        let words = line.replacing("H/", with: server.address("/")).split(separator: " ").map(String.init)
+        let outcome = try await LadeProcess(words, in: folder.path).outcome()
+        #expect(outcome.status == 1 && outcome.talk.contains("both write"), "\(outcome.talk)")
+        #expect(server.requestCount == 0)
+        #expect(folder.text("f") == Self.old && folder.names == ["f", "link"])
+    }
+
+    @Test(
         "finding CL-2 what several responses may share is no collision",
         arguments: [
             "-o /dev/null H/a -o /dev/null H/b", "-D h -o x H/a -o y H/b", "-c jar -o x H/a -o y H/b",

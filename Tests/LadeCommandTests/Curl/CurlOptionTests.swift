@@ -121,6 +121,104 @@ struct CurlOptionTests {
         }
     }
 
+    /// The decision about an attempt of a line.
+    private func isRepeated(_ line: String, _ method: HTTPMethod, _ outcome: RetryPolicy.Attempt.Outcome) throws -> Bool
+    {
+        var settings = GetSettings()
+        try CurlReader.read("curl \(line) http://h/", into: &settings)
+        var service = Service.Settings()
+        try settings.policy.apply(to: &service, for: .call)
+        var request = try Request("http://svc.example.com/")
+        request.method = method
+        if case .retry = service.retries.decision(RetryPolicy.Attempt(request, outcome)).action { return true }
+        return false
+    }
+
+    @Test(
+        "finding CL-5 --retry-all-errors repeats failures, and statuses where these are failures",
+        arguments: [
+            ("--retry 1", 404, false), ("--retry 1", 503, true), ("--retry 1", 425, false),
+            ("--retry 1 --retry-all-errors", 404, false), ("--retry 1 --retry-all-errors", 503, true),
+            ("--retry 1 --retry-all-errors -f", 404, true),
+            ("--retry 1 --retry-all-errors --fail-with-body", 401, true),
+            ("--retry 1 -f", 404, false), ("--retry-all-errors -f", 404, false),
+        ] as [(String, HTTPStatus, Bool)]
+    )
+    func retriesOfStatuses(options: String, status: HTTPStatus, expected: Bool) throws {
+        #expect(try isRepeated(options, .get, .answer(status, pause: nil)) == expected)
+    }
+
+    @Test("finding CL-5 --retry-all-errors repeats each failure that is not certain, with any method")
+    func retriesOfFailures() throws {
+        let context = ErrorContext(try Request("http://svc.example.com/"))
+        let kinds: [LoadingError.Kind] = [
+            .connectionLost(.head, isSafeToRepeat: false), .cannotConnect(host: "h", reason: .refused),
+            .malformedResponse(.init(.statusLine)),
+        ]
+        for kind in kinds {
+            for method in [HTTPMethod.get, .post] {
+                let outcome = RetryPolicy.Attempt.Outcome.failure(LoadingError(kind, context))
+                #expect(try isRepeated("--retry 1 --retry-all-errors", method, outcome), "\(kind)")
+                #expect(try !isRepeated("--retry 1", method, outcome), "\(kind)")
+            }
+        }
+    }
+
+    @Test(
+        "finding CL-5 a nought lifts a limit, and a unit, which curl does not know, is refused",
+        arguments: ["max-time", "connect-timeout", "retry-delay", "retry-max-time", "limit-rate", "max-filesize"]
+    )
+    func limits(name: String) throws {
+        func settings(_ options: String) throws(CommandError) -> GetSettings {
+            var settings = GetSettings()
+            try CurlReader.read("curl --retry 1 \(options) http://h/", into: &settings)
+            return settings
+        }
+        let none = try settings("")
+        #expect("\(try settings("--\(name) 7 --\(name) 0"))" == "\(none)")
+        #expect("\(try settings("--\(name) 7"))" != "\(none)")
+        if !["limit-rate", "max-filesize"].contains(name) {
+            for value in ["7m", "7s", "1e3", "-1", "x"] {
+                #expect(throws: CommandError.self, "\(value)") { try settings("--\(name) \(value)") }
+            }
+        }
+    }
+
+    @Test(
+        "finding CL-5 what curl reads by version, or refuses itself, is refused",
+        arguments: [
+            "-D % H/", "-T a 'H/up/?q'", "-T a 'H?q'", "--etag-save t H/a H/b", "--etag-compare t H/a H/b",
+            "-C - --remove-on-error -o f H/", "-C 1 -OJ H/f", "-C - -OJ H/f",
+            "--no-alpn H/", "--no-http2 H/", "--no-ipv4 H/", "--no-anyauth -u a:b H/", "--no-tlsv1.2 H/",
+        ]
+    )
+    func byVersion(options: String) async throws {
+        let (server, folder) = (try server(), try TemporaryFolder())
+        defer { folder.remove() }
+        _ = try folder.file("a", "text")
+        let line = "curl " + options.replacing("H?", with: server.address("") + "?")
+        let outcome = try await run(line, server, in: folder)
+        #expect(outcome.status == 1 && outcome.talk.contains("--from-curl"), "\(outcome.talk)")
+        #expect(server.requestCount == 0 && folder.names == ["a"])
+    }
+
+    @Test("finding CL-10 each address of --url @FILE is literal, and has a file of its name unless -o names one")
+    func listedAddresses() async throws {
+        let (server, folder) = (try server(), try TemporaryFolder())
+        defer { folder.remove() }
+        _ = try folder.file("urls", "# two\n\(server.address("/l1"))\n\n  \(server.address("/l[2]"))\n")
+        for (options, names) in [
+            ("--url @urls", ["l1", "l[2]"]), ("H/first --url @urls", ["l1", "l[2]"]),
+            ("H/first --url @urls -o a", ["a", "l1", "l[2]"]), ("--url @urls -o a", ["a", "l[2]"]),
+            ("-o a -o b --url @urls H/last", ["a", "b"]), ("-o a --url @urls H/last -o b -o c", ["a", "b", "c"]),
+        ] {
+            let outcome = try await run("curl \(options)", server, in: folder)
+            #expect(outcome.status == 0, "\(options): \(outcome.talk)")
+            #expect(folder.names == (names + ["urls"]).sorted(), "\(options)")
+            for name in names { try FileManager.default.removeItem(atPath: folder.path + name) }
+        }
+    }
+
     @Test(
         "finding CL-11 a negation does what curl does, or is refused by name",
         arguments: [

@@ -202,4 +202,19 @@ struct ShellWordsTests {
     func caret(line: String) {
         #expect(!WindowsWords.isMade(line))
     }
+
+    @Test("finding CL-10 a pattern that stands for the word itself alone is a word")
+    func ownPattern() throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let path = try folder.file("a[]b", "")
+        #expect(try ShellWords.words("curl \(path)").last == Array(path.utf8))
+        _ = try folder.file("ab", "")
+        #expect(throws: ShellWords.Fault.unsupported("a pattern of file names")) {
+            try ShellWords.words("curl \(folder.path)a*")
+        }
+        #expect(throws: ShellWords.Fault.unsupported("a pattern of file names")) {
+            try ShellWords.words("curl \(folder.path)a?")
+        }
+    }
 }

@@ -58,6 +58,13 @@ struct CommandErrorTests {
         (LoadingError(.unacceptableStatus(503), context), .serverError),
         (LoadingError(.unacceptableStatus(999), context), .serverError),
         (LoadingError(.decoding, context, underlyingError: SystemError(number: 5)), .decoding),
+        (
+            LoadingError(
+                .decoding,
+                context,
+                underlyingError: ProcessingError.digest(field: "Digest", expected: Data([1]), actual: Data([2]))
+            ), .digest
+        ),
         (LoadingError(.transport(code: 1, message: "m"), context), .network),
     ]
 

@@ -32,7 +32,13 @@ struct AddressPatternTests {
         #expect(try AddressPattern(text, isStrict: false).matches.map(\.text) == [text])
     }
 
-    @Test("finding CF-9 a pattern of too many addresses is refused", arguments: ["h/[1-1000][1-1000]", "h/[1-200000]"])
+    @Test(
+        "finding CF-9 a pattern of too many addresses, or of too great ones, is refused",
+        arguments: [
+            "h/[1-1000][1-1000]", "h/[1-200000]", "h/[9223372036854775806-9223372036854775807]",
+            "h/[9223372036854775808-9223372036854775809]",
+        ]
+    )
     func bounds(text: String) {
         #expect(throws: AddressPattern.Fault.self) { try AddressPattern(text, isStrict: true) }
     }

@@ -64,6 +64,16 @@ struct CookieTextTests {
         #expect(SessionSettings.warning("jar", lines) == "lade: The cookie file jar \(text)")
     }
 
+    @Test(
+        "finding CL-10 a cookie of an address is for that host alone",
+        arguments: [("127.0.0.1", true), ("a.test", false)]
+    )
+    func addresses(domain: String, isHostOnly: Bool) {
+        let cookie = Cookie(name: "n", value: "v", domain: domain, isHostOnly: false)
+        let line = isHostOnly ? "_\(domain)\tFALSE\t/\t" : "_.\(domain)\tTRUE\t/\t"
+        #expect(String(decoding: CookieText.text([cookie]), as: UTF8.self).contains(line))
+    }
+
     @Test("finding CF-17 keeps the octets of names and values, whatever they are")
     func octets() throws {
         var cookie = Cookie(name: "", value: "", domain: "a.example")

@@ -141,6 +141,39 @@ struct OctetTests {
         #expect(folder.names == ["%FC", "%FD", "%FE"])
     }
 
+    @Test("finding CL-4 values of fields are written as the octets that arrived", .enabled(if: RealCurl.isThere))
+    func received() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let head = Data(
+            "HTTP/1.1 200 OK\r\nETag: \"t\u{FC}\"\r\nX-A: \u{FC}\r\nContent-Type: a/\u{FC}\r\n".unicodeScalars.map {
+                UInt8($0.value)
+            }
+        )
+        let rest = Data("Content-Length: 0\r\nConnection: close\r\n\r\n".utf8)
+        let format = "%header{x-a} %{content_type} %header{x-a:all:,} %{header_json}"
+        var results: [[Data]] = []
+        for isOurs in [true, false] {
+            let server = try LoopbackServer(script: [.readRequest, .send(head + rest)])
+            let line = "-s --etag-save tag -w '\(format)' -o out H/ > written"
+            let outcome = try await run(
+                isOurs ? "lade get " + line : "\(RealCurl.path) -q " + line,
+                server,
+                in: folder
+            )
+            #expect(outcome.status == 0, "\(outcome.talk)")
+            results.append(["tag", "written"].compactMap { FileManager.default.contents(atPath: folder.path + $0) })
+        }
+        #expect(results[0][0] == results[1][0] && results[0][0].contains(0xFC))
+        #expect(results[0][1].starts(with: [0xFC, 0x20, 0x61, 0x2F, 0xFC, 0x20, 0xFC, 0x20]))
+    }
+
+    @Test("finding CL-4 the name of a file behind --variable is refused where it is no UTF-8")
+    func nameOfVariable() {
+        var variables = CurlVariables()
+        #expect(throws: CommandError.self) { try variables.set(Array("v@".utf8) + [0xFC]) }
+    }
+
     // MARK: - Prompts
 
     private static let setsid = "/usr/bin/setsid"
@@ -153,11 +186,13 @@ struct OctetTests {
     )
     func ends(typed: String, status: Int32) async throws {
         let server = try LoopbackServer { _ in .status(204) }
-        for options in [["-u", "ann"], ["--auth", "basic:ann"]] {
+        let proxied = ["-x", server.authority, "-U", "ann"]
+        for options in [["-u", "ann"], ["--auth", "basic:ann"], proxied, proxied + ["--proxy-digest"]] {
             let before = server.requestCount
             let arguments = ["--wait", "--ctty", LadeProcess.path, "get"] + options + [server.address()]
             let process = try LadeProcess(arguments, program: Self.setsid, to: .terminal)
-            try await process.output(atLeast: "Password of ann at 127.0.0.1: ".count)
+            let place = options.contains("-U") ? "the proxy 127.0.0.1" : "127.0.0.1"
+            try await process.output(atLeast: "Password of ann at \(place): ".count)
             try process.type(typed)
             let outcome = try await process.outcome()
             #expect(outcome.status == status, "\(outcome.talk)")
@@ -178,6 +213,35 @@ struct OctetTests {
         let outcome = try await process.outcome()
         #expect(outcome.status == 1 && outcome.talk.contains("in the background"), "\(outcome.talk)")
         #expect(server.requestCount == 0)
+    }
+
+    @Test(
+        "finding CL-7 an entry of .netrc without a password is a question, and nothing is sent without an answer",
+        .enabled(if: hasSetsid)
+    )
+    func netrcWithoutPassword() async throws {
+        let server = try LoopbackServer { .text($0["Authorization"] ?? "-") }
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        for (name, text) in [
+            ("bare", "machine 127.0.0.1 login ann"), ("empty", "machine 127.0.0.1 login ann password \"\""),
+        ] {
+            let path = try folder.file(name, text)
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+        }
+        func ask(_ arguments: [String]) async throws -> LadeProcess.Outcome {
+            // Without a terminal nothing can be asked.
+            let words = ["--wait", LadeProcess.path, "get"] + arguments
+            return try await LadeProcess(words, program: Self.setsid, in: folder.path).outcome()
+        }
+        for options in [[], ["-u", "ann"]] {
+            let bare = try await ask(["--netrc-file", "bare"] + options + [server.address()])
+            #expect(bare.status == 1 && bare.talk.contains("no terminal"), "\(bare.talk)")
+        }
+        #expect(server.requestCount == 0)
+        let basic = "Basic " + Data("ann:".utf8).base64EncodedString()
+        #expect(try await ask(["--netrc-file", "empty", server.address()]).output == basic)
+        #expect(try await ask(["--from-curl", "curl --netrc-file bare \(server.address())"]).output == basic)
     }
 
     @Test("finding CL-7 a line is what ends with its end, from a terminal that works")
