@@ -74,7 +74,7 @@ public struct EventStream: AsyncSequence, Sendable {
         /// What the connections since the last event have taken from the retry budget.
         private var withdrawn = 0
         /// Why the request cannot be sent again; nil when it can.
-        private let obstacle: RetryPolicy.Rule?
+        private let obstacle: RetryRule?
 
         init(_ stream: EventStream) {
             var stream = stream

@@ -116,7 +116,7 @@ struct RetryRound {
     }
 
     /// Whether the service answered, even if with an error: then it works.
-    private static func isAnswered(_ rule: RetryPolicy.Rule) -> Bool {
+    private static func isAnswered(_ rule: RetryRule) -> Bool {
         switch rule {
         case .acceptedStatus, .finalStatus: true
         default: false
@@ -125,7 +125,7 @@ struct RetryRound {
 
     private func record(_ decision: RetryPolicy.Decision, _ attempt: RetryPolicy.Attempt, _ call: Call) {
         guard decision.action != .accept, call.isObserved else { return }
-        var record = CallEvent.Retry(attempt: attempt.number, rule: decision.rule.description)
+        var record = CallEvent.Retry(attempt: attempt.number, rule: decision.rule)
         if case .answer(let status, _) = attempt.outcome { record.status = status }
         if case .failure(let error) = attempt.outcome { record.status = error.context.status }
         record.budget = budget?.left(for: keyRule(attempt.request))
