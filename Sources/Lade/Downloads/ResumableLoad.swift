@@ -256,7 +256,7 @@ package struct ResumableLoad {
                 address: version.address,
                 offset: 0,
                 length: announced,
-                coding: response.headers["Content-Encoding"]
+                coding: response.headers.joined("Content-Encoding")
             )
         }
         read(response)

@@ -158,7 +158,7 @@ public struct EventStream: AsyncSequence, Sendable {
                 isEnded = true
                 return nil
             }
-            let type = response.headers["Content-Type"]
+            let type = response.headers.value(.contentType)
             // A field that cannot be read names no type.
             guard let type, (try? MediaType(type))?.essence == "text/event-stream" else {
                 response.body.cancel()

@@ -210,7 +210,7 @@ struct Fetch: Sendable {
 
     /// Writes the entity tag to its file, after the body, so that the tag is never that of a body which is not there.
     private func writeTag(of response: Response) throws(CommandError) {
-        guard let path = output.tagPath, let tag = response.headers["ETag"], !tag.isEmpty else { return }
+        guard let path = output.tagPath, let tag = response.headers.value(.entityTag), !tag.isEmpty else { return }
         var plan = FileEffect.Plan()
         (plan.acceptable, plan.replaces) = ([.successful, 304], true)
         let file = InputReader.exists(path) ? FileEffect.Existing.filled : .none
@@ -331,7 +331,7 @@ struct Fetch: Sendable {
         else {
             return true
         }
-        if response.headers["Content-Range"] != nil, response.status != 416 { return true }
+        if response.headers.contains("Content-Range"), response.status != 416 { return true }
         if beginsAtTheEnd(response) { return false }
         throw CommandError(
             what: "The server sends no rest from byte \(first) on.",
@@ -344,10 +344,10 @@ struct Fetch: Sendable {
     private func beginsAtTheEnd(_ response: Response) -> Bool {
         guard let first = settings.request.firstByte, first > 0, !settings.isUpload else { return false }
         if response.status == 416 {
-            return response.headers["Content-Range"]?.behind("bytes */").flatMap { Whole.count($0) } == first
+            return response.headers.value(.contentRange)?.behind("bytes */").flatMap { Whole.count($0) } == first
         }
-        return response.headers["Content-Range"] == nil && response.status == 200
-            && response.headers["Content-Length"].flatMap { Whole.count($0) } == first
+        return !response.headers.contains("Content-Range") && response.status == 200
+            && response.headers.contentLength == first
     }
 
     /// Whether a condition of the call holds, for the server or for the command itself.
@@ -369,7 +369,7 @@ struct Fetch: Sendable {
     private func sink(for response: Response, _ device: Descriptor?) -> any BodySink {
         if let device { return PipeSink(device, path: output.path) }
         guard console.laysOut else { return PipeSink(console.output) }
-        return TerminalSink(console, contentType: response.headers["Content-Type"])
+        return TerminalSink(console, contentType: response.headers.value(.contentType))
     }
 
     private func copy(

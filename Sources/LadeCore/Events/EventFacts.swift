@@ -270,7 +270,7 @@ package struct EventFacts: Sendable {
 
     private static func head(_ status: HTTPStatus, _ headers: Headers, _ version: HTTPVersion?) -> String {
         var text = "answer \(status)" + (version.map { ", \($0.rawValue)" } ?? "")
-        if let pause = headers["Retry-After"] { text += ", Retry-After: \(pause.escapedForDisplay(limit: 40))" }
+        if let pause = headers.joined("Retry-After") { text += ", Retry-After: \(pause.escapedForDisplay(limit: 40))" }
         return text
     }
 

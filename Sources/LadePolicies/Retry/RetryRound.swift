@@ -106,11 +106,7 @@ struct RetryRound {
     private static func ending(_ outcome: Result<Response, LoadingError>, _ call: Call) -> RetryPolicy.Attempt.Outcome {
         switch outcome {
         case .success(let response):
-            let pause = response.headers.pause(now: call.time.date)
-            if pause == nil, let text = response.headers["Retry-After"] {
-                call.record(.valueIgnored(name: "Retry-After", value: text))
-            }
-            return .answer(response.status, pause: pause)
+            return .answer(response.status, pause: response.reply(call)?.delay)
         case .failure(let error): return .failure(error)
         }
     }
@@ -218,15 +214,4 @@ struct AnyRandom: RandomSource {
     private let base: any RandomSource
     init(_ base: any RandomSource) { self.base = base }
     func next() -> UInt64 { base.next() }
-}
-
-extension Headers {
-    /// The delay that `Retry-After` requests, measured against the response's own `Date`; nil without a valid field.
-    func pause(now: Date) -> Duration? {
-        guard let text = self["Retry-After"] else { return nil }
-        // A malformed field requests nothing.
-        guard let field = try? RetryAfter(text, now: now) else { return nil }
-        let serverDate = self["Date"].flatMap { try? HTTPDate($0, now: now) }?.date
-        return field.delay(serverDate: serverDate, now: now)
-    }
 }
