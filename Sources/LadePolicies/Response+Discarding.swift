@@ -8,7 +8,7 @@ extension Response {
     package func discardBody(_ call: Call) async {
         let limit = 16 << 10
         guard body.bytes == nil else { return }
-        guard let announced = headers["Content-Length"].flatMap({ Whole.count($0) }), announced <= limit else {
+        guard let announced = headers.contentLength, announced <= limit else {
             return body.cancel()
         }
         let body = body

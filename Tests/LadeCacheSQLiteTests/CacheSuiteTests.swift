@@ -314,7 +314,7 @@ enum SuiteCases {
         fresh("Expires without Date", ["Expires": date(3_600), "Date": ""])
         fresh("Expires with a broken Date", ["Expires": date(3_600), "Date": "foo"])
         Case(
-            "two lines of Expires have passed",
+            "two different lines of Expires have passed",
             first(adding(["Expires": date(3_600)], "Expires", date(7_200))),
             asks(after: 1)
         )

@@ -446,9 +446,9 @@ struct RetryTableTests {
             (LoadingError(.connectionLost(.nothing, isSafeToRepeat: false), context), .transportFailure),
             (LoadingError(.connectionLost(.head, isSafeToRepeat: false), context), .transportFailure),
             (LoadingError(.incompleteBody(received: 1, expected: 2), context), .transportFailure),
-        ] as [(LoadingError, RetryPolicy.Rule)]
+        ] as [(LoadingError, RetryRule)]
     )
-    func passingFailures(error: LoadingError, rule: RetryPolicy.Rule) throws {
+    func passingFailures(error: LoadingError, rule: RetryRule) throws {
         let decision = try decision(.failure(error))
         #expect(decision.action == .retry(after: .zero))
         #expect(decision.rule == rule)

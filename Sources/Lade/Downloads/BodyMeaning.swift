@@ -76,8 +76,7 @@ package enum BodyMeaning: Sendable, Hashable {
             guard fields.contains(where: isOfBytes) else { return .otherUnit }
         }
         guard fields.contains(where: isOfBytes) else { return .whole(length: response.bodyLength) }
-        let range = fields.count == 1 ? ContentRange(fields[0]) : nil
-        guard let range else {
+        guard let range = soleRange(response) else {
             // Without 206 or 416 the field has no meaning (RFC 9110 §14.4); what cannot be read says nothing.
             return response.status == 206
                 ? .misfit("the server sent a part of unknown place") : .whole(length: response.bodyLength)
@@ -95,7 +94,7 @@ package enum BodyMeaning: Sendable, Hashable {
 
     private static func own(_ response: Response) -> BodyMeaning {
         guard response.status == 206, !isMultipart(response), let range = soleRange(response),
-            let first = response.request.headers.sole("Range").flatMap(firstByte)
+            let first = response.request.headers.value(SingleField(text: "Range")).flatMap(firstByte)
         else { return .requested }
         guard range.first == first else { return .misfit(otherRange) }
         if let length = response.bodyLength, length != range.last - range.first + 1 { return .misfit(wrongLength) }
@@ -134,8 +133,7 @@ package enum BodyMeaning: Sendable, Hashable {
             return .misfit("the length of the whole body has changed, or is unknown")
         }
         if response.headers.contains("Content-Length") {
-            let count = response.headers.sole("Content-Length").flatMap { ContentRange.position($0[...]) }
-            guard count == range.last - range.first + 1 else { return .misfit(wrongLength) }
+            guard response.headers.contentLength == range.last - range.first + 1 else { return .misfit(wrongLength) }
         }
         // Offsets of coded and uncoded bytes differ, also where a server gives both the same entity tag.
         guard isSameCoding(response, known) else { return .misfit("the range has another content coding") }
@@ -173,9 +171,7 @@ package enum BodyMeaning: Sendable, Hashable {
         let whole =
             fields.isEmpty
             ? known.length
-            : response.headers.sole("Content-Range").flatMap(
-                ContentRange.unsatisfiedLength
-            )
+            : response.headers.value(.contentRange).flatMap(ContentRange.unsatisfiedLength)
         let isAll = whole == known.offset && (known.length == nil || known.length == whole)
         return isSame && isAll ? .complete : .misfit("the server has no such range")
     }
@@ -192,14 +188,13 @@ package enum BodyMeaning: Sendable, Hashable {
     private static func isOfBytes(_ field: String) -> Bool { field.asciiLowercased.begins(with: "bytes") }
 
     private static func soleRange(_ response: Response) -> ContentRange? {
-        response.headers.sole("Content-Range").flatMap(ContentRange.init)
+        response.headers.value(.contentRange).flatMap(ContentRange.init)
     }
 
     /// Whether the response does not name another content coding; a response to `If-Range` may leave it out (RFC 9110
     /// §15.3.7).
     private static func isSameCoding(_ response: Response, _ known: Known) -> Bool {
-        let fields = response.headers.all("Content-Encoding")
-        guard !fields.isEmpty else { return true }
-        return fields.joined(separator: ", ").asciiLowercased.hasBytes(of: known.coding?.asciiLowercased ?? "identity")
+        !response.headers.contains("Content-Encoding")
+            || response.headers.contentCodings == Headers.codings(in: known.coding.map { [$0] } ?? [])
     }
 }

@@ -39,16 +39,6 @@ package struct ContentRange: Sendable, Hashable {
     }
 }
 
-extension Headers {
-    /// The value of a field that may occur once; nil when there is none, or when there are several.
-    ///
-    /// Each of several could be the one that another recipient uses.
-    func sole(_ name: String) -> String? {
-        let values = all(name)
-        return values.count == 1 ? values[0] : nil
-    }
-}
-
 extension Response {
     /// Whether the body is a part of the representation although the request has no `Range`; see ``BodyMeaning``.
     ///
@@ -69,6 +59,6 @@ extension Response {
         guard request.method != .head, ![204, 304].contains(status), !headers.contains("Content-Encoding") else {
             return nil
         }
-        return headers.sole("Content-Length").flatMap { ContentRange.position($0[...]) }
+        return headers.contentLength
     }
 }

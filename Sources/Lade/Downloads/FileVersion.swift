@@ -36,18 +36,18 @@ package struct FileVersion: Sendable, Hashable {
     func isSame(in response: Response) -> Bool {
         if let address, address != Self.address(response.request.url) { return false }
         guard !validator.isEmpty else { return true }
-        let named = response.headers.all(field)
-        // Several fields name no version.
-        return named.isEmpty || isSole(named)
+        return switch response.headers.reading(field) {
+        case .none: true
+        case .one(let named): named.value.hasBytes(of: validator)
+        case .contradiction: false
+        }
     }
 
     /// Whether a response names this version.
     func isNamed(in response: Response) -> Bool {
-        !validator.isEmpty && isSole(response.headers.all(field))
+        // Validators are compared octet by octet (RFC 9110 §8.8.3.2).
+        !validator.isEmpty && response.headers.value(field)?.hasBytes(of: validator) ?? false
     }
-
-    /// Whether the validator is the only one; validators are compared octet by octet (RFC 9110 §8.8.3.2).
-    private func isSole(_ named: [String]) -> Bool { named.count == 1 && named[0].hasBytes(of: validator) }
 
     package static func == (left: FileVersion, right: FileVersion) -> Bool {
         left.validator.hasBytes(of: right.validator) && left.address == right.address
@@ -58,7 +58,7 @@ package struct FileVersion: Sendable, Hashable {
         hasher.combine(address)
     }
 
-    private var field: String { validator.utf8.first == UInt8(ascii: "\"") ? "ETag" : "Last-Modified" }
+    private var field: SingleField { validator.utf8.first == UInt8(ascii: "\"") ? .entityTag : .lastModified }
 
     /// A digest of an address without its fragment and signature.
     ///
@@ -96,21 +96,21 @@ extension Response {
     /// Identifies this version of a file: a strong entity tag, or the date of its last change.
     ///
     /// The date counts only if the response was made at least a minute later. The file may have changed twice within a
-    /// second, and the two dates may come from different clocks (RFC 9110 §8.8.2.2). A field that occurs several times
-    /// names nothing.
+    /// second, and the two dates may come from different clocks (RFC 9110 §8.8.2.2). Different values of a field name
+    /// nothing.
     ///
     /// - Parameter now: The reference for dates with two-digit years.
     /// - Returns: The value for `If-Range`; nil when there is none.
     func strongValidator(now: Date) -> String? {
         guard !headers.contains("ETag") else {
-            guard let tag = headers.sole("ETag") else { return nil }
+            guard let tag = headers.value(.entityTag) else { return nil }
             let bytes = Array(tag.utf8)
             let isStrong = bytes.count > 1 && bytes.first == UInt8(ascii: "\"") && bytes.last == UInt8(ascii: "\"")
             return isStrong && !bytes.dropFirst().dropLast().contains(UInt8(ascii: "\"")) ? tag : nil
         }
         // A malformed date is ignored.
-        guard let field = headers.sole("Last-Modified"), let changed = try? HTTPDate(field, now: now).date,
-            let made = headers.sole("Date").flatMap({ try? HTTPDate($0, now: now).date })
+        guard let field = headers.value(.lastModified), let changed = try? HTTPDate(field, now: now).date,
+            let made = headers.date(now: now)
         else { return nil }
         return made.timeIntervalSince(changed) >= 60 ? field : nil
     }

@@ -414,7 +414,7 @@ private struct DownloadTarget {
     func finalName(for response: Response, _ options: Download.Options) -> String {
         guard !isNameFixed else { return name }
         // A malformed field contains no name.
-        let disposition = response.headers["Content-Disposition"].flatMap { try? ContentDisposition($0) }
+        let disposition = response.headers.value(.contentDisposition).flatMap { try? ContentDisposition($0) }
         let name = disposition?.safeFilename ?? Self.name(in: response.request.url)
         guard options.numbersNames, let path = FilePlace.unused(folder + name) else { return name }
         return OpenFolder.split(path).name

@@ -256,7 +256,7 @@ package struct ResumableLoad {
                 address: version.address,
                 offset: 0,
                 length: announced,
-                coding: response.headers["Content-Encoding"]
+                coding: response.headers.joined("Content-Encoding")
             )
         }
         read(response)
@@ -332,16 +332,16 @@ package struct ResumableLoad {
         else { throw error }
         // The number of decoded bytes does not correspond to an offset of the server.
         if body.metrics.contentEncoding != nil { point = nil }
-        var reason: String?
+        var reason: RetryRule?
         // Bytes of a response that breaks the protocol may belong elsewhere, so nothing continues them.
         if soundLength != nil {
             point = nil
-            reason = "the body was malformed"
+            reason = .malformedBody
         }
         while true {
             let ranged = rangedRequest(mayBeginAnew)
             let canGoOn = ranged != nil || mayBeginAnew
-            if !canGoOn, reason == nil { reason = "the server named no version to resume" }
+            if !canGoOn, reason == nil { reason = .noVersion }
             let delay = try pause(after: error, canGoOn, reason)
             call.attempt += 1
             let response = try await ask(ranged ?? request, after: delay)
@@ -360,8 +360,9 @@ package struct ResumableLoad {
             case .whole where mayBeginAnew:
                 try start(response)
                 return response
-            case .whole, .requested, .otherUnit: reason = "the server sent the whole body instead of the rest"
-            case .misfit(let misfit): reason = misfit
+            case .whole, .requested, .otherUnit:
+                reason = .otherBody("the server sent the whole body instead of the rest")
+            case .misfit(let misfit): reason = .otherBody(misfit)
             case .refused:
                 response.body.cancel()
                 throw LoadingError(.unacceptableStatus(response.status), ErrorContext(response))
@@ -409,7 +410,7 @@ package struct ResumableLoad {
     private mutating func pause(
         after error: LoadingError,
         _ canGoOn: Bool,
-        _ reason: String?
+        _ reason: RetryRule?
     ) throws(LoadingError) -> Duration {
         let policy = settings.retries
         var attempt = RetryPolicy.Attempt(request, .failure(error))
@@ -417,15 +418,11 @@ package struct ResumableLoad {
         if attempt.number > policy.immediateTries { attempt.delay = delays.next(call.random) }
         attempt.remaining = call.deadline.map { call.time.now.duration(to: $0) }
         let decision = policy.decision(attempt)
-        var record = CallEvent.Retry(
-            attempt: call.attempt,
-            status: error.context.status,
-            rule: decision.rule.description
-        )
+        var record = CallEvent.Retry(attempt: call.attempt, status: error.context.status, rule: decision.rule)
         switch decision.action {
         case .retry(let delay) where canGoOn:
             guard withdraw(after: error) else {
-                record.rule = RetryPolicy.Rule.budgetEmpty.description
+                record.rule = .budgetEmpty
                 break
             }
             record.delay = delay

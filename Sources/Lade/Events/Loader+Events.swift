@@ -74,7 +74,7 @@ public struct EventStream: AsyncSequence, Sendable {
         /// The sum that the connections since the last event have taken from the retry budget.
         private var withdrawn = 0
         /// Why the request cannot be sent again; nil when it can.
-        private let obstacle: RetryPolicy.Rule?
+        private let obstacle: RetryRule?
 
         init(_ stream: EventStream) {
             var stream = stream
@@ -158,7 +158,7 @@ public struct EventStream: AsyncSequence, Sendable {
                 isEnded = true
                 return nil
             }
-            let type = response.headers["Content-Type"]
+            let type = response.headers.value(.contentType)
             // A field that cannot be read names no type.
             guard let type, (try? MediaType(type))?.essence == "text/event-stream" else {
                 response.body.cancel()

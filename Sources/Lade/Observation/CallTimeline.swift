@@ -164,7 +164,7 @@ private struct TimelineBuilder {
         switch event {
         case .callStarted, .waitStarted, .waitEnded, .cacheStoreUsed: false
         // No retry was allowed, so its refusal is not shown.
-        case .retryRefused(let record): record.rule != RetryPolicy.Rule.limitReached(0).description
+        case .retryRefused(let record): record.rule != .limitReached(0)
         case .bodyFinished(let record): if case .whole = record.outcome { false } else { true }
         default: true
         }

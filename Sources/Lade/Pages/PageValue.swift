@@ -34,9 +34,15 @@ package enum PageValue: Sendable, Hashable {
                 self.init(index < facts.scalars.count ? facts.scalars[index] : nil)
             }
         case .header(let name, let pointer):
-            guard let text = facts.response.headers[name] else {
+            // Different values name no page together: as one text they are no number and no address, which the rule reports.
+            let text: String
+            switch facts.response.headers.reading(SingleField(text: name)) {
+            case .none where !facts.response.headers.contains(name):
                 self = .missing
                 return
+            case .none: text = ""
+            case .one(let field): text = field.value
+            case .contradiction(let fields): text = fields.map(\.value).joined(separator: ", ")
             }
             let isJSON = text.utf8.first == UInt8(ascii: "{") || !pointer.tokens.isEmpty
             guard isJSON, let body = JSONBody(Array(text.utf8)) else {

@@ -106,7 +106,7 @@ package struct TextProcessor: ResponseProcessor {
     /// - Throws: ``ProcessingError/notText(characterSet:)`` for bytes that are invalid in the character set,
     ///   ``ProcessingError/unknownCharacterSet(_:)`` for one that is not known, or not on this system.
     package func process(_ input: Data, of response: Response) throws -> String {
-        guard let label = response.headers["Content-Type"].flatMap(Self.label) else {
+        guard let label = response.headers.value(.contentType).flatMap(Self.label) else {
             let text = Charset.utf8.text(of: input) ?? Charset.windows1252.text(of: input)
             return text ?? String(decoding: input, as: UTF8.self)
         }

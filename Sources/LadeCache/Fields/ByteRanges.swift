@@ -82,9 +82,8 @@ package struct ContentRange: Sendable, Hashable {
 
     /// Reads the only field of that name; nil for anything that is not exactly one range of bytes.
     package init?(_ headers: Headers) {
-        let lines = headers.octets("Content-Range")
-        guard lines.count == 1, lines[0].count < 80 else { return nil }
-        let parts = lines[0].split(separator: 0x20, omittingEmptySubsequences: true)
+        guard case .one(let field) = headers.reading(.contentRange), field.value.utf8.count < 80 else { return nil }
+        let parts = field.octets.split(separator: 0x20, omittingEmptySubsequences: true)
         guard parts.count == 2, Array(parts[0]).lowercasedASCII.elementsEqual("bytes".utf8),
             let slash = parts[1].firstIndex(of: UInt8(ascii: "/")),
             let dash = parts[1].firstIndex(of: UInt8(ascii: "-")), dash < slash,

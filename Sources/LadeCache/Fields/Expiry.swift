@@ -3,7 +3,7 @@
 #else
     package import Foundation
 #endif
-import LadeCore
+package import LadeCore
 
 /// What `Expires` says, read strictly: everything that is not exactly one date has expired (RFC 9111 §5.3).
 package enum Expiry: Sendable, Hashable {
@@ -12,11 +12,13 @@ package enum Expiry: Sendable, Hashable {
     /// It has expired already, because the value is no date in one of the three forms.
     case passed
 
-    /// Reads the lines of the field; nil without any.
-    package init?(_ lines: [[UInt8]], now: Date) {
-        guard let line = lines.first else { return nil }
+    /// Reads the field; nil without one.
+    package init?(_ reading: SingleField.Reading, now: Date) {
+        guard reading != .none else { return nil }
         self = .passed
-        guard lines.count == 1, Self.forms.contains(where: { Self.fits(line, $0) }) else { return }
+        guard case .one(let field) = reading else { return }
+        let line = field.octets
+        guard Self.forms.contains(where: { Self.fits(line, $0) }) else { return }
         if let date = try? HTTPDate(bytes: line, now: now) { self = .at(date.date) }
     }
 

@@ -34,13 +34,13 @@ package final class ResponseReading: Sendable {
         requiresValidation =
             directives.noCache == .everything
             || !headers.contains("Cache-Control") && CacheControl(headers.all("Pragma")).noCache == .everything
-        let written = headers.octets("Date").first
-        date = written.flatMap { try? HTTPDate(bytes: $0, now: received) }?.date
-        expires = headers.contains("Expires") ? Expiry(headers.octets("Expires"), now: received) : nil
-        age = Self.age(headers)
-        lastModifiedField = headers.contains("Last-Modified") ? Self.first("Last-Modified", in: headers) : nil
+        date = headers.date(now: received)
+        expires = Expiry(headers.reading(.expires), now: received)
+        age =
+            headers.field(.age).flatMap { FieldMembers.number($0.octets, limit: 1 << 31) }.map { .seconds($0) } ?? .zero
+        lastModifiedField = headers.field(.lastModified)
         lastModified = lastModifiedField.flatMap { try? HTTPDate(bytes: $0.octets, now: received) }?.date
-        entityTag = headers.contains("ETag") ? Self.first("ETag", in: headers).map(EntityTag.init) : nil
+        entityTag = headers.field(.entityTag).map(EntityTag.init)
         vary = Vary(headers)
     }
 
@@ -49,17 +49,6 @@ package final class ResponseReading: Sendable {
 
     /// Whether the server states how long the response is fresh, even in a way that cannot be read.
     package var hasExplicitLifetime: Bool { directives.maxAge != nil || expires != nil }
-
-    private static func first(_ name: String, in headers: Headers) -> Headers.Field? {
-        headers.first { $0.name.equalsIgnoringASCIICase(name) && !$0.octets.isEmpty }
-    }
-
-    /// The first member of the first line (RFC 9111 §5.1).
-    private static func age(_ headers: Headers) -> Duration {
-        guard let line = headers.octets("Age").first else { return .zero }
-        let member = FieldMembers.trimmed(Array(line.prefix { $0 != UInt8(ascii: ",") }))
-        return FieldMembers.number(member, limit: 1 << 31).map { .seconds($0) } ?? .zero
-    }
 }
 
 extension ResponseReading: Hashable {

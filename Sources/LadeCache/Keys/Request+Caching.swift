@@ -83,7 +83,7 @@ extension CacheQuery {
         if hasBody, !(options.key?.replacesBody ?? false) {
             parts.body = (
                 body ?? [], request.headers["Content-Type"] ?? request.body?.contentType,
-                request.headers["Content-Encoding"]
+                request.headers.joined("Content-Encoding")
             )
         }
         let scope: CacheScope = options.isShared ? .shared : .account(account)

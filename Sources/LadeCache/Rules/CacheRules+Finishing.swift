@@ -67,8 +67,7 @@ extension CacheRules {
 
     /// `Content-Length` of a body that is stored as it was received; nil without one.
     private static func announcedLength(of head: StoredHead) -> Int64? {
-        guard !head.isDecoded, let line = head.headers.octets("Content-Length").first else { return nil }
-        return FieldMembers.number(FieldMembers.trimmed(line), limit: 1 << 60)
+        head.isDecoded ? nil : head.headers.contentLength
     }
 
     /// The SHA-256 that a head announces for its whole body (RFC 9530 §2, §3); nil without one that can be read.

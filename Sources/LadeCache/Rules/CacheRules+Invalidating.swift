@@ -24,8 +24,8 @@ extension CacheRules {
             return Explained(.none, .kept)
         }
         var addresses = [own]
-        for name in ["Location", "Content-Location"] {
-            guard let other = Self.address(name, in: headers, from: own), other.origin == own.origin,
+        for field in [SingleField.location, .contentLocation] {
+            guard let other = Self.address(field, in: headers, from: own), other.origin == own.origin,
                 !addresses.contains(other)
             else { continue }
             addresses.append(other)
@@ -34,10 +34,9 @@ extension CacheRules {
     }
 
     /// The address in a field, resolved against that of the request; nil where there is none.
-    static func address(_ name: String, in headers: Headers, from base: CacheAddress) -> CacheAddress? {
-        let lines = headers.octets(name)
-        guard lines.count == 1, let url = URL(string: base.text) else { return nil }
-        return URL(reference: lines[0], against: url).flatMap(CacheAddress.init)
+    static func address(_ field: SingleField, in headers: Headers, from base: CacheAddress) -> CacheAddress? {
+        guard let octets = headers.field(field)?.octets, let url = URL(string: base.text) else { return nil }
+        return URL(reference: octets, against: url).flatMap(CacheAddress.init)
     }
 
     /// Whether a response asks to forget everything of its origin (Clear-Site-Data §3.1).

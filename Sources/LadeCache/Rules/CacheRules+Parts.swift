@@ -16,9 +16,7 @@ extension CacheRules {
         guard case .single(let asked) = query.range, !received.isDecoded, let range = ContentRange(received.headers),
             let total = range.total, let wanted = asked.resolved(in: total),
             wanted.lowerBound <= range.span.lowerBound, range.span.upperBound <= wanted.upperBound,
-            received.headers.octets("Content-Length").allSatisfy({
-                FieldMembers.number(FieldMembers.trimmed($0), limit: 1 << 60) == Int64(range.span.count)
-            }),
+            !received.headers.contains("Content-Length") || received.headers.contentLength == Int64(range.span.count),
             let tag = ResponseReading(received.headers, received: received.times.received.date).entityTag, tag.isStrong
         else { return Explained(.refuse, .range) }
         var whole = received
@@ -64,7 +62,7 @@ extension CacheRules {
         guard received.status == 206, let range = ContentRange(received.headers), range.span == start..<head.length,
             range.total == head.length, let own = head.reading.entityTag, let tag = reading.entityTag,
             own.isStronglyEqual(to: tag),
-            received.headers.octets("Content-Encoding") == head.headers.octets("Content-Encoding"),
+            received.headers.contentCodings == head.headers.contentCodings,
             // The request's values of newly named fields are not those that the stored bytes were selected by.
             !received.headers.contains("Vary") || reading.vary == head.reading.vary
         else { return .fetchAnew }

@@ -76,7 +76,7 @@ extension CacheRules {
         guard query.method == .post, directives.maxAge != nil || received.headers.contains("Expires") else {
             return false
         }
-        return Self.address("Content-Location", in: received.headers, from: key.place.address) == key.place.address
+        return Self.address(.contentLocation, in: received.headers, from: key.place.address) == key.place.address
     }
 
     /// `no-store`, and `must-understand`, which overrides it where the status is understood (RFC 9111 §5.2.2.3).
@@ -88,8 +88,7 @@ extension CacheRules {
 
     private func sizeRefusal(_ head: StoredHead, _ received: ReceivedHead) -> CacheRule? {
         if head.cost > headLimit { return .headTooLarge }
-        guard let line = received.headers.octets("Content-Length").first, !received.isDecoded else { return nil }
-        let announced = FieldMembers.number(FieldMembers.trimmed(line), limit: 1 << 60) ?? 0
+        guard !received.isDecoded, let announced = received.headers.contentLength else { return nil }
         return announced > bodyLimit ? .tooLarge : nil
     }
 

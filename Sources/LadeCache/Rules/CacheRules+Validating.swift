@@ -241,7 +241,7 @@ extension CacheRules {
         if let modified = reading.lastModifiedField {
             guard let own = head.reading.lastModifiedField, own.octets == modified.octets else { return .mustValidate }
         }
-        let lengths = [received.headers, head.headers].compactMap { $0.octets("Content-Length").first }
+        let lengths = [received.headers, head.headers].filter { $0.contains("Content-Length") }.map(\.contentLength)
         guard lengths.count < 2 || lengths[0] == lengths[1] else { return .mustValidate }
         return .update(merged(head, received, query))
     }

@@ -83,7 +83,8 @@ final class DemoTally: EventSink {
     }
 
     private static func answer(_ status: HTTPStatus, _ headers: Headers, _ counts: inout Counts) -> String? {
-        let pause = headers["Retry-After"].map { ", to come back after \($0.escapedForDisplay(limit: 20)) s" } ?? ""
+        let pause =
+            headers.joined("Retry-After").map { ", to come back after \($0.escapedForDisplay(limit: 20)) s" } ?? ""
         switch status.code {
         case 401:
             counts.add(fault: "401 token expired")

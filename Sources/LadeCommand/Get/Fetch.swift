@@ -212,7 +212,10 @@ struct Fetch: Sendable {
 
     /// Writes the entity tag to its file, after the body, so that the tag is never that of a body which is not there.
     private func writeTag(of response: Response) throws(CommandError) {
-        guard let path = output.tagPath, let tag = response.headers.octets("ETag").first, !tag.isEmpty else { return }
+        // Read as one value, written as the octets that came.
+        guard let path = output.tagPath, response.headers.value(.entityTag) != nil,
+            let tag = response.headers.octets("ETag").first, !tag.isEmpty
+        else { return }
         var plan = FileEffect.Plan()
         (plan.acceptable, plan.replaces) = ([.successful, 304], true)
         let file = InputReader.exists(path) ? FileEffect.Existing.filled : .none
@@ -354,10 +357,10 @@ struct Fetch: Sendable {
     private func beginsAtTheEnd(_ response: Response) -> Bool {
         guard let first = settings.request.firstByte, first > 0, !settings.isUpload else { return false }
         if response.status == 416 {
-            return response.headers["Content-Range"]?.behind("bytes */").flatMap { Whole.count($0) } == first
+            return response.headers.value(.contentRange)?.behind("bytes */").flatMap { Whole.count($0) } == first
         }
-        return response.headers["Content-Range"] == nil && response.status == 200
-            && response.headers["Content-Length"].flatMap { Whole.count($0) } == first
+        return !response.headers.contains("Content-Range") && response.status == 200
+            && response.headers.contentLength == first
     }
 
     /// Whether a condition of the call holds, for the server or for the command itself.
@@ -379,7 +382,7 @@ struct Fetch: Sendable {
     private func sink(for response: Response, _ device: Descriptor?) -> any BodySink {
         if let device { return PipeSink(device, path: output.path) }
         guard console.laysOut else { return PipeSink(console.output) }
-        return TerminalSink(console, contentType: response.headers["Content-Type"])
+        return TerminalSink(console, contentType: response.headers.value(.contentType))
     }
 
     private func copy(

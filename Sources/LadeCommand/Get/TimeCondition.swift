@@ -49,7 +49,7 @@ struct TimeCondition: Equatable, Sendable {
 
     /// Whether a response was to be withheld by the server; one that ignores the condition sends it.
     func withholds(_ response: Response, now: Date) -> Bool {
-        guard response.status == 200, let text = response.headers["Last-Modified"],
+        guard response.status == 200, let text = response.headers.value(.lastModified),
             let modified = try? HTTPDate(text, now: now)
         else { return false }
         return isReversed ? modified > date : modified <= date

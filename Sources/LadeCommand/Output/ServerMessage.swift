@@ -13,7 +13,7 @@ enum ServerMessage {
 
     /// Prints the beginning of a body on the standard error if it is text.
     static func show(_ response: Response, _ bytes: Data, on console: Console) {
-        let message = text(of: bytes, contentType: response.headers["Content-Type"])
+        let message = text(of: bytes, contentType: response.headers.value(.contentType))
         if !message.isEmpty { console.talk.write(message) }
     }
 

@@ -379,7 +379,7 @@ struct PagesRun: Sendable {
         default: isRefusal = false
         }
         guard isRefusal, !settings.output.isSilent, let body = context.body else { return }
-        let text = ServerMessage.text(of: body, contentType: context.headers["Content-Type"])
+        let text = ServerMessage.text(of: body, contentType: context.headers.value(.contentType))
         if !text.isEmpty { console.talk.write(text) }
     }
 
@@ -413,7 +413,7 @@ struct PagesRun: Sendable {
 
     /// How to read a page that has no list where it is expected.
     private func advice(on fault: any Error, _ context: ErrorContext) -> String? {
-        let type = context.headers["Content-Type"]?.asciiLowercased ?? ""
+        let type = context.headers.value(.contentType)?.asciiLowercased ?? ""
         if type.hasPrefix("text/csv") {
             return "Pages of CSV are not read; ask for JSON, such as with Accept:application/json."
         }

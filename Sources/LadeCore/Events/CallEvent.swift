@@ -125,15 +125,20 @@ extension CallEvent {
         /// The status it ended with; nil when it ended without one.
         public var status: HTTPStatus?
         /// The rule that decided.
-        public var rule: String
+        public var rule: RetryRule
         /// How long the next attempt waits; zero when there is none.
         public var delay: Duration
         /// The rest of the service's retry budget; nil when it has no budget.
         public var budget: Int?
 
         /// Makes a record.
-        public init(attempt: Int, status: HTTPStatus? = nil, rule: String, delay: Duration = .zero, budget: Int? = nil)
-        {
+        public init(
+            attempt: Int,
+            status: HTTPStatus? = nil,
+            rule: RetryRule,
+            delay: Duration = .zero,
+            budget: Int? = nil
+        ) {
             self.attempt = attempt
             self.status = status
             self.rule = rule

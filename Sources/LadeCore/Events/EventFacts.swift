@@ -33,11 +33,14 @@ package struct EventFacts: Sendable {
     package let facts: [Fact]
     /// The event in words, as the rest of a sentence that begins with the call.
     package let words: String
+    /// More about it, for a reader who follows a single call; nil for most events.
+    package let details: String?
 
-    private init(_ name: String, _ words: String, _ facts: [Fact] = []) {
+    private init(_ name: String, _ words: String, _ facts: [Fact] = [], details: String? = nil) {
         self.name = name
         self.words = words
         self.facts = facts
+        self.details = details
     }
 
     /// Describes an event.
@@ -71,12 +74,18 @@ package struct EventFacts: Sendable {
                 ]
             )
         case .exchangeFinished(let metrics):
-            self.init("exchangeFinished", "complete: " + Self.volume(metrics), Self.metrics(metrics))
+            self.init(
+                "exchangeFinished",
+                "complete: " + Self.volume(metrics),
+                Self.metrics(metrics),
+                details: Self.stages(metrics)
+            )
         case .exchangeFailed(let error, let metrics):
             self.init(
                 "exchangeFailed",
                 error.isCancellation ? "cancelled" : "failed: \(error)",
-                [Self.error(error)] + Self.metrics(metrics)
+                [Self.error(error)] + Self.metrics(metrics),
+                details: [Self.volume(metrics), Self.stages(metrics)].compactMap(\.self).joined(separator: ", ")
             )
         case .exchangeRepeated(let isFresh):
             self.init(
@@ -261,7 +270,7 @@ package struct EventFacts: Sendable {
 
     private static func head(_ status: HTTPStatus, _ headers: Headers, _ version: HTTPVersion?) -> String {
         var text = "answer \(status)" + (version.map { ", \($0.rawValue)" } ?? "")
-        if let pause = headers["Retry-After"] { text += ", Retry-After: \(pause.escapedForDisplay(limit: 40))" }
+        if let pause = headers.joined("Retry-After") { text += ", Retry-After: \(pause.escapedForDisplay(limit: 40))" }
         return text
     }
 
@@ -272,6 +281,25 @@ package struct EventFacts: Sendable {
             text += ", \(kind) connection to \(address)" + (metrics.remotePort.map { " port \($0)" } ?? "")
         }
         return text
+    }
+
+    /// The ends of the stages of an exchange, counted from its start.
+    private static func stages(_ metrics: Response.Metrics) -> String? {
+        let stages: [(String, Duration?)] = [
+            ("name", metrics.nameLookup), ("connected", metrics.connect), ("TLS", metrics.secureConnect),
+            ("first byte", metrics.firstByte), ("end", metrics.total),
+        ]
+        var parts = stages.compactMap { name, time in time.map { "\(name) after \(fine($0))" } }
+        if let coding = metrics.contentEncoding {
+            parts.append("\(metrics.decodedBodyBytes) bytes decoded from \(coding)")
+        }
+        return parts.isEmpty ? nil : parts.joined(separator: ", ")
+    }
+
+    /// A duration in a unit that leaves few digits; stages often take less than a millisecond.
+    private static func fine(_ duration: Duration) -> String {
+        let microseconds = duration.wholeNanoseconds / 1_000
+        return microseconds < 1_000 ? "\(microseconds) µs" : duration.shortText
     }
 
     /// The rate with at most one decimal.
@@ -301,8 +329,10 @@ package struct EventFacts: Sendable {
     private static func retry(_ record: CallEvent.Retry) -> [Fact] {
         [
             Fact("failedAttempt", .count(Int64(record.attempt))),
-            Fact("status", record.status.map { .count(Int64($0.code)) } ?? .nothing), Fact("rule", .text(record.rule)),
-            Fact("delay", .time(record.delay)), Fact("budget", record.budget.map { .count(Int64($0)) } ?? .nothing),
+            Fact("status", record.status.map { .count(Int64($0.code)) } ?? .nothing),
+            Fact("rule", .text(record.rule.name)),
+            Fact("reason", .text(record.rule.description)), Fact("delay", .time(record.delay)),
+            Fact("budget", record.budget.map { .count(Int64($0)) } ?? .nothing),
         ]
     }
 

@@ -59,6 +59,12 @@ struct FieldCursor {
 
     func text(_ range: Range<Int>) -> String { Self.text(bytes[range]) }
 
+    /// The bytes of a range without white space at its end.
+    func octets(_ range: Range<Int>) -> [UInt8] {
+        let end = bytes[range].lastIndex { !$0.isFieldWhitespace }.map { $0 + 1 } ?? range.lowerBound
+        return Array(bytes[range.lowerBound..<end])
+    }
+
     /// Decodes UTF-8.
     ///
     /// Bytes that are not UTF-8 are read as ISO-8859-1, which fields used historically (RFC 9110 §5.5).

@@ -185,16 +185,23 @@ package struct HeaderBlock: @unchecked Sendable {
     /// How many fields there are.
     package var count: Int { memory?.count ?? 0 }
 
-    /// Whether the name of some field begins with the given text in lower case.
-    func containsName(startingWith prefix: StaticString) -> Bool {
-        guard let memory, memory.names.mayContainName(startingWith: prefix.utf8Start.pointee) else { return false }
-        return prefix.withUTF8Buffer { prefix in
-            memory.withBytes { bytes in
-                (0..<memory.count).contains { position in
-                    let name = memory.mark(position).name
-                    let start = Int(name.lowerBound)
-                    guard name.count >= prefix.count, bytes[start].lowercasedASCII == prefix[0] else { return false }
-                    return prefix.indices.allSatisfy { bytes[start + $0].lowercasedASCII == prefix[$0] }
+    /// Whether the name of some field begins with one of the given texts, which are in lower case and not empty.
+    func containsName(startingWithOneOf prefixes: [StaticString]) -> Bool {
+        guard let memory, prefixes.contains(where: { memory.names.mayContainName(startingWith: $0.utf8Start.pointee) })
+        else { return false }
+        return memory.withBytes { bytes in
+            (0..<memory.count).contains { position in
+                let name = memory.mark(position).name
+                let start = Int(name.lowerBound)
+                let first = bytes[start].lowercasedASCII
+                return prefixes.contains { prefix in
+                    // Most names differ in their first letter.
+                    guard prefix.utf8Start.pointee == first, name.count >= prefix.utf8CodeUnitCount else {
+                        return false
+                    }
+                    return prefix.withUTF8Buffer { prefix in
+                        prefix.indices.allSatisfy { bytes[start + $0].lowercasedASCII == prefix[$0] }
+                    }
                 }
             }
         }

@@ -39,6 +39,17 @@ public struct Headers: Sendable, Hashable {
             self.value = value
             sentOctets = octets
         }
+
+        /// Makes a field from octets known to be valid.
+        init(uncheckedName name: String, octets: [UInt8]) {
+            let text = String(validating: octets, as: UTF8.self)
+            self.init(uncheckedName: name, value: text ?? FieldCursor.text(octets), octets: text == nil ? octets : nil)
+        }
+
+        /// Whether the values are the same octets.
+        func hasValue(of other: Field) -> Bool {
+            value.isSpelled(like: other.value) && sentOctets == other.sentOctets
+        }
     }
 
     // One reference in every case, because headers are copied with each request and response.
@@ -146,6 +157,17 @@ public struct Headers: Sendable, Hashable {
         }
     }
 
+    /// Passes each field of that name on, in order.
+    func forEach(named name: String, _ body: (Field) -> Void) {
+        switch storage {
+        case .fields(let fields): for field in fields where field.name.equalsIgnoringASCIICase(name) { body(field) }
+        case .block(let block):
+            for index in 0..<block.count where block.isNamed(name, at: index) { body(block.field(at: index)) }
+        case .refused(let refused):
+            for field in refused.fields where field.name.equalsIgnoringASCIICase(name) { body(field) }
+        }
+    }
+
     /// The values of every field of that name joined by a comma and a space (RFC 9110 §5.2), or nil without any.
     ///
     /// `Set-Cookie` must not be joined (RFC 9110 §5.3); use ``all(_:)`` for it.
@@ -164,17 +186,21 @@ public struct Headers: Sendable, Hashable {
         }
     }
 
-    /// Whether the name of some field begins with the given text in lower case.
-    package func containsName(startingWith prefix: StaticString) -> Bool {
+    /// Whether the name of some field begins with one of the given texts, which are in lower case.
+    package func containsName(startingWithOneOf prefixes: [StaticString]) -> Bool {
         switch storage {
-        case .fields(let fields): fields.contains { Self.begins($0.name.utf8, with: prefix) }
-        case .block(let block): block.containsName(startingWith: prefix)
-        case .refused(let refused): refused.fields.contains { Self.begins($0.name.utf8, with: prefix) }
+        case .fields(let fields): fields.contains { Self.begins($0.name.utf8, withOneOf: prefixes) }
+        case .block(let block): block.containsName(startingWithOneOf: prefixes)
+        case .refused(let refused): refused.fields.contains { Self.begins($0.name.utf8, withOneOf: prefixes) }
         }
     }
 
-    private static func begins(_ name: String.UTF8View, with prefix: StaticString) -> Bool {
-        prefix.withUTF8Buffer { prefix in name.prefix(prefix.count).map(\.lowercasedASCII).elementsEqual(prefix) }
+    private static func begins(_ name: String.UTF8View, withOneOf prefixes: [StaticString]) -> Bool {
+        prefixes.contains { prefix in
+            prefix.withUTF8Buffer { prefix in
+                name.count >= prefix.count && zip(name, prefix).allSatisfy { $0.lowercasedASCII == $1 }
+            }
+        }
     }
 
     /// Whether both have the same fields byte by byte.

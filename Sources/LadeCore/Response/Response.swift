@@ -22,7 +22,8 @@ public struct Response: Sendable {
     /// The header section.
     public var headers: Headers {
         get { parts.headers }
-        set { change { $0.headers = newValue } }
+        // What was read from another head says nothing about this one.
+        set { change { ($0.headers, $0.reading) = (newValue, nil) } }
     }
 
     /// The content; ``ResponseBody`` describes how to read it.
@@ -60,6 +61,12 @@ public struct Response: Sendable {
         set { change { $0.times = newValue } }
     }
 
+    /// What a policy has read from ``headers``; nil where nothing was read, and after the fields were changed.
+    package var reading: (any HeadReading)? {
+        get { parts.reading }
+        set { change { $0.reading = newValue } }
+    }
+
     /// Makes a response.
     public init(
         status: HTTPStatus,
@@ -87,6 +94,7 @@ public struct Response: Sendable {
         @exclusivity(unchecked) var request: Request
         @exclusivity(unchecked) var version: HTTPVersion?
         @exclusivity(unchecked) var times: ExchangeTimes?
+        @exclusivity(unchecked) var reading: (any HeadReading)?
 
         init(
             _ status: HTTPStatus,
@@ -106,7 +114,7 @@ public struct Response: Sendable {
 
         convenience init(copying other: Parts) {
             self.init(other.status, other.headers, other.body, other.source, other.request, other.version)
-            times = other.times
+            (times, reading) = (other.times, other.reading)
         }
     }
 
@@ -116,3 +124,6 @@ public struct Response: Sendable {
     /// The costs of the exchange; final once the body has ended.
     public var metrics: Response.Metrics { body.metrics }
 }
+
+/// What a policy has read from the head of a response, for the policies above it.
+package protocol HeadReading: AnyObject, Sendable {}

@@ -209,7 +209,10 @@ package struct ExchangeInterceptor: Interceptor {
         if deadlines != nil { response.requestTimeouts = request.timeouts }
         // A response from a cache set its cookies when it came from the network.
         if response.source != .cache { storeCookies(of: response.headers, request, call) }
-        limiter?.observe(response.status, response.headers, of: request, call: call, isRunning: slot != nil)
+        if let reply = response.reply(call) {
+            response.reading = reply
+            limiter?.observe(response.status, reply, of: request, call: call, isRunning: slot != nil)
+        }
         let isTimed = deadlines != nil && call.recordsTimes
         guard response.body.bytes == nil else {
             if isTimed { call.add(bound.start.duration(to: call.time.now), to: .exchange) }
@@ -244,7 +247,8 @@ package struct ExchangeInterceptor: Interceptor {
         // The head may have arrived before the body failed.
         storeCookies(of: error.context.headers, request, call)
         if let status = error.context.status {
-            limiter?.observe(status, error.context.headers, of: request, call: call, isRunning: slot != nil)
+            let reply = Reply(error.context.headers, now: call.time.date)
+            limiter?.observe(status, reply, of: request, call: call, isRunning: slot != nil)
         }
         // An exchange that sent nothing has taken nothing from the service.
         slot?.finish(isUnused: FailureKind(error).isUnsent)

@@ -16,7 +16,7 @@ package enum HostEvidence: Sendable, Hashable {
         switch response.status.code {
         case 502, 503, 504:
             // A server that says when to come back works and is busy: the rate limiter handles that.
-            self = response.headers.contains("Retry-After") ? .none : .down(reason: "status \(response.status)")
+            self = response.requestsDelay ? .none : .down(reason: "status \(response.status)")
         case 500, 505...599: self = .suspicious(reason: "status \(response.status)")
         default: self = .works
         }

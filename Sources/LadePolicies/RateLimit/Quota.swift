@@ -47,36 +47,36 @@ struct QuotaReading: Sendable, Hashable {
 
     /// Reads the fields of a response; nil when there are no usable ones.
     init?(_ headers: Headers, now: Date) {
-        guard let reading = Self.read(headers, now: now).reading else { return nil }
+        guard let reading = Self.strictest(of: Self.all(in: headers, now: now).readings, QuotaReserve()) else {
+            return nil
+        }
         self = reading
     }
 
-    /// Reads the fields of a response.
-    ///
-    /// - Parameters:
-    ///   - headers: The fields.
-    ///   - now: The date to compare with when the response has none.
-    ///   - reserve: How much of a quota is spread; of several quotas the one that delays calls the most counts.
-    /// - Returns: The reading, nil without usable fields; and the fields that are not understood.
-    static func read(
-        _ headers: Headers,
-        now: Date,
-        reserve: QuotaReserve = QuotaReserve()
-    ) -> (reading: QuotaReading?, ignored: [IgnoredField]) {
+    /// Reads the fields of a response: every quota that it announces, and the fields that are not understood.
+    static func all(in headers: Headers, now: Date) -> (readings: [QuotaReading], ignored: [IgnoredField]) {
         // Most responses have none of them.
-        guard headers.containsName(startingWith: "ratelimit") || headers.containsName(startingWith: "x-ratelimit")
-        else {
-            return (nil, [])
-        }
+        guard headers.containsName(startingWithOneOf: names) else { return ([], []) }
         var ignored: [IgnoredField] = []
-        if let text = headers["RateLimit"] {
-            if let reading = structured(headers, reserve) ?? dictionary(headers) { return (reading, []) }
+        if let text = headers.joined("RateLimit") {
+            let readings = structured(headers)
+            if !readings.isEmpty { return (readings, []) }
+            if let reading = dictionary(headers) { return ([reading], []) }
             ignored.append(IgnoredField(name: "RateLimit", value: text))
         }
         for prefix in ["RateLimit", "X-RateLimit"] where headers.contains(prefix + "-Remaining") {
-            if let reading = three(prefix, headers, now, &ignored) { return (reading, ignored) }
+            if let reading = three(prefix, headers, now, &ignored) { return ([reading], ignored) }
         }
-        return (nil, ignored)
+        return ([], ignored)
+    }
+
+    private static let names: [StaticString] = ["ratelimit", "x-ratelimit"]
+
+    /// Of several quotas the one that delays calls the most, the first of equal ones.
+    static func strictest(of readings: [QuotaReading], _ reserve: QuotaReserve) -> QuotaReading? {
+        readings.dropFirst().reduce(readings.first) { strictest, reading in
+            strictest.map { reading.isStricter(than: $0, reserve) } ?? true ? reading : strictest
+        }
     }
 
     private init?(remaining: Double, reset: Double, limit: Double? = nil, window: Double? = nil) {
@@ -97,24 +97,18 @@ struct QuotaReading: Sendable, Hashable {
         return copy
     }
 
-    /// The policy that delays calls the most counts.
-    private static func structured(_ headers: Headers, _ reserve: QuotaReserve) -> QuotaReading? {
-        guard let limits = try? StructuredField.List(parsing: headers.all("RateLimit")) else { return nil }
+    /// The quotas of several policies.
+    private static func structured(_ headers: Headers) -> [QuotaReading] {
+        guard let limits = try? StructuredField.List(parsing: headers.all("RateLimit")) else { return [] }
         let policies = try? StructuredField.List(parsing: headers.all("RateLimit-Policy"))
-        var strictest: QuotaReading?
-        for member in limits.members {
-            guard let name = member.item?.value.text, let remaining = member.parameters["r"]?.number else { continue }
+        return limits.members.compactMap { member in
+            guard let name = member.item?.value.text, let remaining = member.parameters["r"]?.number else { return nil }
             let policy = policies?.members.first { $0.item?.value.text == name }?.parameters
             let window = policy?["w"]?.number
             // Without a time, the whole window is the cautious guess.
-            guard let reset = member.parameters["t"]?.number ?? window else { continue }
-            let quota = policy?["q"]?.number
-            guard let reading = QuotaReading(remaining: remaining, reset: reset, limit: quota, window: window) else {
-                continue
-            }
-            if strictest.map({ reading.isStricter(than: $0, reserve) }) ?? true { strictest = reading }
+            guard let reset = member.parameters["t"]?.number ?? window else { return nil }
+            return QuotaReading(remaining: remaining, reset: reset, limit: policy?["q"]?.number, window: window)
         }
-        return strictest
     }
 
     private func isStricter(than other: QuotaReading, _ reserve: QuotaReserve) -> Bool {
@@ -139,19 +133,19 @@ struct QuotaReading: Sendable, Hashable {
         _ now: Date,
         _ ignored: inout [IgnoredField]
     ) -> QuotaReading? {
-        func read<Value>(_ name: String, _ parse: (String) -> Value?) -> Value? {
-            guard let text = headers[prefix + name] else { return nil }
-            let value = parse(text)
-            if value == nil { ignored.append(IgnoredField(name: prefix + name, value: text)) }
+        func read<Value>(_ field: SingleField, _ parse: (String) -> Value?) -> Value? {
+            guard let written = headers.joined(field.name) else { return nil }
+            let value = headers.value(field).flatMap(parse)
+            if value == nil { ignored.append(IgnoredField(name: field.name, value: written)) }
             return value
         }
-        let server = headers["Date"].flatMap { try? HTTPDate($0, now: now) }?.date ?? now
-        let remaining = read("-Remaining", Whole.decimal)
-        let reset = read("-Reset") { text in
+        let server = headers.date(now: now) ?? now
+        let remaining = read(SingleField(number: prefix + "-Remaining"), Whole.decimal)
+        let reset = read(SingleField(date: prefix + "-Reset")) { text in
             Whole.date(text, now: now).map { $0.timeIntervalSince(server) } ?? Whole.duration(text)?.inSeconds
         }
         // `100, 100;w=60` has the quotas of all windows after the limit that applies.
-        let limit = read("-Limit") { text in
+        let limit = read(SingleField(text: prefix + "-Limit")) { text in
             (try? StructuredField.List(parsing: [text]))?.members.first?.item?.value.number
         }
         guard let remaining, let reset else { return nil }

@@ -354,28 +354,28 @@ public final class RateLimiter: Sendable {
     ///
     /// A 429 or 503 with `Retry-After` closes the gate of the service; see ``RateLimits/respectsQuotas`` for announced quotas.
     public func observe(_ status: HTTPStatus, _ headers: Headers, of request: Request, call: Call) {
-        observe(status, headers, of: request, call: call, isRunning: false)
+        observe(status, Reply(headers, now: call.time.date), of: request, call: call, isRunning: false)
     }
 
     /// Reads the limits that a server announces with a response.
     ///
     /// - Parameters:
     ///   - status: The status of the response.
-    ///   - headers: Its header section.
+    ///   - reply: What its head asks of later calls; nil for nothing.
     ///   - request: The request that was answered.
     ///   - call: The call.
     ///   - isRunning: Whether the slot of the exchange has not been returned yet.
-    func observe(_ status: HTTPStatus, _ headers: Headers, of request: Request, call: Call, isRunning: Bool) {
-        if gateStatuses.contains(status), let pause = headers.pause(now: call.time.date) {
+    func observe(_ status: HTTPStatus, _ reply: Reply?, of request: Request, call: Call, isRunning: Bool) {
+        guard let reply else { return }
+        if gateStatuses.contains(status), let pause = reply.delay {
             let key = keyRule(request)
             if let closed = close(key, delaySharing == .account ? call.account : nil, for: pause) {
                 call.record(.gateClosed(key: key.description, for: closed, status: status))
             }
         }
         guard respectsQuotas else { return }
-        let (read, ignored) = QuotaReading.read(headers, now: call.time.date, reserve: reserve)
-        for field in ignored { call.record(.valueIgnored(name: field.name, value: field.value)) }
-        guard let reading = read else { return }
+        for field in reply.ignoredQuotas { call.record(.valueIgnored(name: field.name, value: field.value)) }
+        guard let reading = QuotaReading.strictest(of: reply.quotas, reserve) else { return }
         let key = keyRule(request)
         let now = time.now
         let (pace, wakes) = state.withLock { $0.observe(reading, key, call.account, isRunning: isRunning, now: now) }

@@ -35,18 +35,16 @@ package struct RedirectTrail {
 
     /// Decides about one response to one request.
     package mutating func decide(_ status: HTTPStatus, _ headers: Headers, to request: Request) -> RedirectDecision {
+        guard Self.isRedirect(status) else { return .deliver }
+        let location = headers.reading(.location)
         // An empty `Location` names no other address.
-        guard Self.isRedirect(status), let location = headers.octets("Location").first, !location.isEmpty else {
-            return .deliver
-        }
+        if case .one(let field) = location, field.value.isEmpty { return .deliver }
         let limit = request.redirectLimit ?? policy.limit
-        guard limit > 0 else { return .deliver }
+        guard location != .none, limit > 0 else { return .deliver }
         guard hops < limit else { return .refuse(.tooMany(limit: limit)) }
-        guard let target = Self.target(location, from: request.url) else {
-            // The query may contain a secret.
-            let shown = location.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
-            let target = Redaction(request).unparsable(String(decoding: shown, as: UTF8.self))
-            return .refuse(.invalidTarget(target.escapedForDisplay(limit: 120)))
+        // Servers and proxies differ in which of two addresses they mean, so none is followed.
+        guard case .one(let field) = location, let target = Self.target(field.octets, from: request.url) else {
+            return .refuse(.invalidTarget(Self.shown(location, request)))
         }
         if let fault = fault(of: target, from: request) { return .refuse(fault) }
         let next = makeRequest(target, status, request)
@@ -64,6 +62,23 @@ package struct RedirectTrail {
         hops += 1
         everAsked.insert(Self.key(request))
         return .follow(next, isRepeat: everAsked.contains(key))
+    }
+
+    /// What a redirect names that cannot be followed, as an error may show it.
+    private static func shown(_ location: SingleField.Reading, _ request: Request) -> String {
+        let fields: [Headers.Field] =
+            switch location {
+            case .none: []
+            case .one(let field): [field]
+            case .contradiction(let all): all
+            }
+        let redaction = Redaction(request)
+        let texts = fields.map { field in
+            // The query may contain a secret.
+            let shown = field.octets.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
+            return redaction.unparsable(String(decoding: shown, as: UTF8.self))
+        }
+        return texts.joined(separator: " and ").escapedForDisplay(limit: 120)
     }
 
     private static func isRedirect(_ status: HTTPStatus) -> Bool {

@@ -91,7 +91,7 @@ public struct RetryPolicy: Sendable, Hashable {
     ///
     /// The retry budget is checked afterwards.
     public func decision(_ attempt: Attempt) -> RetryPolicy.Decision {
-        var rule: RetryPolicy.Rule
+        var rule: RetryRule
         var pause: Duration?
         var isFinal = false
         switch attempt.outcome {
@@ -142,7 +142,7 @@ public struct RetryPolicy: Sendable, Hashable {
         return RetryPolicy.Decision(action: .retry(after: wait), rule: rule)
     }
 
-    private func giveUp(_ rule: RetryPolicy.Rule) -> RetryPolicy.Decision {
+    private func giveUp(_ rule: RetryRule) -> RetryPolicy.Decision {
         RetryPolicy.Decision(action: .giveUp, rule: rule)
     }
 

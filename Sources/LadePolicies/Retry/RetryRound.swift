@@ -106,17 +106,13 @@ struct RetryRound {
     private static func ending(_ outcome: Result<Response, LoadingError>, _ call: Call) -> RetryPolicy.Attempt.Outcome {
         switch outcome {
         case .success(let response):
-            let pause = response.headers.pause(now: call.time.date)
-            if pause == nil, let text = response.headers["Retry-After"] {
-                call.record(.valueIgnored(name: "Retry-After", value: text))
-            }
-            return .answer(response.status, pause: pause)
+            return .answer(response.status, pause: response.reply(call)?.delay)
         case .failure(let error): return .failure(error)
         }
     }
 
     /// Whether the service answered, even if with an error: then it works.
-    private static func isAnswered(_ rule: RetryPolicy.Rule) -> Bool {
+    private static func isAnswered(_ rule: RetryRule) -> Bool {
         switch rule {
         case .acceptedStatus, .finalStatus: true
         default: false
@@ -125,7 +121,7 @@ struct RetryRound {
 
     private func record(_ decision: RetryPolicy.Decision, _ attempt: RetryPolicy.Attempt, _ call: Call) {
         guard decision.action != .accept, call.isObserved else { return }
-        var record = CallEvent.Retry(attempt: attempt.number, rule: decision.rule.description)
+        var record = CallEvent.Retry(attempt: attempt.number, rule: decision.rule)
         if case .answer(let status, _) = attempt.outcome { record.status = status }
         if case .failure(let error) = attempt.outcome { record.status = error.context.status }
         record.budget = budget?.left(for: keyRule(attempt.request))
@@ -218,15 +214,4 @@ struct AnyRandom: RandomSource {
     private let base: any RandomSource
     init(_ base: any RandomSource) { self.base = base }
     func next() -> UInt64 { base.next() }
-}
-
-extension Headers {
-    /// The delay that `Retry-After` requests, measured against the response's own `Date`; nil without a valid field.
-    func pause(now: Date) -> Duration? {
-        guard let text = self["Retry-After"] else { return nil }
-        // A malformed field requests nothing.
-        guard let field = try? RetryAfter(text, now: now) else { return nil }
-        let serverDate = self["Date"].flatMap { try? HTTPDate($0, now: now) }?.date
-        return field.delay(serverDate: serverDate, now: now)
-    }
 }

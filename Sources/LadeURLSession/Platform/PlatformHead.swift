@@ -58,8 +58,8 @@ struct PlatformHead: Sendable {
         }
 
         var length: Int64?
-        if let written = headers["Content-Length"] {
-            guard let agreed = Self.agreedLength(written) else {
+        if let written = headers.joined("Content-Length") {
+            guard let agreed = headers.contentLength else {
                 return .failure(LoadingError(.malformedResponse(.init(.contentLength, excerpt: written)), context))
             }
             if let coding = headers["Transfer-Encoding"] {
@@ -70,7 +70,7 @@ struct PlatformHead: Sendable {
             length = agreed
         }
         let hasBody = request.method != .head && code != 204 && code != 304
-        let coding = hasBody ? headers["Content-Encoding"].flatMap { Self.isDecoded($0) ? $0 : nil } : nil
+        let coding = hasBody ? headers.joined("Content-Encoding").flatMap { Self.isDecoded($0) ? $0 : nil } : nil
         return .success(
             TransferState.Head(
                 status: HTTPStatus(code),
@@ -94,19 +94,8 @@ struct PlatformHead: Sendable {
     }()
 
     private static func isDecoded(_ field: String) -> Bool {
-        let names = field.parts(at: ",", omitsEmpty: true).map { $0.trimmedOfSpace.asciiLowercased }
-            .filter { !$0.isEmpty && $0 != "identity" }
+        let names = Headers.codings(in: [field])
         return !names.isEmpty && names.allSatisfy(codings.contains)
-    }
-
-    /// The length that all values of a joined `Content-Length` agree on (RFC 9110 §8.6: `5, 5` is 5, `5, 4` is nil).
-    static func agreedLength(_ written: String) -> Int64? {
-        let values = written.parts(at: ",")
-            .map { $0.trimmingPrefix { $0 == " " || $0 == "\t" } }
-        guard let first = values.first, values.allSatisfy({ $0 == first }),
-            first.utf8.allSatisfy({ (0x30...0x39).contains($0) })
-        else { return nil }
-        return Int64(first)
     }
 
     /// Splits a joined `Set-Cookie` at the commas that start a new cookie: those followed by a name and an equals sign.

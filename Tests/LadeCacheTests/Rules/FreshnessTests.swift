@@ -103,9 +103,11 @@ struct FreshnessTests {
         #expect(source == .expires)
     }
 
-    @Test("cache CA-66 two lines of Expires have passed")
-    func refusesTwoLines() throws {
-        #expect(try desk.lifetime(["Expires": Desk.date(300), "expires": Desk.date(300)]) == .zero)
+    @Test("cache CA-66 equal lines of Expires are one, and different ones have passed")
+    func refusesTwoDates() throws {
+        #expect(try desk.lifetime(["Expires": Desk.date(300), "expires": Desk.date(300)]) == .seconds(300))
+        #expect(try desk.lifetime(["Expires": Desk.date(300), "expires": Desk.date(400)]) == .zero)
+        #expect(try desk.lifetime(["Expires": Desk.date(300), "expires": ""]) == .zero)
     }
 
     @Test("cache CA-67 Expires counts from Date")

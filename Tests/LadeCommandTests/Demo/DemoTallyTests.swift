@@ -21,7 +21,7 @@ struct DemoTallyTests {
             .headReceived(status: 429, headers: ["Retry-After": "1"], version: nil),
             .headReceived(status: 429, headers: [:], version: nil),
             .headReceived(status: 200, headers: [:], version: nil),
-            .retryScheduled(CallEvent.Retry(attempt: 1, rule: "r", delay: .seconds(2))),
+            .retryScheduled(CallEvent.Retry(attempt: 1, rule: .transportFailure, delay: .seconds(2))),
             .waitEnded(.backoff(attempt: 2), after: .seconds(2)), .waitEnded(.backoff(attempt: 3), after: .seconds(1)),
             .refreshFinished(authoriser: "a", after: .zero), .requestReplayed(authoriser: "a"),
             .exchangeFailed(LoadingError(.cancelled), Response.Metrics()),

@@ -16,6 +16,26 @@ struct EventRecordTests {
         )
     }
 
+    @Test("writes the rule of a retry by its name, with its words beside it")
+    func rules() {
+        let rules: [RetryRule] = [
+            .status(503), .transportFailure, .neverSent, .neverProcessed, .finalStatus(404), .finalFailure,
+            .acceptedStatus(200), .hookWantsIt, .hookRefuses, .limitReached(2), .notIdempotent(.post),
+            .bodyNotReplayable,
+            .budgetEmpty, .delayTooLong(.seconds(5)), .deadline, .malformedBody, .noVersion,
+            .otherBody("another range"),
+        ]
+        #expect(Set(rules.map(\.name)).count == rules.count)
+        #expect(Set(rules.map(\.description)).count == rules.count)
+        for rule in rules { #expect(rule.name.utf8.allSatisfy { $0 == 0x2D || (0x61...0x7A).contains($0) }) }
+        let record = EventRecord(.retryRefused(CallEvent.Retry(attempt: 2, status: 503, rule: .notIdempotent(.post))))
+        #expect(
+            record.line(at: .zero, of: Call(id: Call.ID(7)))
+                == #"{"seconds":0.0,"call":7,"attempt":1,"event":"retryRefused","failedAttempt":2,"status":503,"#
+                + #""rule":"not-idempotent","reason":"POST is not idempotent","delay":0.0,"budget":null}"# + "\n"
+        )
+    }
+
     @Test("writes every kind of event as valid JSON")
     func kinds() {
         var metrics = Response.Metrics()

@@ -43,6 +43,29 @@ struct RedirectTests {
         #expect(events.events.count { if case .redirectFollowed = $0 { true } else { false } } == 3)
     }
 
+    @Test(
+        "finding LX-10 equal lines of Location are one address, and of different ones none is followed",
+        arguments: [
+            (["/a", "/a"], true, nil), (["/a", "/b"], false, "/a and /b"),
+            (["/a?token=s", "/b#f"], false, "/a and /b"),
+            (["", "/a"], false, " and /a"), (["/a,/a"], true, nil), (["", ""], false, nil), ([], false, nil),
+        ] as [([String], Bool, String?)]
+    )
+    func severalLocations(lines: [String], isFollowed: Bool, refused: String?) async throws {
+        transport.on(.get, "/0").respond(.status(302, headers: Headers(lines.map { ("Location", $0) })))
+        transport.on(.get, "/a").respond(.status(200))
+        transport.on(.get, "/a,/a").respond(.status(200))
+
+        do throws(LoadingError) {
+            let response = try await send(Request("https://a.test/0"))
+            #expect(refused == nil)
+            #expect(response.status == (isFollowed ? 200 : 302))
+        } catch {
+            #expect(fault(error) == refused.map { .invalidTarget($0) })
+        }
+        #expect(transport.requests.count == (isFollowed ? 2 : 1))
+    }
+
     @Test("service SV-14 fails when redirects never end; policies PL-50 after ten")
     func givesUp() async throws {
         for number in 0...51 { transport.on(.get, "/\(number)").respond(redirect(301, to: "/\(number + 1)")) }

@@ -80,9 +80,9 @@ struct RetryInterceptorTests {
                 default: nil
                 }
             } == [
-                CallEvent.Retry(attempt: 1, status: 503, rule: "status 503 may pass", delay: .seconds(3), budget: 495),
-                CallEvent.Retry(attempt: 2, rule: "the transfer failed", budget: 490),
-                CallEvent.Retry(attempt: 3, status: 404, rule: "status 404 is final", budget: 490),
+                CallEvent.Retry(attempt: 1, status: 503, rule: .status(503), delay: .seconds(3), budget: 495),
+                CallEvent.Retry(attempt: 2, rule: .transportFailure, budget: 490),
+                CallEvent.Retry(attempt: 3, status: 404, rule: .finalStatus(404), budget: 490),
             ]
         )
         #expect(

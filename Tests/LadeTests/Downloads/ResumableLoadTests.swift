@@ -397,7 +397,7 @@ struct ResumableLoadTests {
         #expect(reading.error != nil)
         #expect(rig.transport.requests.count == 1)
         let rules = rig.events.events.compactMap { event in
-            if case .retryRefused(let record) = event { record.rule } else { nil }
+            if case .retryRefused(let record) = event { record.rule.description } else { nil }
         }
         #expect(rules == ["the server named no version to resume"])
     }
@@ -413,7 +413,7 @@ struct ResumableLoadTests {
         #expect(reading.text == "hello" && reading.heads == [200] && reading.error != nil)
         #expect(rig.transport.requests.count == 2)
         let rules = rig.events.events.compactMap { event in
-            if case .retryRefused(let record) = event { record.rule } else { nil }
+            if case .retryRefused(let record) = event { record.rule.description } else { nil }
         }
         #expect(rules == ["the server sent another range than requested"])
     }
@@ -437,7 +437,7 @@ struct ResumableLoadTests {
         #expect(rig.transport.requests.map { $0.headers["Range"] } == (mayBeginAnew ? [nil, nil] : [nil]))
         let rules = rig.events.events.compactMap { event in
             switch event {
-            case .retryScheduled(let record), .retryRefused(let record): record.rule
+            case .retryScheduled(let record), .retryRefused(let record): record.rule.description
             default: nil
             }
         }

@@ -152,7 +152,7 @@ struct LoggingObserverTests {
     @Test("finding DC-4 every event has a line, which says what happened")
     func everyEvent() throws {
         let error = LoadingError(.timedOut(.idle))
-        let retry = CallEvent.Retry(attempt: 1, status: 503, rule: "POST is not idempotent")
+        let retry = CallEvent.Retry(attempt: 1, status: 503, rule: .notIdempotent(.post))
         let events: [CallEvent] = [
             .callStarted(method: .get, url: "u"), .exchangeStarted(method: .get, url: "u"),
             .waitStarted(.connectivity), .waitEnded(.gate(key: "k"), after: .seconds(1)),

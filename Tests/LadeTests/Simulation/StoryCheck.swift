@@ -85,7 +85,7 @@ final class StoryCheck: EventSink {
         case .redirectFollowed: story.hops += 1
         case .retryScheduled: story.retries += 1
         case .retryRefused(let record):
-            story.isPaidBack = record.rule.hasSuffix("is final") || record.rule.hasSuffix("is accepted")
+            story.isPaidBack = ["final-status", "accepted-status"].contains(record.rule.name)
         case .requestReplayed: story.replays += 1
         case .callFinished:
             story.endings += 1
