@@ -33,6 +33,7 @@ extension PolicySettings {
             settings.retries.delayLimit = delayLimit
         }
         if repeatsLikeCurl { settings.retries.hook = curlHook(delayLimit: settings.retries.delayLimit) }
+        settings.hedging = hedging
         settings.hosts = HostDirectory(hosts)
         let time = settings.time
         settings.rateLimiter = try CommandError.translating { [limits] () throws(LoadingError) in

@@ -45,7 +45,9 @@ struct Story: EventSink {
     func record(_ event: CallEvent, of call: Call) {
         switch event {
         case .callStarted, .callFinished, .bodyFinished, .callFailed: break
-        case .exchangeStarted(let method, let url): show(["*", "exchange \(call.attempt) started: \(method) \(url)"])
+        case .exchangeStarted(let method, let url):
+            let hedge = call.hedge > 0 ? ", hedge \(call.hedge)," : ""
+            show(["*", "exchange \(call.attempt)\(hedge) started: \(method) \(url)"])
         case .waitStarted(let reason): show(["*", "waiting for \(reason)"])
         case .waitEnded(let reason, let duration):
             show(["*", "waited \(Self.words(duration)) for \(reason)"])
@@ -62,6 +64,7 @@ struct Story: EventSink {
         case .retryScheduled(let record):
             show(["*", "attempt \(record.attempt) failed (\(record.rule)); next in \(Self.words(record.delay))"])
         case .retryRefused(let record): show(["*", "attempt \(record.attempt) is not repeated (\(record.rule))"])
+        case .hedgeStarted, .hedgeRefused, .hedgeFinished: show(["*", EventFacts(event).words])
         case .redirectFollowed(let status, _, let to, let method): show(["*", "\(status): on to \(method) \(to)"])
         case .gateClosed(let key, let duration, let status):
             show(["*", "\(status): nothing goes to \(key) for \(Self.words(duration))"])
