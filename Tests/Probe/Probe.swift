@@ -26,6 +26,11 @@ import LadeHarvest
 ///     Probe load URL COUNT
 ///
 /// loads an address so often, with every setting at its default, for Benchmarks/walk.
+///
+///     Probe hedge URL COUNT DELAY
+///
+/// loads an address so often, ten at a time, and prints how many milliseconds each call took, for Benchmarks/hedging. DELAY is that of
+/// the hedges in milliseconds, a percentile such as p98, or none.
 @main
 enum Probe {
     // The first thread waits in `main`: valgrind does not survive its end, which an asynchronous `main` has.
@@ -47,6 +52,10 @@ enum Probe {
                 try await load(arguments[1], count)
                 return 0
             }
+            if arguments.count == 4, arguments[0] == "hedge", let count = Int(arguments[2]) {
+                try await hedge(arguments[1], count, arguments[3])
+                return 0
+            }
             guard arguments.count == 5, arguments[0] == "harvest", let prefetch = Int(arguments[3]),
                 let interval = Int(arguments[4])
             else { return 1 }
@@ -61,6 +70,39 @@ enum Probe {
         let loader = try Service().anonymous.makeLoader()
         let request = try Request(address)
         for _ in 0..<count { _ = try await loader.load(request) }
+    }
+
+    private static func hedge(_ address: String, _ count: Int, _ delay: String) async throws {
+        var settings = Service.Settings()
+        if let percent = Double(delay.dropFirst()), delay.hasPrefix("p") {
+            settings.hedging = .percentile(percent)
+        } else {
+            settings.hedging = Int(delay).map { .delay(.milliseconds($0)) }
+        }
+        settings.transport.connections.perHost = 40
+        let loader = try Service(settings).anonymous.makeLoader()
+        let request = try Request(address)
+        try await withThrowingTaskGroup(of: [Duration].self) { tasks in
+            for _ in 0..<10 {
+                tasks.addTask {
+                    var times: [Duration] = []
+                    for _ in 0..<count / 10 {
+                        let start = ContinuousClock.now
+                        _ = try await loader.load(request)
+                        times.append(start.duration(to: .now))
+                    }
+                    return times
+                }
+            }
+            for try await times in tasks {
+                for time in times {
+                    print(
+                        Double(time.components.attoseconds / 1_000_000_000) / 1e6 + Double(time.components.seconds)
+                            * 1e3
+                    )
+                }
+            }
+        }
     }
 
     private static func harvest(

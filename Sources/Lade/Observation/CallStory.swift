@@ -34,7 +34,7 @@ public final class CallStory: EventSink {
 
     /// Records an event of the call; events of other calls are ignored.
     public func record(_ event: CallEvent, of call: Call) {
-        let record = CallTimeline.Record(instant: call.time.now, event: event)
+        let record = CallTimeline.Record(instant: call.time.now, event: event, hedge: call.hedge)
         state.withLock { state in
             if state.id == nil { state.id = call.id }
             guard state.id == call.id else { return }

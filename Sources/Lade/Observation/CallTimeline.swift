@@ -67,6 +67,8 @@ public struct CallTimeline: Sendable, Hashable {
     struct Record {
         var instant: Instant
         var event: CallEvent
+        /// The number of the hedge that the event belongs to; 0 for none.
+        var hedge = 0
     }
 
     init(_ records: [Record], omitted: Int = 0) {
@@ -114,6 +116,8 @@ private struct TimelineBuilder {
     fileprivate struct Exchange {
         var start: Int64
         var isSecure: Bool
+        /// The number of the hedge; the exchanges of a hedged attempt overlap.
+        var hedge: Int
         /// When the first head of the response was reported.
         var head: Int64?
         var metrics = Response.Metrics()
@@ -148,15 +152,15 @@ private struct TimelineBuilder {
         case .waitEnded(let reason, _): endWait(reason)
         case .exchangeStarted(_, let url):
             activities.append(.exchange(exchanges.count))
-            exchanges.append(Exchange(start: now, isSecure: url.hasPrefix("https")))
+            exchanges.append(Exchange(start: now, isSecure: url.hasPrefix("https"), hedge: record.hedge))
         case .interimResponse, .headReceived:
-            if case .exchange(let number) = activities.last, exchanges[number].head == nil {
-                exchanges[number].head = now
-            }
-        case .exchangeFinished(let metrics), .exchangeFailed(_, let metrics): endExchange(metrics)
+            if let (number, _) = current(record.hedge), exchanges[number].head == nil { exchanges[number].head = now }
+        case .exchangeFinished(let metrics), .exchangeFailed(_, let metrics): endExchange(metrics, record.hedge)
         default: break
         }
-        if Self.isMarked(record.event) { pieces.append(.mark(now, EventFacts(record.event).words)) }
+        guard Self.isMarked(record.event) else { return }
+        let hedge = record.hedge > 0 ? "hedge \(record.hedge): " : ""
+        pieces.append(.mark(now, hedge + EventFacts(record.event).words))
     }
 
     /// Whether an event has a line of its own; the title, the rows of time and the end show the others.
@@ -175,13 +179,20 @@ private struct TimelineBuilder {
         if let index { activities.remove(at: index) }
     }
 
-    private mutating func endExchange(_ metrics: Response.Metrics) {
+    private mutating func endExchange(_ metrics: Response.Metrics, _ hedge: Int) {
+        guard let (number, index) = current(hedge) else { return }
+        exchanges[number].metrics = metrics
+        activities.remove(at: index)
+    }
+
+    /// The innermost exchange in progress of a hedge, or of what is none, and its position among the activities.
+    private func current(_ hedge: Int) -> (number: Int, index: Int)? {
         for index in activities.indices.reversed() {
-            guard case .exchange(let number) = activities[index] else { continue }
-            exchanges[number].metrics = metrics
-            activities.remove(at: index)
-            return
+            if case .exchange(let number) = activities[index], exchanges[number].hedge == hedge {
+                return (number, index)
+            }
         }
+        return nil
     }
 
     // MARK: - Rows

@@ -12,6 +12,7 @@ struct ChainAssembly: Sendable {
     let limiter: RateLimiter
     /// The cache of the service; nil without one.
     let cache: ResponseCache?
+    private let hedging: Hedging?
     private let settings: Service.Settings
 
     /// Makes what the chains of all accounts share.
@@ -19,6 +20,7 @@ struct ChainAssembly: Sendable {
         self.settings = settings
         let limiter = settings.rateLimiter ?? RateLimiter(unlimitedIn: settings.time, random: settings.random)
         self.limiter = limiter
+        hedging = settings.hedging.map { Hedging($0) }
         cache = settings.cache.map {
             ResponseCache($0, transport: settings.transport) { limiter.setPriority($0, of: $1) }
         }
@@ -53,6 +55,7 @@ struct ChainAssembly: Sendable {
         let attempt = AttemptInterceptor(
             retries: settings.retries,
             budget: budget,
+            hedging: hedging,
             hosts: settings.hosts,
             authorisers: account.authorisers,
             keyRule: keyRule,

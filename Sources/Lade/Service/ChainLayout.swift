@@ -35,6 +35,8 @@ extension Chain {
             case cache
             /// Further attempts.
             case retry
+            /// Sending a request a second time; nothing stands here without hedging.
+            case hedging
             /// The addresses of a host.
             case hosts
             /// Credentials of the account; nothing stands here without authorisers.
@@ -157,7 +159,7 @@ extension Chain.Layout.Slot {
         switch self {
         case .call, .attempt: nil
         case .preparation, .deadline, .redirect, .cache: .hop
-        case .retry, .hosts, .authorisation: .attempt
+        case .retry, .hedging, .hosts, .authorisation: .attempt
         case .rateLimit, .cookies, .exchangeDeadline, .trace, .buffering: .exchange
         }
     }
@@ -187,7 +189,8 @@ extension AttemptInterceptor {
     /// The slots of the policies that act.
     fileprivate var slots: [Chain.Layout.Slot] {
         [
-            retries.map { _ in .retry }, hosts.map { _ in .hosts }, authorisers.isEmpty ? nil : .authorisation,
+            retries.map { _ in .retry }, hedging.map { _ in .hedging }, hosts.map { _ in .hosts },
+            authorisers.isEmpty ? nil : .authorisation,
         ].compactMap(\.self)
     }
 
@@ -195,6 +198,7 @@ extension AttemptInterceptor {
     fileprivate func only(_ slots: [Chain.Layout.Slot]) -> AttemptInterceptor {
         var copy = self
         if !slots.contains(.retry) { copy.retries = nil }
+        if !slots.contains(.hedging) { copy.hedging = nil }
         if !slots.contains(.hosts) { copy.hosts = nil }
         if !slots.contains(.authorisation) { copy.authorisers = [] }
         return copy

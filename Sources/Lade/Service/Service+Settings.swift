@@ -37,6 +37,8 @@ extension Service {
         public var retries = RetryPolicy()
         /// The retry budget of the service; nil for no such limit.
         public var retryBudget: RetryBudget? = RetryBudget()
+        /// When a request that gets no head is sent a second time; nil, never, by default.
+        public var hedging: HedgingPolicy?
         /// Alternative addresses of hosts, for when one fails; can be changed while calls run.
         public var hosts = HostDirectory()
         /// Rate limits; nil, the default, makes a limiter without rates that only respects what servers request.

@@ -57,9 +57,10 @@ struct CurlOption: Sendable {
     static let withoutForm: [String: String] = {
         var reasons: [String: String] = [:]
         let own = "curl has no such policy"
-        for name in ["rate", "idle-timeout", "deadline", "max-wait", "retry-unsafe", "host", "cross-origin-body"] {
-            reasons[name] = own
-        }
+        let policies = [
+            "rate", "idle-timeout", "deadline", "max-wait", "retry-unsafe", "hedge", "host", "cross-origin-body",
+        ]
+        for name in policies { reasons[name] = own }
         for name in ["scope", "audience", "token-param", "client-auth", "refresh-token-env"] {
             reasons[name] = "curl asks for no token"
         }

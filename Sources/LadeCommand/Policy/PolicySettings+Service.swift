@@ -33,6 +33,7 @@ extension PolicySettings {
         }
         let retryLimit = settings.retries.delayLimit
         settings.retries.hook = retryHook(settings.time, since: settings.time.now, delayLimit: retryLimit)
+        settings.hedging = hedging
         settings.hosts = HostDirectory(hosts)
         let time = settings.time
         settings.rateLimiter = try CommandError.translating { [limits] () throws(LoadingError) in

@@ -53,6 +53,7 @@ struct PolicySettings: Sendable {
     /// Whether a refused connection is tried again then.
     var repeatsRefused = false
     var idempotencyKey: Request.IdempotencyKey?
+    var hedging: HedgingPolicy?
     var deadline: Duration?
     var delayLimit: Duration?
     var rate: RateLimits.Rate?
@@ -144,6 +145,18 @@ struct PolicySettings: Sendable {
             guard !value.isEmpty else { throw .usage("--idempotency-key is empty", advice: "auto makes one.") }
             settings.idempotencyKey = value == "auto" ? .generated : .value(value)
         },
+        .value(
+            "hedge",
+            "TIME|pN",
+            .policy,
+            "Send again while no answer has begun after TIME",
+            details:
+                "Once, beside the request that is in progress; the first good answer counts, and the other request is "
+                + "cancelled. It goes to another address of --host where there is one. Only what --retry may repeat is "
+                + "sent again, and only when --rate allows it immediately. With p95 the time is that within which 95 % of "
+                + "the command's recent answers began, once 20 are known.",
+            isCommon: false
+        ) { settings, value throws(CommandError) in settings.hedging = try HedgingPolicy(argument: value) },
     ]
 
     private static let timeRows: [OptionRow<PolicySettings>] = [
@@ -438,6 +451,23 @@ extension PolicySettings.Authorisation {
         default:
             throw .usage("--auth: there is no such kind", advice: "Write basic:USER, bearer or oauth2:TOKENURL.")
         }
+    }
+}
+
+extension HedgingPolicy {
+    /// Parses a length of time, or `p95`.
+    init(argument text: String) throws(CommandError) {
+        guard text.utf8.first == UInt8(ascii: "p") else {
+            self = .delay(try Quantity.duration(text, of: "--hedge"))
+            return
+        }
+        guard let percent = Whole.decimal(Substring(text.utf8.dropFirst())), percent > 0, percent < 100 else {
+            throw .usage(
+                "--hedge: “\(text.asArgument)” is no percentile",
+                advice: "Write it as p95, or as a time: 200ms."
+            )
+        }
+        self = .percentile(percent)
     }
 }
 

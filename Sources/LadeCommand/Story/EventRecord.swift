@@ -9,10 +9,11 @@ struct EventRecord {
 
     /// The line, with the elapsed time and the call's identifier.
     func line(at elapsed: Duration, of call: Call) -> String {
-        let head = [
+        var head = [
             ("seconds", Self.seconds(elapsed)), ("call", String(call.id.number)), ("attempt", String(call.attempt)),
             ("event", JSONQuoting.string(name)),
         ]
+        if call.hedge > 0 { head.insert(("hedge", String(call.hedge)), at: 3) }
         return JSONQuoting.object(head.map { (name: $0.0, value: $0.1) } + facts) + "\n"
     }
 

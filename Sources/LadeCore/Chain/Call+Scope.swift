@@ -221,7 +221,7 @@ extension Call {
 
 extension TaskGroup {
     /// Adds a task that starts synchronously where the system supports it, which saves a hop through the executor.
-    mutating func addImmediately(
+    package mutating func addImmediately(
         _ operation: sending @escaping @isolated(any) () async -> ChildTaskResult
     ) {
         if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {

@@ -13,7 +13,7 @@ public struct Call: Sendable {
     }
 
     // Shared by all calls of a loader, so that a call costs no allocation.
-    private let context: Context
+    private var context: Context
     // The one object of the call; nil until something needs it. A child task keeps it, and cannot be cancelled by it.
     fileprivate(set) var object: Scope?
     private var isScoped = false
@@ -36,11 +36,15 @@ public struct Call: Sendable {
     }
     /// The choices that were made for the request above a wait; the last wait checks them again, the outermost first.
     package var lateChoices: [any LateChoice] {
-        get { extras?.lateChoices ?? [] }
-        set { extras = Extras(redaction: extras?.redaction, lateChoices: newValue) }
+        get { extras?.facts.lateChoices ?? [] }
+        set { change { $0.lateChoices = newValue } }
     }
     /// Whether anything was chosen for the request above a wait.
-    package var hasLateChoices: Bool { extras?.lateChoices.isEmpty == false }
+    package var hasLateChoices: Bool { extras?.facts.lateChoices.isEmpty == false }
+    /// The number of the hedge that the exchange is, from 1; 0 for the first exchange of an attempt, and for one that is not hedged.
+    public var hedge: Int { extras?.facts.hedge ?? 0 }
+    /// What the exchanges of a hedged attempt share; nil for any other attempt.
+    package var race: Call.Race? { extras?.facts.race }
     /// The statuses that count as success, as they were decided when the call began; nil for a call without a loader, whose
     /// request decides.
     public var acceptableStatuses: StatusSet? { object?.acceptableStatuses }
@@ -130,7 +134,7 @@ public struct Call: Sendable {
     /// The event is not built when there is no sink.
     public func record(_ event: @autoclosure () -> CallEvent) {
         guard !context.events.isEmpty else { return }
-        let event = event().redacted(extras?.redaction ?? .standard)
+        let event = event().redacted(extras?.facts.redaction ?? .standard)
         for sink in context.events { sink.record(event, of: self) }
     }
 
@@ -141,20 +145,45 @@ public struct Call: Sendable {
     @usableFromInline
     func carrying(_ request: Request) -> Call {
         var call = self
-        call.extras = Extras(redaction: Redaction(request), lateChoices: extras?.lateChoices ?? [])
+        call.change { $0.redaction = Redaction(request) }
         return call
     }
 
-    private final class Extras: Sendable {
+    /// The call as one of the exchanges of a hedged attempt sees it.
+    ///
+    /// - Parameters:
+    ///   - race: What the exchanges of the attempt share.
+    ///   - hedge: The number of the hedge, from 1; 0 for the first exchange.
+    ///   - sink: A further sink for the events of this exchange.
+    /// - Returns: The call.
+    package func racing(_ race: Call.Race, hedge: Int, reportingTo sink: some EventSink) -> Call {
+        var call = self
+        call.change { ($0.race, $0.hedge) = (race, hedge) }
+        call.context = Context(account: account, time: time, random: random, events: context.events + [sink])
+        return call
+    }
+
+    private mutating func change(_ body: (inout Facts) -> Void) {
+        var facts = extras?.facts ?? Facts()
+        body(&facts)
+        extras = Extras(facts)
+    }
+
+    private struct Facts: Sendable {
         /// The values that the call's events must not show.
-        let redaction: Redaction?
-
+        var redaction: Redaction?
         /// The choices that were made for the request above a wait.
-        let lateChoices: [any LateChoice]
+        var lateChoices: [any LateChoice] = []
+        /// The state that the exchanges of a hedged attempt share.
+        var race: Race?
+        /// The number of the hedge.
+        var hedge = 0
+    }
 
-        init(redaction: Redaction?, lateChoices: [any LateChoice]) {
-            (self.redaction, self.lateChoices) = (redaction, lateChoices)
-        }
+    private final class Extras: Sendable {
+        let facts: Facts
+
+        init(_ facts: Facts) { self.facts = facts }
     }
 
     private final class Context: Sendable {
@@ -169,5 +198,22 @@ public struct Call: Sendable {
             self.random = random
             self.events = events
         }
+    }
+}
+
+extension Call {
+    /// What the exchanges of a hedged attempt share: the addresses of the host that they have used.
+    package final class Race: Sendable {
+        // Guarded by its lock.
+        private let used = Locked<[Request.Destination]>([])
+
+        /// Makes a race without exchanges.
+        package init() {}
+
+        /// The addresses that the exchanges have used, in that order.
+        package var destinations: [Request.Destination] { used.withLock(\.self) }
+
+        /// Notes that an exchange uses an address.
+        package func use(_ destination: Request.Destination) { used.withLock { $0.append(destination) } }
     }
 }

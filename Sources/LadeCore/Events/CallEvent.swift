@@ -34,6 +34,12 @@ public enum CallEvent: Sendable {
     case retryScheduled(CallEvent.Retry)
     /// A failed attempt will not be retried; the record names the rule.
     case retryRefused(CallEvent.Retry)
+    /// No head came within the delay of the hedging policy: the request is sent once more, as the hedge with this number.
+    case hedgeStarted(Int, after: Duration)
+    /// A hedge is not sent, for the reason given.
+    case hedgeRefused(Int, reason: String)
+    /// An attempt with hedges has ended, with the result of this hedge; 0 for that of the first exchange.
+    case hedgeFinished(used: Int)
     /// A redirect is followed.
     case redirectFollowed(status: HTTPStatus, from: String, to: String, method: HTTPMethod)
     /// A server requested a delay: nothing is sent to the service for the given time.

@@ -111,6 +111,22 @@ package struct EventFacts: Sendable {
             )
         case .retryRefused(let record):
             self.init("retryRefused", "attempt \(record.attempt): \(record.rule); not sent again", Self.retry(record))
+        case .hedgeStarted(let number, let delay):
+            self.init(
+                "hedgeStarted",
+                "no head within \(delay.shortText); sent once more, as hedge \(number)",
+                [Self.hedge(number), Fact("after", .time(delay))]
+            )
+        case .hedgeRefused(let number, let reason):
+            self.init(
+                "hedgeRefused",
+                "hedge \(number) is not sent: \(reason)",
+                [Self.hedge(number), Fact("reason", .text(reason))]
+            )
+        case .hedgeFinished(let number):
+            let words =
+                number == 0 ? "the result is that of the first exchange" : "the result is that of hedge \(number)"
+            self.init("hedgeFinished", words, [Fact("used", .count(Int64(number)))])
         case .redirectFollowed(let status, let from, let to, let method):
             self.init(
                 "redirectFollowed",
@@ -313,6 +329,8 @@ package struct EventFacts: Sendable {
     private static func status(_ status: HTTPStatus) -> Fact { Fact("status", .count(Int64(status.code))) }
 
     private static func rule(_ rule: CacheRule) -> Fact { Fact("rule", .text(rule.rawValue)) }
+
+    private static func hedge(_ number: Int) -> Fact { Fact("number", .count(Int64(number))) }
 
     private static func authoriser(_ name: String) -> Fact { Fact("authoriser", .text(name)) }
 

@@ -24,15 +24,15 @@ extension AttemptInterceptor {
         _ next: Next
     ) async throws(LoadingError) -> Response {
         guard let host = request.url.host().map(HostAddress.normal),
-            var choice = directory.choose(host, at: next.call.time.now)
+            case (var choice, var used)? = Self.firstChoice(host, request, directory, next.call)
         else { return try await credited(request, next) }
         var request = request
         let body = request.watchBody()
-        var used: [HostAddress] = []
         // The marks of this attempt. They stay when any address was reached; otherwise this machine has no network.
         var marked: [HostDirectory.Choice] = []
         while true {
             let aimed = Self.aim(request, host, at: choice.address, next.call)
+            next.call.race?.use(choice.address.destination)
             let late = ChosenAddress(choice, host, besides: used, aimed, directory)
             var below = next
             below.call.lateChoices.append(late)
@@ -72,12 +72,29 @@ extension AttemptInterceptor {
         return try await authorised(request, from: first, next)
     }
 
+    /// The address that an exchange begins with, and those that it does not use.
+    ///
+    /// A hedge begins with an address that the exchange before it does not use, where the list has one.
+    private static func firstChoice(
+        _ host: String,
+        _ request: Request,
+        _ directory: HostDirectory,
+        _ call: Call
+    ) -> (HostDirectory.Choice, besides: [HostAddress])? {
+        if let used = call.race?.destinations.compactMap(HostAddress.init), !used.isEmpty,
+            let other = directory.alternative(host, at: call.time.now, besides: used, Origin(request.url)?.port)
+        {
+            return (other, used)
+        }
+        return directory.choose(host, at: call.time.now).map { ($0, []) }
+    }
+
     fileprivate static func aim(_ request: Request, _ host: String, at address: HostAddress, _ call: Call) -> Request {
         guard !address.isItself(host, Origin(request.url)?.port) else { return request }
         call.record(.hostChosen(host: host, address: address.description))
         var aimed = request
         guard address.isHostOfItsOwn, let url = Self.renamed(request.url, address) else {
-            aimed.destination = .host(address.host, port: address.port)
+            aimed.destination = address.destination
             return aimed
         }
         aimed.url = url
@@ -163,6 +180,7 @@ private final class ChosenAddress: LateChoice {
             let other = directory.replacement(of: choice, host, at: call.time.now, besides: used, port)
         else { return request }
         state.withLock { $0 = other }
+        call.race?.use(other.address.destination)
         var request = request
         request.destination = nil
         return AttemptInterceptor.aim(request, host, at: other.address, call)
@@ -172,6 +190,15 @@ private final class ChosenAddress: LateChoice {
 }
 
 extension HostAddress {
+    /// Where a connection to it goes.
+    fileprivate var destination: Request.Destination { .host(host, port: port) }
+
+    /// The address that a connection goes to; nil for a socket.
+    fileprivate init?(_ destination: Request.Destination) {
+        guard case .host(let host, let port) = destination else { return nil }
+        self.init(host, port: port)
+    }
+
     /// Whether it is the host itself, at the port of the request.
     fileprivate func isItself(_ host: String, _ requestPort: Int?) -> Bool {
         self.host == host && (port == nil || port == requestPort)

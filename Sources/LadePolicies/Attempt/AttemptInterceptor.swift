@@ -6,9 +6,10 @@ package import LadeCore
 /// that is not set does not act. Bodies of `buffered` requests are collected below it, so a body that fails is retried like a
 /// head that failed. A `streamed` response belongs to the caller once its head was delivered.
 ///
-/// Three loops are nested, and each sends again for a reason of its own:
+/// Three loops are nested, and each sends again for a reason of its own; between the first two, an attempt may be hedged:
 ///
 /// - A further attempt, when ``RetryPolicy`` says that it may succeed: with a delay, counted, and paid from the budget.
+/// - A hedge, when no head arrives within a delay: beside the exchange in progress, and paid from the budget.
 /// - Another address of the host, when the request certainly was not processed at this one: immediately, and not counted.
 /// - A replay, when an authoriser has other credentials after a 401: immediately, once, and paid from the budget.
 package struct AttemptInterceptor: Interceptor {
@@ -16,6 +17,8 @@ package struct AttemptInterceptor: Interceptor {
     package var retries: RetryPolicy?
     /// The retry budget of each service, shared by everything that sends again; nil for no such limit.
     package var budget: RetryBudget?
+    /// When a request is sent a second time while the first is in progress; nil for never.
+    package var hedging: Hedging?
     /// The addresses of hosts; nil for those of their names.
     package var hosts: HostDirectory?
     /// The authorisers of the account, in the order in which they act.
@@ -29,6 +32,7 @@ package struct AttemptInterceptor: Interceptor {
     /// - Parameters:
     ///   - retries: What is retried.
     ///   - budget: The budget of each service.
+    ///   - hedging: When a request is sent a second time.
     ///   - hosts: The addresses of hosts.
     ///   - authorisers: The authorisers, in the order in which they act.
     ///   - keyRule: Which requests share a budget.
@@ -37,6 +41,7 @@ package struct AttemptInterceptor: Interceptor {
     package init(
         retries: RetryPolicy? = nil,
         budget: RetryBudget? = nil,
+        hedging: Hedging? = nil,
         hosts: HostDirectory? = nil,
         authorisers: [any Authoriser] = [],
         keyRule: @escaping ServiceKey.Rule = { ServiceKey($0) },
@@ -45,6 +50,7 @@ package struct AttemptInterceptor: Interceptor {
     ) {
         self.retries = retries
         self.budget = budget
+        self.hedging = hedging
         self.hosts = hosts
         self.authorisers = authorisers
         self.keyRule = keyRule
@@ -160,6 +166,13 @@ package struct AttemptInterceptor: Interceptor {
     /// Makes one attempt.
     @inline(__always)
     private func attempt(_ request: Request, _ next: Next) async throws(LoadingError) -> Response {
+        if let hedging, mayHedge(request) { return try await hedged(request, hedging, next) }
+        return try await sent(request, next)
+    }
+
+    /// Sends the request to an address of its host, with its credentials.
+    @inline(__always)
+    func sent(_ request: Request, _ next: Next) async throws(LoadingError) -> Response {
         if let hosts, !hosts.isEmpty, request.destination == nil { return try await addressed(request, hosts, next) }
         if let first = firstClaiming(request) { return try await authorised(request, from: first, next) }
         return try await next(request)

@@ -148,6 +148,22 @@ public final class HostDirectory: Sendable {
         }
     }
 
+    /// Picks the address for a hedge: one without a mark that no other exchange of its attempt has used.
+    ///
+    /// - Returns: The address; nil when there is none.
+    func alternative(_ host: String, at now: Instant, besides used: [HostAddress], _ port: Int?) -> Choice? {
+        let used = used.map { Place($0, or: port) }
+        return locked.withLock { state in
+            let isLeft = { (address: HostAddress) in
+                !used.contains(Place(address, or: port))
+                    && state.breakers[Place(address)]?.isMarked(at: now) != true
+            }
+            guard let address = state.lists[host]?.first(where: isLeft) else { return nil }
+            let ticket = state.change(Place(address)) { $0.pick(at: now) }
+            return Choice(address: address, ticket: ticket ?? AddressBreaker.Ticket(generation: 0, isProbe: false))
+        }
+    }
+
     /// Another address for an exchange that has waited, when its own was marked meanwhile and the other one is not.
     ///
     /// - Returns: The choice, which replaces the given one; nil when that one stays.

@@ -130,7 +130,10 @@ struct RateLimiterState {
         if arrival.reason == .gate, arrival.wait > limits.delayLimit { return (.paused(arrival.wait), []) }
         // Waits of unknown length end at the deadline.
         if let start = arrival.start, let deadline, start > deadline { return (.refused(reason, arrival.wait), []) }
-        if let limit = limits.waitingLimit, let waiting = buckets[key]?.waiting, waiting >= max(0, limit) {
+        // A hedge never waits: the exchange before it is in progress.
+        if let limit = call.hedge > 0 ? 0 : limits.waitingLimit, let waiting = buckets[key]?.waiting,
+            waiting >= max(0, limit)
+        {
             return (.full(arrival.wait, limit), [])
         }
         if id == nil { lastID += 1 }

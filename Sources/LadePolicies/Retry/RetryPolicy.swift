@@ -87,6 +87,11 @@ public struct RetryPolicy: Sendable, Hashable {
         status.code < 400 || acceptable?.contains(status.code) ?? false
     }
 
+    /// Whether a response with this status may be another one later.
+    func mayPass(_ status: HTTPStatus, _ acceptable: StatusSet?) -> Bool {
+        !Self.settles(status, acceptable) && (statuses.contains(status) || statusesWithDelay.contains(status))
+    }
+
     /// Decides about one attempt.
     ///
     /// The retry budget is checked afterwards.

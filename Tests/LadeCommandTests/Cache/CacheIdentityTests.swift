@@ -126,7 +126,7 @@ extension Way {
         "cache", "no-cache", "cache-mode", "cache-status",
         // What is done with the response, and again after a failure.
         "location", "cross-origin-body", "max-redirects", "location-trusted", "retry", "retry-delay", "retry-unsafe",
-        "retry-max-time", "idempotency-key", "deadline", "max-wait", "rate", "host",
+        "retry-max-time", "idempotency-key", "hedge", "deadline", "max-wait", "rate", "host",
         // The way to the server. Credentials for a proxy are never sent to a server.
         "max-time", "connect-timeout", "idle-timeout", "proxy", "noproxy", "proxy-user", "proxy-digest",
         "proxy-anyauth", "proxy-header", "proxytunnel", "resolve", "ipv4", "ipv6", "cacert", "pin", "insecure",

@@ -54,7 +54,7 @@ struct PolicySettingsTests {
     func options() throws {
         let arguments = [
             "-L", "--max-redirects", "3", "--retry", "4", "--retry-unsafe", "--deadline", "30s", "--max-wait", "2m",
-            "--idempotency-key", "auto", "--host", "API.example=a,b:81,[::1]:82",
+            "--idempotency-key", "auto", "--host", "API.example=a,b:81,[::1]:82", "--hedge", "200ms",
         ]
         let service = try service(arguments)
         var request = try Request("https://h/")
@@ -66,12 +66,26 @@ struct PolicySettingsTests {
         #expect(service.retries.delayLimit == .seconds(120))
         #expect(request.deadline == .seconds(30))
         #expect(request.idempotencyKey == .generated)
+        #expect(service.hedging == .delay(.milliseconds(200)))
         #expect(
             service.hosts.addresses(for: "api.example") == [
                 "a", HostAddress("b", port: 81), HostAddress("::1", port: 82),
             ]
         )
         #expect(try self.service(["-L"]).redirects.limit == 10)
+    }
+
+    @Test(
+        "policies PL-77 reads when a request is hedged",
+        arguments: [
+            ("200ms", HedgingPolicy.delay(.milliseconds(200))), ("1.5s", .delay(.milliseconds(1_500))),
+            ("p95", .percentile(95)),
+            ("p99.9", .percentile(99.9)),
+        ]
+    )
+    func hedging(text: String, policy: HedgingPolicy) throws {
+        #expect(try service(["--hedge", text]).hedging == policy)
+        #expect(try service([]).hedging == nil)
     }
 
     @Test(
@@ -105,6 +119,8 @@ struct PolicySettingsTests {
             ["--auth", "hush"], ["--secret-env", "X"], ["--auth", "bearer", "-u", "me:x"],
             ["--auth", "bearer", "--secret-env", "X", "--secret-fd", "3"], ["--scope", "x"], ["--host", "h"],
             ["--host", "h="], ["--host", "h=a,"], ["--host", "h=a", "--connect-to", "b"], ["--idempotency-key", ""],
+            ["--hedge", "0"], ["--hedge", "p"], ["--hedge", "p0"], ["--hedge", "p100"], ["--hedge", "p9x"],
+            ["--hedge", "often"],
         ]
     )
     func usage(arguments: [String]) throws {

@@ -136,6 +136,25 @@ struct PolicyTests {
         #expect(outcome.output == "there")
     }
 
+    @Test("policies PL-77 --hedge sends again what has no head after a time, and explain shows both exchanges")
+    func hedge() async throws {
+        for command in ["get", "explain"] {
+            let transport = ScriptedTransport(answering: .text("slow").after(.seconds(5)), .text("fast"))
+
+            let outcome = try await run([command, "--hedge", "200ms", "http://h/x"], on: transport)
+
+            #expect(outcome.code == .success)
+            #expect(transport.requests.count == 2)
+            if command == "get" {
+                #expect(outcome.output == "fast")
+            } else {
+                #expect(outcome.output.contains("no head within 200 ms; sent once more, as hedge 1"))
+                #expect(outcome.output.contains("hedge 1: answer 200"))
+                #expect(outcome.output.contains("the result is that of hedge 1"))
+            }
+        }
+    }
+
     // MARK: - Time, rates, hosts
 
     @Test("command CM-03 ends with 2 at the deadline, whatever the time is spent on")

@@ -1,4 +1,5 @@
 import Lade
+import LadeTesting
 import Testing
 
 @testable import LadeCommand
@@ -36,6 +37,13 @@ struct EventRecordTests {
         )
     }
 
+    @Test("policies PL-77 the line of an event of a hedge has its number")
+    func hedge() {
+        let call = Call(id: Call.ID(7)).racing(Call.Race(), hedge: 1, reportingTo: EventRecorder())
+        let line = EventRecord(.hedgeFinished(used: 1)).line(at: .zero, of: call)
+        #expect(line == #"{"seconds":0.0,"call":7,"attempt":1,"hedge":1,"event":"hedgeFinished","used":1}"# + "\n")
+    }
+
     @Test("writes every kind of event as valid JSON")
     func kinds() {
         var metrics = Response.Metrics()
@@ -48,6 +56,7 @@ struct EventRecordTests {
             .interimResponse(status: 103, headers: [:]), .headReceived(status: 200, headers: [:], version: .http2),
             .exchangeFinished(metrics), .exchangeFailed(error, metrics), .exchangeRepeated(onFreshConnection: true),
             .certificateCheckSkipped(host: "h"), .malformationTolerated(LoadingError.MalformedResponse(.lineEnd)),
+            .hedgeStarted(1, after: .seconds(1)), .hedgeRefused(1, reason: "r"), .hedgeFinished(used: 1),
             .callFinished(status: 200), .callFailed(error),
             .bodyFinished(CallEvent.Body(.failed(error), bytes: 5, duration: .seconds(1), attempts: 2)),
         ]

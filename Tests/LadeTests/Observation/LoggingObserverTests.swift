@@ -162,6 +162,8 @@ struct LoggingObserverTests {
             .exchangeRepeated(onFreshConnection: true), .certificateCheckSkipped(host: "h"),
             .malformationTolerated(LoadingError.MalformedResponse(.lineEnd)), .attemptStarted(2),
             .retryScheduled(retry), .retryRefused(retry),
+            .hedgeStarted(1, after: .seconds(1)), .hedgeRefused(1, reason: "r"), .hedgeFinished(used: 0),
+            .hedgeFinished(used: 1),
             .redirectFollowed(status: 301, from: "a", to: "b", method: .get),
             .gateClosed(key: "k", for: .seconds(1), status: 429), .rateAdjusted(key: "k", perSecond: 0.5),
             .rateAdjusted(key: "k", perSecond: nil), .valueIgnored(name: "Retry-After", value: "x"),

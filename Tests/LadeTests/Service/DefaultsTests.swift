@@ -27,6 +27,7 @@ struct DefaultsTests {
             ("`retries.statuses`", retries.statuses.description),
             ("`retries.delayLimit`", text(retries.delayLimit)),
             ("`retryBudget.capacity`", "\(budget.capacity) tokens, \(budget.retryCost) per retry"),
+            ("`hedging`", settings.hedging == nil ? "none" : "some"),
             ("`RateLimits.default`", limits.default == nil ? "none" : "some"),
             ("`RateLimits.gateStatuses`", limits.gateStatuses.description),
             ("`RateLimits.delayLimit`", text(limits.delayLimit)),

@@ -105,6 +105,42 @@ struct ServiceLinksTests {
         #expect(Service(settings, transport: ScriptedTransport()).chain.interceptors.isEmpty)
     }
 
+    @Test(
+        "policies PL-70 policies PL-74 nothing is hedged by default; with the setting it is, also where the chain is divided",
+        arguments: [nil, Chain.Layout.Slot.retry, .hedging, .hosts]
+    )
+    func hedging(slot: Chain.Layout.Slot?) async throws {
+        #expect(!Self.slots(Service.Settings()).contains(.hedging))
+        var settings = Service.Settings()
+        let time = VirtualTime()
+        settings.time = time
+        settings.hedging = .delay(.milliseconds(200))
+        settings.hosts.setAddresses(["svc.example.com", "10.0.0.1"], for: "svc.example.com")
+        #expect(Self.slots(settings).contains(.hedging))
+        if let slot {
+            settings.adjustChain = {
+                $0.insert(ClosureInterceptor(observesScope: true) { try await $1($0) }, above: slot)
+            }
+        }
+        let transport = ScriptedTransport(answering: .text("slow").after(.seconds(5)), .text("fast"))
+        let loader = Service(settings, transport: transport).anonymous.makeLoader()
+
+        let text = try await time.runAutomatically {
+            try await loader.load(Request("https://svc.example.com/a")).text
+        }
+
+        #expect(text == "fast")
+        #expect(transport.requests.map(\.destination) == [nil, .host("10.0.0.1", port: nil)])
+    }
+
+    private static func slots(_ settings: Service.Settings) -> [Chain.Layout.Slot] {
+        let (slots, transport) = (Locked<[Chain.Layout.Slot]>([]), ScriptedTransport())
+        var settings = settings
+        settings.adjustChain = { layout in slots.withLock { $0 = layout.slots } }
+        _ = Service(settings, transport: transport).chain
+        return slots.withLock(\.self)
+    }
+
     @Test("collects bodies above a transport that does not, and in no other chain", arguments: [true, false])
     func buffering(isForeign: Bool) async throws {
         let foreign = ClosureTransport { request, _ in

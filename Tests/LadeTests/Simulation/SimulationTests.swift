@@ -80,6 +80,42 @@ struct SimulationTests {
     /// The size of the runs that show that the simulation works.
     private static let smallSize = Soak.current.rounds(of: 1500, few: 600)
 
+    @Test(
+        "policies PL-73 policies PL-75 the same holds where slow requests are hedged",
+        arguments: [HedgingPolicy.delay(.milliseconds(150)), .percentile(90)]
+    )
+    func hedged(policy: HedgingPolicy) async throws {
+        let events = EventCount()
+        let outcome = try await Simulation(seed: 11, size: 3_000) {
+            $0.hedging = policy
+            $0.observers.append(events)
+        }.run()
+
+        for violation in outcome.violations.prefix(20) { Issue.record("\(policy): \(violation)") }
+        #expect(events.started > 100)
+        #expect(events.used > 10 && events.unused > 10 && events.refused > 10, "\(events.description)")
+    }
+
+    /// How often requests were hedged.
+    private final class EventCount: EventSink, CustomStringConvertible {
+        private let counts = Locked((started: 0, used: 0, unused: 0, refused: 0))
+
+        var started: Int { counts.withLock(\.started) }
+        var used: Int { counts.withLock(\.used) }
+        var unused: Int { counts.withLock(\.unused) }
+        var refused: Int { counts.withLock(\.refused) }
+        var description: String { "\(counts.withLock { $0 })" }
+
+        func record(_ event: CallEvent, of call: Call) {
+            switch event {
+            case .hedgeStarted: counts.withLock { $0.started += 1 }
+            case .hedgeFinished(let used): counts.withLock { if used > 0 { $0.used += 1 } else { $0.unused += 1 } }
+            case .hedgeRefused: counts.withLock { $0.refused += 1 }
+            default: break
+            }
+        }
+    }
+
     @Test("a seed repeats a run of the simulation, event by event")
     func repeats() async throws {
         let first = try await Simulation(seed: 7, size: Self.smallSize, keepsLines: true).run()
