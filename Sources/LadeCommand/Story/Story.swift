@@ -50,7 +50,7 @@ struct Story: EventSink {
         case .headReceived(let status, let headers, let version): show(status, headers, version?.rawValue ?? "HTTP")
         default:
             let facts = EventFacts(event)
-            show(["*", facts.words])
+            show(["*", (call.hedge > 0 ? "hedge \(call.hedge): " : "") + facts.words])
             if let details = facts.details { show(["*", details]) }
         }
     }

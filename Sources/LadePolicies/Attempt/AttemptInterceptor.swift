@@ -68,7 +68,7 @@ package struct AttemptInterceptor: Interceptor {
     ///   deadline; `LoadingError.Kind.cancelled` as soon as the task is cancelled.
     package func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         // Most requests are sent as they are: no key, no body that is watched. Nothing is copied for them.
-        guard !request.hasTags, !request.hasBody, !hasPlaces, authorisers.isEmpty else {
+        guard !request.hasTags, !request.hasBody, authorisers.isEmpty, hedging == nil, !hasPlaces else {
             return try await attempts(of: request, next)
         }
         noteAttempt(next.call)
