@@ -68,6 +68,26 @@ struct CallStoryTests {
         )
     }
 
+    @Test("policies PL-60 policies PL-77 gives each exchange of a hedged attempt its own head, end and stages")
+    func hedged() {
+        let hedge = call.racing(Call.Race(), hedge: 1, reportingTo: story)
+        func record(_ event: CallEvent, of call: Call, at milliseconds: Int64) {
+            time.advance(to: Instant(nanoseconds: milliseconds * 1_000_000))
+            story.record(event, of: call)
+        }
+        record(.exchangeStarted(method: .get, url: "http://h/x"), of: call, at: 0)
+        record(.exchangeStarted(method: .get, url: "http://h/x"), of: hedge, at: 200)
+        record(.headReceived(status: 200, headers: [:], version: .http2), of: call, at: 250)
+        record(.exchangeFinished(metrics { $0.firstByte = .milliseconds(250) }), of: call, at: 260)
+        record(.exchangeFailed(LoadingError(.cancelled), metrics()), of: hedge, at: 270)
+
+        let totals = story.timeline.totals
+
+        // The hedge is the innermost activity, and was still connecting.
+        #expect(totals.map(\.stage) == [.firstByte, .connect])
+        #expect(totals.map(\.duration) == [.milliseconds(200), .milliseconds(70)])
+    }
+
     @Test("policies PL-60 gives a wait its reason, and the innermost thing its time")
     func nesting() {
         let token = Call.WaitReason.authorisation(authoriser: "OAuth")
