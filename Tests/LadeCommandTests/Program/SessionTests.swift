@@ -318,14 +318,14 @@ struct SessionTests: GetSuite {
         #expect(!outcome.talk.contains("s3cret"))
         #expect(!outcome.talk.contains(basic))
         #expect(try await LadeProcess.run(server.address(), in: folder.path).output == "none")
-        let second = try folder.file("second", "default login you")
+        let second = try folder.file("second", "default login you password pw")
         chmod(second, 0o600)
         let named = try await LadeProcess(
             [server.address(), "-n"],
             in: folder.path,
             environment: ["NETRC": second]
         ).outcome()
-        #expect(named.output == "Basic " + Data("you:".utf8).base64EncodedString())
+        #expect(named.output == "Basic " + Data("you:pw".utf8).base64EncodedString())
         let own = try await LadeProcess.run(server.address(), "-n", "Authorization:x", in: folder.path)
         #expect(own.output == "x")
         // They are not copied into a session.

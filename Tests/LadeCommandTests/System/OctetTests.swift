@@ -136,7 +136,7 @@ struct OctetTests {
     func names() async throws {
         let (server, folder) = (try server(), try TemporaryFolder())
         defer { folder.remove() }
-        let outcome = try await run("lade get -O 'H/%FC' -O 'H/%FD' -OJ 'H/%FE'", server, in: folder)
+        let outcome = try await run("lade get -O 'H/%FC' -O 'H/%FD' --next -OJ 'H/%FE'", server, in: folder)
         #expect(outcome.status == 0, "\(outcome.talk)")
         #expect(folder.names == ["%FC", "%FD", "%FE"])
     }
@@ -169,9 +169,13 @@ struct OctetTests {
     }
 
     @Test("finding CL-4 the name of a file behind --variable is refused where it is no UTF-8")
-    func nameOfVariable() {
+    func nameOfVariable() throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        // The name that a repair would make of it.
+        _ = try folder.file("\u{FFFD}", "other")
         var variables = CurlVariables()
-        #expect(throws: CommandError.self) { try variables.set(Array("v@".utf8) + [0xFC]) }
+        #expect(throws: CommandError.self) { try variables.set(Array("v@\(folder.path)".utf8) + [0xFC]) }
     }
 
     // MARK: - Prompts
