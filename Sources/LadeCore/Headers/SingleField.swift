@@ -22,7 +22,7 @@
 /// | `ETag`, `Last-Modified` | no version is named | RFC 9110 §8.8 |
 /// | `Expires` | it has passed | RFC 9111 §4.2.1, §5.3 |
 /// | `Location` | the redirect is refused | RFC 9110 §10.2.2 |
-/// | `Retry-After` | the longest delay, so that no call comes early | RFC 9110 §10.2.3 |
+/// | `Retry-After` | the longest delay of all lines, so that no call comes early; none of a line with a list | RFC 9110 §10.2.3 |
 /// | quotas of services | no quota | – |
 ///
 /// A value that cannot be read differs from every other one. Empty values say nothing, unless the field is one whose empty
@@ -165,6 +165,7 @@ extension Headers {
     /// `Date`; nil where there is none, or none that can be read.
     ///
     /// - Parameter now: The reference for two-digit years.
+    /// - Returns: The date.
     package func date(now: @autoclosure () -> Date) -> Date? {
         field(.date).flatMap { try? HTTPDate(bytes: $0.octets, now: now()) }?.date
     }
@@ -172,12 +173,17 @@ extension Headers {
     /// The delay that `Retry-After` requests, measured against the response's own `Date`; nil without a valid field.
     ///
     /// - Parameter now: The time of arrival, which a date is compared with where the response has none.
+    /// - Returns: The delay.
     package func requestedDelay(now: Date) -> Duration? {
-        let values: [Field]
-        switch reading(.retryAfter) {
-        case .none: return nil
-        case .one(let value): values = [value]
-        case .contradiction(let all): values = all
+        let reading = reading(.retryAfter)
+        if reading == .none { return nil }
+        var values: [Field] = []
+        if case .one(let value) = reading { values = [value] }
+        if case .contradiction = reading {
+            // A list in one line may be a number with separators, as `1,000`: it is no value.
+            forEach(named: SingleField.retryAfter.name) { line in
+                if case .one(let value) = Headers(checked: [line]).reading(.retryAfter) { values.append(value) }
+            }
         }
         // A malformed value requests nothing.
         let delays = values.compactMap { try? RetryAfter(bytes: $0.octets, now: now) }

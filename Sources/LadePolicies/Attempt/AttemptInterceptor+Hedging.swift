@@ -108,7 +108,7 @@ private struct HedgeRun {
         case .idle: return .wait
         case .due(let number):
             guard case .hedge(let number) = race.due(after: number) else { return .wait }
-            guard withdraw() else { return refused(number, RetryPolicy.Rule.budgetEmpty.description) }
+            guard withdraw() else { return refused(number, RetryRule.budgetEmpty.description) }
             exchanges[number] = Exchange(start: call.time.now)
             return .hedge(number)
         case .ended(let number, let result, let end):

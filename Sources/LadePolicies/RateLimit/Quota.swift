@@ -45,14 +45,6 @@ struct QuotaReading: Sendable, Hashable {
     /// The time per call over a whole window, when the server announced both its length and its quota.
     var windowInterval: Duration?
 
-    /// Reads the fields of a response; nil when there are no usable ones.
-    init?(_ headers: Headers, now: Date) {
-        guard let reading = Self.strictest(of: Self.all(in: headers, now: now).readings, QuotaReserve()) else {
-            return nil
-        }
-        self = reading
-    }
-
     /// Reads the fields of a response: every quota that it announces, and the fields that are not understood.
     static func all(in headers: Headers, now: Date) -> (readings: [QuotaReading], ignored: [IgnoredField]) {
         // Most responses have none of them.

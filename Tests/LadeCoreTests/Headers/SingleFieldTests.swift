@@ -158,9 +158,10 @@ struct SingleFieldTests {
     @Test(
         "of several delays the longest is requested, and what cannot be read requests nothing",
         arguments: [
-            ([], nil), (["120"], 120), (["120", "120"], 120), (["5", "120"], 120), (["120, 5"], 120), (["soon"], nil),
+            ([], nil), (["120"], 120), (["120", "120"], 120), (["5", "120"], 120), (["120, 5"], nil), (["1,000"], nil),
+            (["1,000", "5"], 5), (["5, 5"], 5), (["soon"], nil),
             (["soon", "5"], 5), (["", "5"], 5), ([""], nil), (["0"], 0),
-            ([dates[0]], 10), (["5", dates[0]], 10), (["\(dates[0]), 20"], 20),
+            ([dates[0]], 10), (["5", dates[0]], 10), (["\(dates[0]), 20"], nil), (["\(dates[0]), \(dates[0])"], 10),
         ] as [([String], Int64?)]
     )
     func delay(lines: [String], seconds: Int64?) {

@@ -67,7 +67,7 @@ struct RateBucketTests {
     @Test("a quota that all accounts share has counted the call whose answer brings it")
     func ownCall() throws {
         let headers: Headers = ["RateLimit-Remaining": "1", "RateLimit-Reset": "10"]
-        let reading = try #require(QuotaReading(headers, now: Date(timeIntervalSince1970: 0)))
+        let reading = try #require(QuotaReading.all(in: headers, now: Date(timeIntervalSince1970: 0)).readings.first)
         func start(isRunning: Bool) -> Instant? {
             var bucket = RateBucket(rate: nil, concurrency: nil)
             bucket.reserve("", due: second(0), now: second(0), blur: 0)
