@@ -254,7 +254,7 @@ struct ProgramTests {
     )
     func pinnedKeys(pin: String, line: String) async throws {
         let arguments = try Self.fromPeers { peers in
-            ["https://localhost:\(try peers.port("nginxTLS"))/", try peers.text("ca"), try peers.text(pin)]
+            ["https://localhost:\(try peers.port("nginxTLS"))/small.json", try peers.text("ca"), try peers.text(pin)]
         }
 
         let (status, lines) = try await run("PinnedKeys", arguments)
