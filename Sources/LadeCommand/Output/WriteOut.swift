@@ -331,7 +331,8 @@ struct WriteOut: Sendable {
         let metrics = facts.metrics
         let response = facts.response
         return switch variable {
-        case .contentType: response?.headers["Content-Type"] ?? ""
+        // As curl: the last of several types, and the first of several addresses.
+        case .contentType: response?.headers.all("Content-Type").last ?? ""
         case .errorMessage: facts.error?.what.escapedForDisplay(limit: 2_000) ?? ""
         case .exitCode: "\(facts.error?.code.rawValue ?? 0)"
         case .filename: facts.path ?? ""

@@ -65,6 +65,17 @@ struct WriteOutTests: GetSuite {
         return facts
     }
 
+    @Test("finding LX-10 of several types the last and of several addresses the first is written, as by curl")
+    func severalFields() throws {
+        var facts = try facts(status: 302)
+        facts.response?.headers.add("Content-Type", "c/d")
+        facts.response?.headers.add("Location", "/elsewhere")
+
+        let text = try WriteOut("%{content_type} %{redirect_url}").text(facts)
+
+        #expect(text == "c/d https://h.test/there")
+    }
+
     @Test("writes each variable", arguments: WriteOut.Variable.allCases)
     func variable(_ variable: WriteOut.Variable) throws {
         // After a redirect, after a success, and without a response.
