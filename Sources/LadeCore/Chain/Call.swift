@@ -131,7 +131,25 @@ public struct Call: Sendable {
     public func record(_ event: @autoclosure () -> CallEvent) {
         guard !context.events.isEmpty else { return }
         let event = event().redacted(extras?.redaction ?? .standard)
+        if case .exchangeStarted = event { object?.exchangeBegan() }
         for sink in context.events { sink.record(event, of: self) }
+        switch event {
+        case .exchangeFinished, .exchangeFailed: object?.exchangeEnded()
+        default: break
+        }
+    }
+
+    /// Sends the last event of the call, once no exchange of it is in progress.
+    ///
+    /// An exchange may end later than what its caller waits for: the loop of a transport ends that of a body which was
+    /// cancelled or released.
+    package func recordLast(_ event: CallEvent) {
+        guard isObserved else { return }
+        guard let object else { return record(event) }
+        // Without the object, which keeps the report.
+        var call = self
+        (call.object, call.isScoped) = (nil, false)
+        object.report { [call] in call.record(event) }
     }
 
     /// Whether any sink receives what ``record(_:)`` reports.
