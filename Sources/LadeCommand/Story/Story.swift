@@ -117,6 +117,8 @@ struct Story: EventSink {
     private static func words(_ metrics: Response.Metrics) -> String {
         let stages: [(String, Duration?)] = [
             ("name", metrics.nameLookup), ("connected", metrics.connect), ("TLS", metrics.secureConnect),
+            // Without a body, the time is that of connecting.
+            ("request sent", metrics.requestBodyBytes > 0 ? metrics.requestSent : nil),
             ("first byte", metrics.firstByte), ("end", metrics.total),
         ]
         var parts = stages.compactMap { name, time in time.map { "\(name) after \(words($0))" } }

@@ -106,6 +106,11 @@ extension Call {
             state.withLock { $0.times?.stages.add(duration, to: stage) }
         }
 
+        func add(_ times: StageTimes.Exchange) {
+            if let origin { return origin.add(times) }
+            state.withLock { $0.times?.stages.add(times) }
+        }
+
         func observeWaits(_ body: (@Sendable (Instant?) -> Void)?) {
             // Released outside the lock: deinitialisers of captured values may take other locks.
             _ = state.withLock { state in

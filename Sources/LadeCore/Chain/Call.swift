@@ -108,6 +108,15 @@ public struct Call: Sendable {
         if recordsTimes { object?.add(duration(), to: stage) }
     }
 
+    /// Adds the times of an exchange, when the times are recorded.
+    ///
+    /// - Parameters:
+    ///   - stages: What the transport has measured; nil where it does not tell stages apart.
+    ///   - duration: How long the exchange took.
+    package func add(_ stages: Call.StageTimes.Exchange?, lasting duration: Duration) {
+        if recordsTimes { object?.add(Call.StageTimes.Exchange(stages, lasting: duration)) }
+    }
+
     /// Notifies an observer, in place of the one before, of the call's waits whose ends are known.
     package func observeWaits(_ body: (@Sendable (Instant?) -> Void)?) {
         if recordsTimes { object?.observeWaits(body) }

@@ -327,7 +327,7 @@ package struct EventFacts: Sendable {
         let stages: [(String, Duration?)] = [
             ("queued", metrics.queued), ("nameLookup", metrics.nameLookup), ("connect", metrics.connect),
             ("secureConnect", metrics.secureConnect), ("requestStarted", metrics.requestStarted),
-            ("firstByte", metrics.firstByte), ("total", metrics.total),
+            ("requestSent", metrics.requestSent), ("firstByte", metrics.firstByte), ("total", metrics.total),
         ]
         let counts = [
             ("requestHeadBytes", metrics.requestHeadBytes), ("requestBodyBytes", metrics.requestBodyBytes),

@@ -209,14 +209,23 @@ package struct ExchangeInterceptor: Interceptor {
         limiter?.observe(response.status, response.headers, of: request, call: call, isRunning: slot != nil)
         let isTimed = deadlines != nil && call.recordsTimes
         guard response.body.bytes == nil else {
-            if isTimed { call.add(bound.start.duration(to: call.time.now), to: .exchange) }
+            if isTimed { call.add(response.metrics.stages, lasting: bound.start.duration(to: call.time.now)) }
             slot?.finish()
             return response
         }
         guard isTimed || slot != nil else { return response }
         response.body = response.body.wrapped { source in
-            ObservedBody(source, translate: { isTimed ? bound.translated($0, call) : $0 }) { _ in
-                if isTimed { call.add(bound.start.duration(to: call.time.now), to: .exchange) }
+            ObservedBody(source, translate: { isTimed ? bound.translated($0, call) : $0 }) { end in
+                if isTimed {
+                    // A body that was cancelled is not measured to its end.
+                    let stages: Call.StageTimes.Exchange? =
+                        switch end {
+                        case .whole: source.metrics.stages
+                        case .failed(let error): error.context.exchangeStages
+                        case .cancelled, .abandoned: nil
+                        }
+                    call.add(stages, lasting: bound.start.duration(to: call.time.now))
+                }
                 slot?.finish()
             }
         }
@@ -233,7 +242,12 @@ package struct ExchangeInterceptor: Interceptor {
     ) -> LoadingError {
         var error = error
         if deadlines != nil {
-            call.add(bound.start.duration(to: call.time.now), to: Self.stage(error, request))
+            let duration = bound.start.duration(to: call.time.now)
+            if let wait = Self.queueWait(error, request) {
+                call.add(duration, to: wait)
+            } else {
+                call.add(error.context.exchangeStages, lasting: duration)
+            }
             error = bound.translated(error, call)
         }
         // The head may have arrived before the body failed.
@@ -246,11 +260,10 @@ package struct ExchangeInterceptor: Interceptor {
         return error
     }
 
-    /// The stage that ended with an error of the transport: the exchange, or the wait for a connection within which the
-    /// deadline passed.
-    private static func stage(_ error: LoadingError, _ request: Request) -> Call.StageTimes.Stage {
+    /// The wait for a connection, when the deadline passed within it; nil when there was an exchange.
+    private static func queueWait(_ error: LoadingError, _ request: Request) -> Call.StageTimes.Stage? {
         guard case .deadlineExceeded(let report) = error.kind, !report.endedExchange, report.impossibleWait == nil
-        else { return .exchange }
+        else { return nil }
         return .wait(.connection(host: request.url.host(percentEncoded: true)?.lowercased() ?? ""))
     }
 

@@ -353,6 +353,7 @@ extension WireLoop {
             case .body: guard produce(exchange, connection, &budget) else { return }
             case .awaitingContinue: return watch(connection, reads: connection.reads, writes: false)
             case .done, .stopped:
+                exchange.noteRequestSent(at: now)
                 watch(connection, reads: connection.reads, writes: false)
                 if connection.http.receiving == .done { complete(connection) }
                 return
@@ -479,6 +480,7 @@ extension WireLoop {
     /// Stops the upload; the next write of the producer throws.
     func stopUpload(_ exchange: Exchange, _ connection: Connection) {
         connection.http.stopSending()
+        exchange.noteRequestSent(at: now)
         connection.output.removeAll()
         connection.continueDue = .max
         connection.awaitsProducer = false

@@ -157,6 +157,7 @@ extension WireLoop {
             connect: exchange.wasReused ? 0 : offset(connection.connectedAt),
             secureConnect: exchange.wasReused ? 0 : offset(connection.securedAt),
             requestStarted: offset(carried?.requestStarted ?? connection.requestStarted),
+            requestSent: offset(exchange.requestSent),
             firstByte: offset(carried?.firstByte ?? connection.firstByte),
             total: offset(now)
         )

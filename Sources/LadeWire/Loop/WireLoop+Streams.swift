@@ -63,6 +63,7 @@ extension WireLoop {
         let carried = CarriedStream(exchange, number: number, at: now)
         carried.headBytes = connection.http2?.stream(number)?.headBytes ?? 0
         if waits { carried.continueDue = now + Self.continuePatience }
+        if connection.http2?.stream(number)?.sending == .done { exchange.noteRequestSent(at: now) }
         connection.carried[number] = carried
         pool.setIdle(connection, key: connection.key, since: nil)
         markDirty(connection)
@@ -220,7 +221,10 @@ extension WireLoop {
         )
         if let caller { resume(caller, exchange.lane) }
         guard continues else { return end(exchange, exchange.failure) }
-        if connection.http2?.stream(number)?.sending == .stopped { exchange.pipe?.close() }
+        if connection.http2?.stream(number)?.sending == .stopped {
+            exchange.noteRequestSent(at: now)
+            exchange.pipe?.close()
+        }
     }
 
     /// Gives content to the reader of a stream; what it does not take is held, within the window.
@@ -362,7 +366,10 @@ extension WireLoop {
         var isLast = false
         if case .bytes(let data) = body.content {
             let left = data.count - exchange.sentBytes
-            guard left > 0 else { return .end(trailers: body.trailers?() ?? Headers()) }
+            guard left > 0 else {
+                exchange.noteRequestSent(at: now)
+                return .end(trailers: body.trailers?() ?? Headers())
+            }
             count = min(left, space.count)
             isLast = count == left && body.trailers == nil
             data.withUnsafeBytes { bytes in
@@ -373,10 +380,13 @@ extension WireLoop {
             switch exchange.pipe?.read(into: space) ?? .end {
             case .bytes(let read): count = read
             case .nothingYet: return .nothingYet
-            case .end: return .end(trailers: body.trailers?() ?? Headers())
+            case .end:
+                exchange.noteRequestSent(at: now)
+                return .end(trailers: body.trailers?() ?? Headers())
             case .failed: return .failed
             }
         }
+        if isLast { exchange.noteRequestSent(at: now) }
         exchange.sentBytes += count
         exchange.lastActivity = now
         carried.sent += Int64(count)
