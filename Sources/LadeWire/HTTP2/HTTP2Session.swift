@@ -197,13 +197,6 @@ final class HTTP2Session {
         reset(stream, NGHTTP2_CANCEL)
     }
 
-    /// Ends a stream whose response is complete and whose upload makes no progress, as complete.
-    func finish(_ stream: Int32) {
-        guard streams[stream]?.state.receiving == .ended else { return }
-        streams[stream]?.state.stopSending()
-        reset(stream, NGHTTP2_CANCEL)
-    }
-
     /// Records that a reader has taken content, which returns the stream's window.
     func taken(_ count: Int, by stream: Int32) {
         let returned = streams[stream]?.state.window.taken(count) ?? 0

@@ -525,10 +525,11 @@ extension WireLoop {
             guard at <= now else { continue }
             switch bound {
             case .deadline: end(exchange, exchange.deadlineExceeded)
-            // The response is complete, and the server does not read the rest of the request.
+            // The response is complete, and the server does not read the rest of the request. The exchange ends here and not
+            // with its reset, which the socket may not take either.
             case .timeout(.idle) where session.stream(carried.number)?.receiving == .ended:
-                exchange.lastActivity = now
-                session.finish(carried.number)
+                exchange.noteRequestSent(at: now)
+                end(exchange, nil)
             case .timeout(let phase): end(exchange, LoadingError(.timedOut(phase), exchange.context))
             }
         }
