@@ -362,10 +362,11 @@ final class HTTP2Session {
 
     private func arrived(_ number: Int32, _ range: Range<Int>) -> Finding? {
         call { nghttp2_session_consume_connection($0, range.count) }
-        streams[number]?.state.arrived(range.count)
-        let returned = streams[number]?.state.window.arrived(range.count) ?? 0
+        guard let stream = streams[number] else { return nil }
+        stream.state.arrived(range.count)
+        let returned = stream.state.window.arrived(range.count)
         if returned > 0 { call { nghttp2_session_consume_stream($0, number, returned) } }
-        return streams[number]?.state.isOver == false ? .content(number, range) : nil
+        return stream.state.isOver ? nil : .content(number, range)
     }
 
     private func responseEnded(_ number: Int32) {
