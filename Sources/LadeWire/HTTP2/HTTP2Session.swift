@@ -363,7 +363,6 @@ final class HTTP2Session {
     private func arrived(_ number: Int32, _ range: Range<Int>) -> Finding? {
         call { nghttp2_session_consume_connection($0, range.count) }
         guard let stream = streams[number] else { return nil }
-        stream.state.arrived(range.count)
         let returned = stream.state.window.arrived(range.count)
         if returned > 0 { call { nghttp2_session_consume_stream($0, number, returned) } }
         return stream.state.isOver ? nil : .content(number, range)
