@@ -133,7 +133,7 @@ final class Connection: Due {
         self.idleLife = idleLife
     }
 
-    /// Changes the life, and returns what the loop must do. Nothing else changes it.
+    /// Changes the life, as nothing else does, and returns what the loop must do.
     func live(_ event: ConnectionLife.Event) -> ConnectionLife.Action { life.transition(event) }
 
     /// Whether bytes were prepared that the socket has not accepted.

@@ -143,7 +143,9 @@ struct FrameMeter {
             count += 1
         default: count += 1
         }
-        if type != Kind.headers, type != Kind.continuation || flags & FrameHeader.Flag.endHeaders != 0 { sectionBytes = 0 }
+        if type != Kind.headers, type != Kind.continuation || flags & FrameHeader.Flag.endHeaders != 0 {
+            sectionBytes = 0
+        }
     }
 
     private mutating func progress() { count = max(0, count - Self.worth) }

@@ -44,13 +44,16 @@ extension WireLoop {
         if connection.life == .streaming { return serveStreams(connection, budget) }
         if connection.life == .tunnelling { return continueTunnel(connection) }
         if connection.life == .securing { return lookAtHandshake(connection) }
-        guard connection.life == .busy, let exchange = connection.exchange, !connection.carriage.isPaused else { return }
+        guard connection.life == .busy, let exchange = connection.exchange, !connection.carriage.isPaused else {
+            return
+        }
         connection.decodable = TurnBudget.decoded
         if !connection.carriage.held.isEmpty {
             let held = connection.carriage.held
             connection.carriage.held = []
             held.withUnsafeBytes { process($0, exchange, connection) }
-            guard connection.exchange === exchange, !connection.carriage.isPaused, connection.carriage.held.isEmpty else {
+            guard connection.exchange === exchange, !connection.carriage.isPaused, connection.carriage.held.isEmpty
+            else {
                 return
             }
         }

@@ -294,7 +294,8 @@ extension WireLoop {
         guard let carried = connection.carried[exchange.streamNumber] else { return false }
         guard let stream = connection.http2?.stream(carried.number) else { return carried.carriage.isBehind }
         let size = Int(StreamWindow.size(highWater: rules.limits.streamHighWater))
-        return carried.carriage.isBehind || 2 * stream.window.held >= size || (stream.isDeferred && stream.sending == .body)
+        return carried.carriage.isBehind || 2 * stream.window.held >= size
+            || (stream.isDeferred && stream.sending == .body)
     }
 
     // MARK: - Sending

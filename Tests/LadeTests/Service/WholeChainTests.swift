@@ -228,7 +228,10 @@ struct WholeChainTests {
             ),
         ]
 
-        @Test("finding DC-5 the error of a deadline names the stage that took the time", arguments: 0..<deadlineStages.count)
+        @Test(
+            "finding DC-5 the error of a deadline names the stage that took the time",
+            arguments: 0..<deadlineStages.count
+        )
         func stageOfTheDeadline(index: Int) async throws {
             let (steps, isUpload, isStreamed, words) = Self.deadlineStages[index]
             let (server, hole) = (try steps.map { try LoopbackServer(script: $0) }, try Blackhole())

@@ -6,8 +6,9 @@ import Testing
 struct ConnectionLifeTests {
     typealias Departure = ConnectionLife.Departure
 
-    /// An event, and what it makes of each state: the action, and the state where that changes. States without a cell do
-    /// nothing.
+    /// An event, and what it makes of each state: the action, and the state where that changes.
+    ///
+    /// States without a cell do nothing.
     struct Row: Sendable, CustomStringConvertible {
         let description: String
         let event: ConnectionLife.Event

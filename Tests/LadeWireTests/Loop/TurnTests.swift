@@ -195,7 +195,9 @@ struct TurnTests {
         let simulation = Simulation(run.lanes, run.settings, on: system)
         var hasStopped = false
         simulation.beforeWait = { [unowned simulation] in
-            let isSent = simulation.loop.watched.values.contains { $0.life == .busy && $0.carriage.hasSent && $0.carriage.firstByte == 0 }
+            let isSent = simulation.loop.watched.values.contains {
+                $0.life == .busy && $0.carriage.hasSent && $0.carriage.firstByte == 0
+            }
             guard isSent, !hasStopped else { return }
             // The wait ends by the stop, reports nothing, and an hour has passed.
             hasStopped = true
