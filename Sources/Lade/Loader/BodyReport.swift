@@ -1,7 +1,7 @@
 /// Reports the end of a call's body once, after the end of the call.
 ///
 /// A call that fails has no body, so the report is made only after ``arm()``. A report that is released before the body
-/// has ended reports an abandoned body.
+/// has ended reports an abandoned body. The event follows the end of the call's last exchange; its duration ends with the body.
 final class BodyReport: Sendable {
     private struct State {
         var bytes: Int64 = 0
@@ -62,6 +62,6 @@ final class BodyReport: Sendable {
             state.isMade = true
             return record
         }
-        if let due { call.record(.bodyFinished(due)) }
+        if let due { call.recordLast(.bodyFinished(due)) }
     }
 }

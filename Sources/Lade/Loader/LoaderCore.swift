@@ -164,12 +164,12 @@ final class LoaderCore: Sendable {
             guard let start = course.start else { return }
             if let report = course.report { return report.arm() }
             let duration = start.duration(to: call.time.now)
-            call.record(
+            call.recordLast(
                 .bodyFinished(
                     CallEvent.Body(.whole, bytes: Int64(course.bytes), duration: duration, attempts: call.attemptsMade)
                 )
             )
-        case .failure(let error): call.record(.callFailed(error))
+        case .failure(let error): call.recordLast(.callFailed(error))
         }
     }
 

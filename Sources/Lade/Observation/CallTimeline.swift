@@ -18,7 +18,9 @@ public struct CallTimeline: Sendable, Hashable {
         case connect
         /// The TLS handshake.
         case secureConnect
-        /// Sending the request, and waiting for the first byte of the response.
+        /// Sending a request with a body, where the transport reports when that ended.
+        case sending
+        /// Sending any other request, and waiting for the first byte of the response.
         case firstByte
         /// Receiving the response.
         case body
@@ -88,6 +90,7 @@ extension CallTimeline.Stage: CustomStringConvertible {
         case .nameLookup: "name look-up"
         case .connect: "connecting"
         case .secureConnect: "TLS handshake"
+        case .sending: "sending the request"
         case .firstByte: "request sent, first byte awaited"
         case .body: "receiving the response"
         case .store: "the store of the cache"
@@ -248,6 +251,9 @@ extension TimelineBuilder.Exchange {
             (.nameLookup, metrics.nameLookup), (.connect, metrics.connect), (.secureConnect, metrics.secureConnect),
         ]
         var ends = stages.compactMap { stage, time in time.map { (stage, start + $0.wholeNanoseconds) } }
+        if metrics.requestBodyBytes > 0, let sent = metrics.requestSent {
+            ends.append((.sending, start + sent.wholeNanoseconds))
+        }
         if let firstByte = metrics.firstByte {
             // For a request with a body libcurl counts the first byte in either direction; the head is more precise.
             let answer = metrics.requestBodyBytes > 0 ? head : nil
@@ -259,6 +265,7 @@ extension TimelineBuilder.Exchange {
 
     /// The stage in which the exchange ended: receiving, or the stage that it did not complete.
     private var lastStage: CallTimeline.Stage {
+        if metrics.requestBodyBytes > 0, metrics.requestStarted != nil, metrics.requestSent == nil { return .sending }
         if metrics.firstByte != nil { return .body }
         if metrics.isReusedConnection == true || metrics.secureConnect != nil { return .firstByte }
         guard metrics.connect != nil else { return .connect }

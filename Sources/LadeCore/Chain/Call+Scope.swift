@@ -22,6 +22,10 @@ extension Call {
             let run: @Sendable () -> Void
         }
 
+        private struct LastReport {
+            let run: @Sendable () -> Void
+        }
+
         private struct State {
             var isCancelled = false
             var isOver = false
@@ -32,6 +36,10 @@ extension Call {
             var others: [UInt64: Handler] = [:]
             var times: Times?
             var onWait: (@Sendable (Instant?) -> Void)?
+            /// The exchanges that have begun and not ended; counted while the call is observed.
+            var exchanges = 0
+            /// The report that follows the end of the last of them.
+            var last: LastReport?
 
             /// Removes all handlers, and returns them in the order they were added.
             mutating func takeHandlers() -> [Handler] {
@@ -45,6 +53,8 @@ extension Call {
         private let attemptCount = Atomic(0)
         /// Records the times in place of this object.
         private let origin: Scope?
+        /// The object of the first part of the call, which counts the exchanges of all parts; nil for that part itself.
+        private let firstPart: Scope?
         /// The request of the call.
         package let request: Request?
         /// The statuses that count as success; nil leaves it to the request.
@@ -62,6 +72,7 @@ extension Call {
             self.request = request
             acceptableStatuses = statuses
             origin = nil
+            firstPart = nil
         }
 
         /// Makes the scope of a further part of a call, whose times are recorded with those of the parts before.
@@ -69,6 +80,12 @@ extension Call {
             self.request = request
             acceptableStatuses = call.acceptableStatuses
             origin = call.recordsTimes ? call.object : nil
+            firstPart = call.object.map { $0.firstPart ?? $0 }
+        }
+
+        deinit {
+            // A transport that reports the start of an exchange and no end keeps no report back for ever.
+            state.withLock { $0.last.take() }?.run()
         }
 
         /// How many attempts the call has made.
@@ -90,6 +107,11 @@ extension Call {
             state.withLock { $0.times?.stages.add(duration, to: stage) }
         }
 
+        func add(_ times: StageTimes.Exchange) {
+            if let origin { return origin.add(times) }
+            state.withLock { $0.times?.stages.add(times) }
+        }
+
         func observeWaits(_ body: (@Sendable (Instant?) -> Void)?) {
             // Released outside the lock: deinitialisers of captured values may take other locks.
             _ = state.withLock { state in
@@ -100,6 +122,34 @@ extension Call {
 
         func noteWait(until end: Instant?) {
             state.withLock { $0.onWait }?(end)
+        }
+
+        // MARK: - Exchanges
+
+        /// Notes that an exchange of the call has begun.
+        func exchangeBegan() {
+            if let firstPart { return firstPart.exchangeBegan() }
+            state.withLock { $0.exchanges += 1 }
+        }
+
+        /// Notes that an exchange of the call has ended, and was reported.
+        func exchangeEnded() {
+            if let firstPart { return firstPart.exchangeEnded() }
+            let last = state.withLock { state -> LastReport? in
+                state.exchanges = max(0, state.exchanges - 1)
+                return state.exchanges == 0 ? state.last.take() : nil
+            }
+            last?.run()
+        }
+
+        /// Runs a report when no exchange of the call is in progress: now, or after the end of the last one was reported.
+        func report(_ run: @escaping @Sendable () -> Void) {
+            if let firstPart { return firstPart.report(run) }
+            let isDue = state.withLock { state in
+                if state.exchanges > 0 { state.last = LastReport(run: run) }
+                return state.exchanges == 0
+            }
+            if isDue { run() }
         }
 
         // MARK: - Cancellation

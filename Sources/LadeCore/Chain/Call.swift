@@ -112,6 +112,15 @@ public struct Call: Sendable {
         if recordsTimes { object?.add(duration(), to: stage) }
     }
 
+    /// Adds the times of an exchange, when the times are recorded.
+    ///
+    /// - Parameters:
+    ///   - stages: What the transport has measured; nil where it does not tell stages apart.
+    ///   - duration: How long the exchange took.
+    package func add(_ stages: Call.StageTimes.Exchange?, lasting duration: Duration) {
+        if recordsTimes { object?.add(Call.StageTimes.Exchange(stages, lasting: duration)) }
+    }
+
     /// Notifies an observer, in place of the one before, of the call's waits whose ends are known.
     package func observeWaits(_ body: (@Sendable (Instant?) -> Void)?) {
         if recordsTimes { object?.observeWaits(body) }
@@ -135,7 +144,25 @@ public struct Call: Sendable {
     public func record(_ event: @autoclosure () -> CallEvent) {
         guard !context.events.isEmpty else { return }
         let event = event().redacted(extras?.facts.redaction ?? .standard)
+        if case .exchangeStarted = event { object?.exchangeBegan() }
         for sink in context.events { sink.record(event, of: self) }
+        switch event {
+        case .exchangeFinished, .exchangeFailed: object?.exchangeEnded()
+        default: break
+        }
+    }
+
+    /// Sends the last event of the call, once no exchange of it is in progress.
+    ///
+    /// An exchange may end later than what its caller waits for: the loop of a transport ends that of a body which was
+    /// cancelled or released.
+    package func recordLast(_ event: CallEvent) {
+        guard isObserved else { return }
+        guard let object else { return record(event) }
+        // Without the object, which keeps the report.
+        var call = self
+        (call.object, call.isScoped) = (nil, false)
+        object.report { [call] in call.record(event) }
     }
 
     /// Whether any sink receives what ``record(_:)`` reports.

@@ -5,7 +5,15 @@ extension Call {
         public enum Stage: Sendable, Hashable {
             /// Waiting, for the reason given.
             case wait(Call.WaitReason)
-            /// Talking to the server.
+            /// Finding and opening a connection to the server.
+            case connecting
+            /// Sending the request.
+            case sending
+            /// Waiting for the first byte of the response, once the request was sent.
+            case awaiting
+            /// Receiving the response.
+            case receiving
+            /// Talking to the server, where the transport does not tell the four apart.
             case exchange
             /// Everything else: the app's own interceptors, and the scheduling of tasks.
             case other
@@ -25,16 +33,44 @@ extension Call {
             }
         }
 
+        /// The times of exchanges by their stages, in nanoseconds.
+        package struct Exchange: Sendable, Hashable {
+            var connecting: Int64 = 0
+            var sending: Int64 = 0
+            var awaiting: Int64 = 0
+            var receiving: Int64 = 0
+            /// The time that is not told apart.
+            var whole: Int64 = 0
+
+            package var total: Int64 { connecting + sending + awaiting + receiving + whole }
+
+            /// The stages that took time, in their order; the whole exchange where none did.
+            var entries: [Entry] {
+                let all: [(Stage, Int64)] = [
+                    (.connecting, connecting), (.sending, sending), (.awaiting, awaiting), (.receiving, receiving),
+                    (.exchange, whole),
+                ]
+                let known = all.filter { $0.1 > 0 }.map { Entry(stage: $0.0, duration: .nanoseconds($0.1)) }
+                return known.isEmpty ? [Entry(stage: .exchange, duration: .zero)] : known
+            }
+
+            static func += (sum: inout Exchange, times: Exchange) {
+                sum.connecting += times.connecting
+                sum.sending += times.sending
+                sum.awaiting += times.awaiting
+                sum.receiving += times.receiving
+                sum.whole += times.whole
+            }
+        }
+
         // The time with the server is stored separately, because most calls have no other stage and then need no list.
         private var others: [Entry] = []
-        private var exchange: (duration: Duration, place: Int)?
+        private var exchange: (times: Exchange, place: Int)?
 
-        /// The stages, in the order of their first occurrence.
+        /// The stages, in the order of their first occurrence; those of exchanges together.
         public var entries: [Entry] {
             var entries = others
-            if let exchange {
-                entries.insert(Entry(stage: .exchange, duration: exchange.duration), at: exchange.place)
-            }
+            if let exchange { entries.insert(contentsOf: exchange.times.entries, at: exchange.place) }
             return entries
         }
 
@@ -49,13 +85,19 @@ extension Call {
 
         /// Adds time to a stage.
         public mutating func add(_ duration: Duration, to stage: Stage) {
-            if case .exchange = stage {
-                exchange = exchange.map { ($0.duration + duration, $0.place) } ?? (duration, others.count)
+            if let times = Exchange(stage, duration) {
+                add(times)
             } else if let index = others.firstIndex(where: { $0.stage == stage }) {
                 others[index].duration += duration
             } else {
                 others.append(Entry(stage: stage, duration: duration))
             }
+        }
+
+        /// Adds the times of an exchange.
+        package mutating func add(_ times: Exchange) {
+            exchange = exchange ?? (Exchange(), others.count)
+            exchange?.times += times
         }
 
         /// Whether both have the same stages with the same times in the same order.
@@ -70,6 +112,31 @@ extension Call {
             if elapsed > total { filled.add(elapsed - total, to: .other) }
             return filled
         }
+    }
+}
+
+extension Call.StageTimes.Exchange {
+    /// The time of one stage; nil for a stage that is no part of an exchange.
+    fileprivate init?(_ stage: Call.StageTimes.Stage, _ duration: Duration) {
+        let time = duration.wholeNanoseconds
+        switch stage {
+        case .connecting: connecting = time
+        case .sending: sending = time
+        case .awaiting: awaiting = time
+        case .receiving: receiving = time
+        case .exchange: whole = time
+        case .wait, .other: return nil
+        }
+    }
+
+    /// The times of an exchange that took a duration; the rest beside its stages is not told apart.
+    ///
+    /// - Parameters:
+    ///   - stages: The stages that the transport has measured; nil where it does not.
+    ///   - duration: How long the exchange took, the wait for a connection included.
+    package init(_ stages: Call.StageTimes.Exchange?, lasting duration: Duration) {
+        self = stages ?? Self()
+        whole = max(0, duration.wholeNanoseconds - total)
     }
 }
 
@@ -110,8 +177,12 @@ extension Call.StageTimes.Stage: CustomStringConvertible {
     public var description: String {
         switch self {
         case .wait(let reason): "waiting for \(reason)"
+        case .connecting: "connecting to the server"
+        case .sending: "sending the request"
+        case .awaiting: "waiting for the response"
+        case .receiving: "receiving the response"
         case .exchange: "talking to the server"
-        case .other: "receiving the body and other work"
+        case .other: "work of the program"
         }
     }
 }

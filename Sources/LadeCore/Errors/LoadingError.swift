@@ -286,6 +286,12 @@ public struct ErrorContext: Sendable {
         set { change { $0.wholeLimitSetting = newValue } }
     }
 
+    /// How long each stage of the exchange took that failed; nil without an exchange, and where they are not told apart.
+    package var exchangeStages: Call.StageTimes.Exchange? {
+        get { storage.exchangeStages }
+        set { change { $0.exchangeStages = newValue } }
+    }
+
     /// The words of a lower layer, for the log.
     public var detail: String? {
         get { storage.detail.map(redaction.text) }
@@ -313,6 +319,7 @@ public struct ErrorContext: Sendable {
         var elapsed: Duration?
         var timeouts: Request.Timeouts?
         var wholeLimitSetting: String?
+        var exchangeStages: Call.StageTimes.Exchange?
         var detail: String?
 
         init() {}
@@ -330,6 +337,7 @@ public struct ErrorContext: Sendable {
             elapsed = other.elapsed
             timeouts = other.timeouts
             wholeLimitSetting = other.wholeLimitSetting
+            exchangeStages = other.exchangeStages
             detail = other.detail
         }
     }

@@ -91,8 +91,10 @@ public enum CallEvent: Sendable {
     /// The call ended with a response; for a streamed one, when its head arrived. ``bodyFinished(_:)`` follows.
     case callFinished(status: HTTPStatus)
     /// The body of a call ended: the last event of each call that ended with a response, buffered or streamed.
+    ///
+    /// It follows the end of the last exchange, which may come some time after a body was cancelled or released.
     case bodyFinished(CallEvent.Body)
-    /// The call ended with an error, and has no body.
+    /// The call ended with an error, and has no body: its last event, after the end of the last exchange.
     case callFailed(LoadingError)
 }
 

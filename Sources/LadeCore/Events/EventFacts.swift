@@ -303,6 +303,8 @@ package struct EventFacts: Sendable {
     private static func stages(_ metrics: Response.Metrics) -> String? {
         let stages: [(String, Duration?)] = [
             ("name", metrics.nameLookup), ("connected", metrics.connect), ("TLS", metrics.secureConnect),
+            // Without a body, the time is that of connecting.
+            ("request sent", metrics.requestBodyBytes > 0 ? metrics.requestSent : nil),
             ("first byte", metrics.firstByte), ("end", metrics.total),
         ]
         var parts = stages.compactMap { name, time in time.map { "\(name) after \(fine($0))" } }
@@ -375,7 +377,7 @@ package struct EventFacts: Sendable {
         let stages: [(String, Duration?)] = [
             ("queued", metrics.queued), ("nameLookup", metrics.nameLookup), ("connect", metrics.connect),
             ("secureConnect", metrics.secureConnect), ("requestStarted", metrics.requestStarted),
-            ("firstByte", metrics.firstByte), ("total", metrics.total),
+            ("requestSent", metrics.requestSent), ("firstByte", metrics.firstByte), ("total", metrics.total),
         ]
         let counts = [
             ("requestHeadBytes", metrics.requestHeadBytes), ("requestBodyBytes", metrics.requestBodyBytes),

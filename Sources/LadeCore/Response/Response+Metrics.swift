@@ -30,6 +30,13 @@ extension Response {
             get { requestStartedTime.duration }
             set { requestStartedTime = StoredDuration(newValue) }
         }
+        /// When the sending of the request ended: with its last byte, or because the response had ended the upload before.
+        ///
+        /// nil while it is sent, and with transports that do not report it.
+        public var requestSent: Duration? {
+            get { requestSentTime.duration }
+            set { requestSentTime = StoredDuration(newValue) }
+        }
         /// When the first byte of the response arrived.
         public var firstByte: Duration? {
             get { firstByteTime.duration }
@@ -78,6 +85,7 @@ extension Response {
         private var connectTime = StoredDuration()
         private var secureConnectTime = StoredDuration()
         private var requestStartedTime = StoredDuration()
+        private var requestSentTime = StoredDuration()
         private var firstByteTime = StoredDuration()
         private var totalTime = StoredDuration()
 
@@ -87,6 +95,7 @@ extension Response {
             connect: Int64,
             secureConnect: Int64,
             requestStarted: Int64,
+            requestSent: Int64,
             firstByte: Int64,
             total: Int64
         ) {
@@ -94,12 +103,31 @@ extension Response {
             connectTime = Self.span(microseconds: connect)
             secureConnectTime = Self.span(microseconds: secureConnect)
             requestStartedTime = Self.span(microseconds: requestStarted)
+            requestSentTime = Self.span(microseconds: requestSent)
             firstByteTime = Self.span(microseconds: firstByte)
             totalTime = Self.span(microseconds: total)
         }
 
         private static func span(microseconds: Int64) -> StoredDuration {
             microseconds > 0 ? StoredDuration(nanoseconds: microseconds &* 1_000) : StoredDuration()
+        }
+
+        /// How long each stage of the exchange took; nil where the transport does not tell them apart.
+        ///
+        /// A response may begin before the request is whole. The time until the end of the request then counts as sending.
+        package var stages: Call.StageTimes.Exchange? {
+            guard let end = totalTime.nanoseconds else { return nil }
+            guard let start = requestStartedTime.nanoseconds else {
+                return firstByteTime.nanoseconds == nil ? Call.StageTimes.Exchange(connecting: end) : nil
+            }
+            let sent = max(start, min(requestSentTime.nanoseconds ?? end, end))
+            let answered = max(sent, min(firstByteTime.nanoseconds ?? end, end))
+            return Call.StageTimes.Exchange(
+                connecting: start,
+                sending: sent - start,
+                awaiting: answered - sent,
+                receiving: end - answered
+            )
         }
 
         /// Makes metrics of an exchange that has moved nothing yet.

@@ -160,14 +160,19 @@ extension Exchange {
                 buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: source[sentBytes..<(sentBytes + count)]))
             }
             sentBytes += count
+            if sentBytes == data.count { noteRequestSent(at: loop.now) }
             return count
         }
         guard let pipe else { return 0 }
         switch pipe.read(into: buffer) {
         case .bytes(let count):
             sentBytes += count
+            // libcurl does not ask for the end of a body of known length.
+            if Int64(sentBytes) == request.body?.length { noteRequestSent(at: loop.now) }
             return count
-        case .end: return 0
+        case .end:
+            noteRequestSent(at: loop.now)
+            return 0
         case .nothingYet:
             handle.sending.pauses |= CURLPAUSE_SEND
             return Int(LADE_READ_PAUSE)

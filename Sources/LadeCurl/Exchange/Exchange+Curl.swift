@@ -44,6 +44,14 @@ extension Exchange {
         return canSendBodyAgain
     }
 
+    /// When the request was sent, in microseconds: libcurl 7.88 measures it only where there is no body.
+    private func requestSentOffset(_ handle: EasyHandle) -> Int64 {
+        let began = handle.offset(CURLINFO_PRETRANSFER_TIME_T)
+        guard hasBody else { return began }
+        // The loop's time is that of its turn.
+        return requestSent == 0 ? 0 : max(began, (requestSent - started) / 1_000)
+    }
+
     /// The measurements of the exchange.
     func metrics(_ handle: EasyHandle) -> Response.Metrics {
         var metrics = Response.Metrics()
@@ -53,7 +61,9 @@ extension Exchange {
             connect: wasReused ? 0 : handle.offset(CURLINFO_CONNECT_TIME_T),
             secureConnect: wasReused ? 0 : handle.offset(CURLINFO_APPCONNECT_TIME_T),
             requestStarted: handle.offset(CURLINFO_PRETRANSFER_TIME_T),
-            firstByte: handle.offset(CURLINFO_STARTTRANSFER_TIME_T),
+            requestSent: requestSentOffset(handle),
+            // libcurl counts the first byte of the request's body too.
+            firstByte: hasBody && progress == .nothing ? 0 : handle.offset(CURLINFO_STARTTRANSFER_TIME_T),
             total: handle.offset(CURLINFO_TOTAL_TIME_T)
         )
         metrics.requestHeadBytes = Int64(handle.long(CURLINFO_REQUEST_SIZE))

@@ -109,6 +109,7 @@ package final class Exchange: @unchecked Sendable {
         var started: Int64 = 0
         var lastActivity: Int64 = 0
         var sentBytes = 0
+        var requestSent: Int64 = 0
         var isAnnounced = false
         var needsFreshConnection = false
         var wasReused = false
@@ -227,6 +228,7 @@ package final class Exchange: @unchecked Sendable {
         guard progress == .nothing else { return false }
         heads?.discardUnfinished()
         state.sentBytes = 0
+        state.requestSent = 0
         stop = nil
         finalHead = nil
         decoder = nil
@@ -313,7 +315,9 @@ package final class Exchange: @unchecked Sendable {
     package func finish(_ error: LoadingError?, metrics: Response.Metrics) -> Wakening {
         if case .finished = state.phase { return Wakening() }
         state.phase = .finished
-        let error = error ?? codingShortfall
+        var error = error ?? codingShortfall
+        // Where the time went, of what the caller waits for: the deadline of a call names the stage.
+        error?.context.exchangeStages = metrics.stages
         endPump()
         // An exchange that has not begun has no end either.
         if state.isAnnounced {
@@ -441,6 +445,14 @@ extension Exchange {
     package var sentBytes: Int {
         get { state.sentBytes }
         set { state.sentBytes = newValue }
+    }
+
+    /// When the sending of the request ended, whole or stopped by the response; 0 before.
+    package var requestSent: Int64 { state.requestSent }
+
+    /// Records that the sending of the request has ended, once.
+    package func noteRequestSent(at now: Int64) {
+        if state.requestSent == 0 { state.requestSent = now }
     }
 
     /// Whether it needs a new connection, because the previous one was lost.

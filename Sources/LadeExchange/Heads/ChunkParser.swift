@@ -1,5 +1,13 @@
 package import LadeCore
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 /// The chunks of an HTTP/1.1 body (RFC 9112 §7.1), parsed strictly.
 ///
 /// With `LadeCurl`: libcurl 7.88 accepts sizes followed by other characters, bare LF, and data that does not end with its chunk. With
@@ -64,7 +72,7 @@ package struct ChunkParser: Sendable {
                 state = .size
             case .size:
                 guard try takeLine(&bytes, atMost: Self.longestLine) else { return .more }
-                let size = try chunkSize(try contentOfLine(isEmpty: false))
+                let size = try chunkSize(inFirst: try contentOfLine(isEmpty: false))
                 line.removeAll(keepingCapacity: true)
                 state = size == 0 ? .trailers : .content(size)
             case .trailers:
@@ -89,72 +97,50 @@ package struct ChunkParser: Sendable {
         _ bytes: inout UnsafeRawBufferPointer,
         atMost most: Int
     ) throws(HeadVetting.Fault) -> Bool {
-        let end = bytes.firstIndex(of: 0x0A)
-        line.append(contentsOf: bytes[..<(end.map { $0 + 1 } ?? bytes.endIndex)])
-        bytes = UnsafeRawBufferPointer(rebasing: bytes[(end.map { $0 + 1 } ?? bytes.endIndex)...])
+        let isWhole = moveLine(&bytes)
         // A sequence that cannot become a valid line is refused before its end, which may never arrive.
         guard line.count <= most, most == 2 || line.first?.isHexDigit != false else { throw malformed() }
         if most == 2, let first = line.first, first != 0x0D, first != 0x0A { throw malformed() }
-        return end != nil
+        return isWhole
+    }
+
+    /// Moves bytes up to the first line end into ``line``; false when there is none.
+    private mutating func moveLine(_ bytes: inout UnsafeRawBufferPointer) -> Bool {
+        guard let start = bytes.baseAddress else { return false }
+        let feed = memchr(start, 0x0A, bytes.count)
+        let count = feed.map { UnsafeRawPointer($0) - start + 1 } ?? bytes.count
+        line.append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[..<count]))
+        bytes = UnsafeRawBufferPointer(rebasing: bytes[count...])
+        return feed != nil
     }
 
     private mutating func takeTrailer(_ bytes: inout UnsafeRawBufferPointer) throws(HeadVetting.Fault) -> Bool {
-        let end = bytes.firstIndex(of: 0x0A)
-        line.append(contentsOf: bytes[..<(end.map { $0 + 1 } ?? bytes.endIndex)])
-        bytes = UnsafeRawBufferPointer(rebasing: bytes[(end.map { $0 + 1 } ?? bytes.endIndex)...])
+        let isWhole = moveLine(&bytes)
         guard line.count <= longestTrailer else { throw .tooLarge(.bytes(longestTrailer)) }
-        return end != nil
+        return isWhole
     }
 
-    /// The complete line without its line end.
-    private mutating func contentOfLine(isEmpty: Bool) throws(HeadVetting.Fault) -> ArraySlice<UInt8> {
-        let content: ArraySlice<UInt8>
-        if line.count >= 2, line[line.count - 2] == 0x0D {
-            content = line.dropLast(2)
-        } else {
+    /// The length of the complete line without its line end.
+    private mutating func contentOfLine(isEmpty: Bool) throws(HeadVetting.Fault) -> Int {
+        let hasReturn = line.count >= 2 && line[line.count - 2] == 0x0D
+        if !hasReturn {
             guard acceptsBareLineFeed else { throw malformed() }
             hasTolerated = true
-            content = line.dropLast()
         }
-        guard content.isEmpty == isEmpty else { throw malformed() }
-        return content
+        let count = line.count - (hasReturn ? 2 : 1)
+        guard (count == 0) == isEmpty else { throw malformed() }
+        return count
     }
 
-    /// `chunk-size [ chunk-ext ]`.
-    private func chunkSize(_ content: ArraySlice<UInt8>) throws(HeadVetting.Fault) -> UInt64 {
-        var size: UInt64 = 0
-        var rest = content
-        while let digit = rest.first?.hexDigit {
-            guard size >> 60 == 0 else { throw malformed() }
-            size = size << 4 | UInt64(digit)
-            rest.removeFirst()
+    /// `chunk-size [ chunk-ext ]`, at the beginning of the line.
+    private func chunkSize(inFirst count: Int) throws(HeadVetting.Fault) -> UInt64 {
+        let size = line.withUnsafeBufferPointer { bytes -> UInt64? in
+            var cursor = LineCursor(bytes: UnsafeBufferPointer(rebasing: bytes[..<count]))
+            guard let size = cursor.takeSize(), cursor.skipExtensions() else { return nil }
+            return size
         }
-        // libcurl allows this number of digits, and stores the size in a signed integer.
-        guard rest.startIndex > content.startIndex, rest.startIndex - content.startIndex <= 16, size < 1 << 63 else {
-            throw malformed()
-        }
-        try checkExtensions(rest)
+        guard let size else { throw malformed() }
         return size
-    }
-
-    /// `*( BWS ";" BWS chunk-ext-name [ BWS "=" BWS chunk-ext-val ] )`; the extensions are checked and ignored.
-    private func checkExtensions(_ extensions: ArraySlice<UInt8>) throws(HeadVetting.Fault) {
-        var rest = extensions
-        while !rest.isEmpty {
-            rest.skipBlanks()
-            guard rest.popFirst() == 0x3B else { throw malformed() }
-            rest.skipBlanks()
-            guard rest.skipToken() else { throw malformed() }
-            let afterName = rest
-            rest.skipBlanks()
-            guard rest.first == 0x3D else {
-                rest = afterName
-                continue
-            }
-            rest.removeFirst()
-            rest.skipBlanks()
-            guard rest.skipToken() || rest.skipQuotedString() else { throw malformed() }
-        }
     }
 
     private func malformed() -> HeadVetting.Fault {
@@ -175,23 +161,75 @@ extension UInt8 {
     fileprivate var isHexDigit: Bool { hexDigit != nil }
 }
 
-extension ArraySlice<UInt8> {
-    fileprivate mutating func skipBlanks() {
-        self = drop { $0 == 0x20 || $0 == 0x09 }
+/// Reads the line of a chunk's size from its beginning.
+///
+/// Over memory and by index: a line may have a thousand extensions, and each must cost little.
+private struct LineCursor {
+    let bytes: UnsafeBufferPointer<UInt8>
+    private var place = 0
+
+    init(bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
+
+    private var next: UInt8? { place < bytes.count ? bytes[place] : nil }
+
+    /// Takes the size; nil when it is none, or too large.
+    mutating func takeSize() -> UInt64? {
+        var size: UInt64 = 0
+        while let digit = next?.hexDigit {
+            guard size >> 60 == 0 else { return nil }
+            size = size << 4 | UInt64(digit)
+            place += 1
+        }
+        // libcurl allows this number of digits, and stores the size in a signed integer.
+        return place > 0 && place <= 16 && size < 1 << 63 ? size : nil
     }
 
-    fileprivate mutating func skipToken() -> Bool {
-        let length = withUnsafeBufferPointer(\.tokenPrefixLength)
-        removeFirst(length)
+    /// `*( BWS ";" BWS chunk-ext-name [ BWS "=" BWS chunk-ext-val ] )`; false when that is not all there is.
+    mutating func skipExtensions() -> Bool {
+        while place < bytes.count {
+            skipBlanks()
+            guard skip(0x3B) else { return false }
+            skipBlanks()
+            guard skipToken() else { return false }
+            let afterName = place
+            skipBlanks()
+            guard skip(0x3D) else {
+                place = afterName
+                continue
+            }
+            skipBlanks()
+            guard skipToken() || skipQuotedString() else { return false }
+        }
+        return true
+    }
+
+    private mutating func skip(_ byte: UInt8) -> Bool {
+        guard next == byte else { return false }
+        place += 1
+        return true
+    }
+
+    private mutating func skipBlanks() {
+        while next == 0x20 || next == 0x09 { place += 1 }
+    }
+
+    private mutating func skipToken() -> Bool {
+        let length = UnsafeBufferPointer(rebasing: bytes[place...]).tokenPrefixLength
+        place += length
         return length > 0
     }
 
-    fileprivate mutating func skipQuotedString() -> Bool {
-        guard popFirst() == 0x22 else { return false }
-        while let byte = popFirst() {
+    private mutating func skipQuotedString() -> Bool {
+        guard skip(0x22) else { return false }
+        while let byte = next {
+            place += 1
             if byte == 0x22 { return true }
-            guard byte != 0x5C || !isEmpty else { return false }
-            let text = byte == 0x5C ? removeFirst() : byte
+            var text = byte
+            if byte == 0x5C {
+                guard let quoted = next else { return false }
+                text = quoted
+                place += 1
+            }
             guard text.isFieldContent else { return false }
         }
         return false

@@ -215,7 +215,7 @@ package struct ExchangeInterceptor: Interceptor {
         }
         let isTimed = deadlines != nil && call.recordsTimes
         guard response.body.bytes == nil else {
-            if isTimed { call.add(bound.start.duration(to: call.time.now), to: .exchange) }
+            if isTimed { call.add(response.metrics.stages, lasting: bound.start.duration(to: call.time.now)) }
             slot?.finish()
             return
         }
@@ -224,8 +224,17 @@ package struct ExchangeInterceptor: Interceptor {
         var expiry: (@Sendable () -> LoadingError?)?
         if bound.limit != nil { expiry = { bound.expiry(request, call) } }
         response.body = response.body.wrapped { [expiry] source in
-            ObservedBody(source, translate: { isTimed ? bound.translated($0, call) : $0 }, expiry: expiry) { _ in
-                if isTimed { call.add(bound.start.duration(to: call.time.now), to: .exchange) }
+            ObservedBody(source, translate: { isTimed ? bound.translated($0, call) : $0 }, expiry: expiry) { end in
+                if isTimed {
+                    // A body that was cancelled is not measured to its end.
+                    let stages: Call.StageTimes.Exchange? =
+                        switch end {
+                        case .whole: source.metrics.stages
+                        case .failed(let error): error.context.exchangeStages
+                        case .cancelled, .abandoned: nil
+                        }
+                    call.add(stages, lasting: bound.start.duration(to: call.time.now))
+                }
                 slot?.finish()
             }
         }
@@ -241,7 +250,12 @@ package struct ExchangeInterceptor: Interceptor {
     ) -> LoadingError {
         var error = error
         if deadlines != nil {
-            call.add(bound.start.duration(to: call.time.now), to: Self.stage(error, request))
+            let duration = bound.start.duration(to: call.time.now)
+            if let wait = Self.queueWait(error, request) {
+                call.add(duration, to: wait)
+            } else {
+                call.add(error.context.exchangeStages, lasting: duration)
+            }
             error = bound.translated(error, call)
         }
         // The head may have arrived before the body failed.
@@ -255,11 +269,10 @@ package struct ExchangeInterceptor: Interceptor {
         return error
     }
 
-    /// The stage that ended with an error of the transport: the exchange, or the wait for a connection within which the
-    /// deadline passed.
-    private static func stage(_ error: LoadingError, _ request: Request) -> Call.StageTimes.Stage {
+    /// The wait for a connection, when the deadline passed within it; nil when there was an exchange.
+    private static func queueWait(_ error: LoadingError, _ request: Request) -> Call.StageTimes.Stage? {
         guard case .deadlineExceeded(let report) = error.kind, !report.endedExchange, report.impossibleWait == nil
-        else { return .exchange }
+        else { return nil }
         return .wait(.connection(host: request.url.host(percentEncoded: true)?.lowercased() ?? ""))
     }
 

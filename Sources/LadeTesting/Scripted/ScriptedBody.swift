@@ -109,8 +109,11 @@ final class ScriptedBody: ResponseBody.Source {
     }
 
     private func end(_ error: LoadingError) -> LoadingError {
-        state.change { $0.ending = $0.ending ?? .failure(error) }
-        call.record(.exchangeFailed(error, metrics))
+        let isFirst = state.change { state in
+            defer { state.ending = state.ending ?? .failure(error) }
+            return state.ending == nil
+        }
+        if isFirst { call.record(.exchangeFailed(error, metrics)) }
         return error
     }
 

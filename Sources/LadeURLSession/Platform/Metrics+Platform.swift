@@ -18,6 +18,7 @@ extension Response.Metrics {
         connect = stage(last.secureConnectionStartDate ?? last.connectEndDate)
         secureConnect = stage(last.secureConnectionEndDate)
         requestStarted = stage(last.requestStartDate)
+        requestSent = stage(last.requestEndDate)
         firstByte = stage(last.responseStartDate) ?? firstByte
         requestHeadBytes = last.countOfRequestHeaderBytesSent
         requestBodyBytes = last.countOfRequestBodyBytesSent

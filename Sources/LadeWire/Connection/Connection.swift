@@ -17,7 +17,7 @@ final class Connection: Due {
     /// The length of its idle life, in nanoseconds.
     @exclusivity(unchecked) var idleLife: Int64
 
-    @exclusivity(unchecked) var life = ConnectionLife.resolving
+    @exclusivity(unchecked) private(set) var life = ConnectionLife.resolving
     /// The exchange that it carries, or is being opened for.
     @exclusivity(unchecked) var exchange: Exchange?
     /// Whether it has carried an exchange before.
@@ -80,11 +80,8 @@ final class Connection: Due {
     /// The exchanges that wait to learn whether they can share it, beside the one that it is being opened for.
     @exclusivity(unchecked) var joining: [Exchange] = []
     @exclusivity(unchecked) var output = OutputBuffer()
-    /// Received bytes that the reader was too far behind to take.
-    @exclusivity(unchecked) var held: [UInt8] = []
-    /// How many of them the decoder has taken already; they are kept so that the body is not complete before its output.
-    @exclusivity(unchecked) var decoded = 0
-    @exclusivity(unchecked) var isPaused = false
+    /// The facts of the exchange that it carries over HTTP/1.1.
+    @exclusivity(unchecked) var carriage = Carriage()
     /// Whether the poller reports nothing of the socket, because it failed or ended while a reader was behind.
     @exclusivity(unchecked) var isIgnored = false
     /// Whether sending failed, so that the end of the connection completes no body.
@@ -97,19 +94,11 @@ final class Connection: Due {
     @exclusivity(unchecked) var isBacklogged = false
     /// The number of the turn that served it last.
     @exclusivity(unchecked) var servedIn = 0
-    /// Whether the producer of the request's body has no bytes.
-    @exclusivity(unchecked) var awaitsProducer = false
 
-    // The present exchange. Times of the loop's clock, in nanoseconds; 0 when it has not happened.
-    @exclusivity(unchecked) var hasSent = false
+    // Times of the loop's clock, in nanoseconds; 0 when it has not happened.
     @exclusivity(unchecked) var resolvedAt: Int64 = 0
     @exclusivity(unchecked) var connectedAt: Int64 = 0
     @exclusivity(unchecked) var securedAt: Int64 = 0
-    @exclusivity(unchecked) var requestStarted: Int64 = 0
-    @exclusivity(unchecked) var firstByte: Int64 = 0
-    @exclusivity(unchecked) var continueDue: Int64 = .max
-    @exclusivity(unchecked) var headBytes = 0
-    @exclusivity(unchecked) var bodyBytes: Int64 = 0
     @exclusivity(unchecked) var idleSince: Int64 = 0
 
     @exclusivity(unchecked) var due = Int64.max
@@ -144,6 +133,9 @@ final class Connection: Due {
         self.idleLife = idleLife
     }
 
+    /// Changes the life, as nothing else does, and returns what the loop must do.
+    func live(_ event: ConnectionLife.Event) -> ConnectionLife.Action { life.transition(event) }
+
     /// Whether bytes were prepared that the socket has not accepted.
     var hasUnsent: Bool { !output.isEmpty || (tls?.outputCount ?? 0) > 0 }
 
@@ -166,15 +158,6 @@ final class Connection: Due {
             isToHead: exchange.request.method == .head,
             rules: exchange.rules
         )
-        held = []
-        decoded = 0
-        isPaused = false
-        awaitsProducer = false
-        hasSent = false
-        requestStarted = 0
-        firstByte = 0
-        continueDue = .max
-        headBytes = 0
-        bodyBytes = 0
+        carriage = Carriage()
     }
 }

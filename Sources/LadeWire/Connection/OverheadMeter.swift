@@ -4,7 +4,8 @@ import LadeCore
 ///
 /// Every byte that arrives is overhead until it proves to be content, which pays for three more bytes. A second pays for
 /// 256 KiB, so that a server may send single bytes for hours: eleven thousand records of TLS a second. What costs more than
-/// its bytes counts as more of them. 4 MiB that nothing has paid for are too much.
+/// its bytes counts as more of them. 4 MiB that nothing has paid for are too much, and from 256 KiB on the connection has a
+/// small share of each turn.
 struct OverheadMeter: Equatable {
     /// What the overhead is; the greatest part names the fault.
     enum Kind: Int, CaseIterable {
@@ -25,6 +26,8 @@ struct OverheadMeter: Equatable {
     }
 
     static let limit = 4 << 20
+    /// More than what may have been read and not been looked at: a piece each of ciphertext, of its content, and of frames.
+    private static let debtOfSmallShare = 256 << 10
     private static let worth = 3
     private static let second = 256 << 10
     /// One for each 64 KiB of content is generous.
@@ -54,6 +57,9 @@ struct OverheadMeter: Equatable {
 
     /// Records that bytes were sent, for which the peer returns windows.
     mutating func sent(_ bytes: Int) { debt = max(0, debt - bytes / 16) }
+
+    /// Whether nothing has paid for much of what the peer has sent.
+    var isInDebt: Bool { debt > Self.debtOfSmallShare }
 
     /// What there is too much of; nil when it is in proportion.
     mutating func fault(at now: Int64, limit: Int = limit) -> Kind? {

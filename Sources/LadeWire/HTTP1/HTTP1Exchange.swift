@@ -54,8 +54,6 @@ struct HTTP1Exchange {
 
     private(set) var sending = Sending.head
     private(set) var receiving = Receiving.head
-    /// The number of content bytes that arrived.
-    private(set) var received: Int64 = 0
     /// The number of bytes of the response that were parsed, interim heads and framing included.
     private(set) var position: Int64 = 0
     /// Where the line began that was parsed last.
@@ -140,7 +138,6 @@ struct HTTP1Exchange {
 
     /// Records that content bytes were taken.
     mutating func took(_ count: Int) {
-        received += Int64(count)
         position += Int64(count)
         switch receiving {
         case .length(let left): receiving = left == Int64(count) ? .done : .length(left - Int64(count))

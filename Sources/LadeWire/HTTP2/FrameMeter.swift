@@ -15,8 +15,6 @@ struct FrameMeter {
         var isFlood = false
     }
 
-    /// The number of bytes of a frame's header (RFC 9113 §4.1).
-    private static let headerSize = 9
     private static let limit = 1_000
     private static let worth = 10
     /// How many bytes of frames other than DATA cost a unit: a field may have one byte.
@@ -24,19 +22,7 @@ struct FrameMeter {
     /// What a frame of a stream that was ended here takes of what may be in flight, beside its content.
     private static let inFlight = 64
 
-    private enum Kind {
-        static let data: UInt8 = 0
-        static let headers: UInt8 = 1
-        static let reset: UInt8 = 3
-        static let pushPromise: UInt8 = 5
-        static let continuation: UInt8 = 9
-    }
-
-    private enum Flag {
-        static let endStream: UInt8 = 1
-        static let endHeaders: UInt8 = 4
-        static let padded: UInt8 = 8
-    }
+    private typealias Kind = FrameHeader.Kind
 
     /// How many frames brought nothing.
     private(set) var count = 0
@@ -44,7 +30,7 @@ struct FrameMeter {
     private var open: Set<Int32> = []
     /// What the peer may have sent on streams that were ended here, before it knew: bytes of content, and other frames.
     private var covered = (bytes: 0, frames: 0)
-    /// The beginning of a header, and the length of the padding behind it.
+    /// The beginning of a header that has not arrived whole.
     private var header: [UInt8] = []
     /// How many bytes of the present frame are left.
     private var left = 0
@@ -62,7 +48,7 @@ struct FrameMeter {
     init(at now: Int64, headBytes: Int = .max) {
         countedAt = now
         mostSectionBytes = headBytes.multipliedReportingOverflow(by: 4).overflow ? .max : 4 * headBytes
-        header.reserveCapacity(Self.headerSize + 1)
+        header.reserveCapacity(FrameHeader.smallest + 1)
     }
 
     /// Records that a stream was opened.
@@ -94,18 +80,22 @@ struct FrameMeter {
                 continue
             }
             guard units > 0 else { return share }
-            header.append(bytes[share.count])
-            share.count += 1
-            guard header.count >= Self.headerSize else { continue }
-            let length = Int(header[0]) << 16 | Int(header[1]) << 8 | Int(header[2])
-            let isPadded = header[3] == Kind.data && header[4] & Flag.padded != 0 && length > 0
-            guard header.count > Self.headerSize || !isPadded else { continue }
-            let padding = isPadded ? Int(header[Self.headerSize]) + 1 : 0
+            let rest = UnsafeRawBufferPointer(rebasing: bytes[share.count...])
+            // A header that has arrived whole is read where it lies.
+            let size: Int
+            if header.isEmpty, let frame = FrameHeader(rest) {
+                size = frame.size
+                share.count += size
+                begin(frame)
+            } else {
+                header.append(rest[0])
+                share.count += 1
+                guard let frame = header.withUnsafeBytes(FrameHeader.init) else { continue }
+                size = frame.size
+                header.removeAll(keepingCapacity: true)
+                begin(frame)
+            }
             units -= 1
-            begin(length: length, content: max(0, length - padding))
-            left = length - (header.count - Self.headerSize)
-            let size = header.count
-            header.removeAll(keepingCapacity: true)
             guard count <= Self.limit, sectionBytes <= mostSectionBytes else {
                 share.count = max(0, share.count - size)
                 share.isFlood = true
@@ -118,11 +108,12 @@ struct FrameMeter {
     /// Counts a DATA frame that was sent, for which the peer returns windows.
     mutating func sentData() { count = max(0, count - Self.worth) }
 
-    private mutating func begin(length: Int, content: Int) {
-        let type = header[3]
-        let flags = header[4]
-        let number = header[5...8].reduce(0) { $0 << 8 | Int32(truncatingIfNeeded: UInt32($1)) } & .max
-        let isEnd = flags & Flag.endStream != 0
+    private mutating func begin(_ frame: FrameHeader) {
+        let (type, flags, length, content, number) = (
+            frame.type, frame.flags, frame.length, frame.content, frame.stream
+        )
+        let isEnd = flags & FrameHeader.Flag.endStream != 0
+        left = length - (frame.size - FrameHeader.smallest)
         isData = type == Kind.data
         contentLeft = 0
         switch type {
@@ -152,7 +143,9 @@ struct FrameMeter {
             count += 1
         default: count += 1
         }
-        if type != Kind.headers, type != Kind.continuation || flags & Flag.endHeaders != 0 { sectionBytes = 0 }
+        if type != Kind.headers, type != Kind.continuation || flags & FrameHeader.Flag.endHeaders != 0 {
+            sectionBytes = 0
+        }
     }
 
     private mutating func progress() { count = max(0, count - Self.worth) }
@@ -166,5 +159,45 @@ struct FrameMeter {
         let seconds = max(0, (now - countedAt) / 1_000_000_000)
         countedAt += seconds * 1_000_000_000
         count = max(0, count - Int(clamping: seconds) * Self.worth)
+    }
+}
+
+/// The header of a frame (RFC 9113 §4.1), with the length of the padding behind it.
+private struct FrameHeader {
+    enum Kind {
+        static let data: UInt8 = 0
+        static let headers: UInt8 = 1
+        static let reset: UInt8 = 3
+        static let continuation: UInt8 = 9
+    }
+
+    enum Flag {
+        static let endStream: UInt8 = 1
+        static let endHeaders: UInt8 = 4
+        static let padded: UInt8 = 8
+    }
+
+    /// The size of a header without the length of padding.
+    static let smallest = 9
+
+    let type: UInt8
+    let flags: UInt8
+    let stream: Int32
+    let length: Int
+    /// How much of the frame is not padding.
+    let content: Int
+    /// How many bytes it has itself.
+    let size: Int
+
+    /// Reads the header at the beginning of bytes; nil when it is not whole.
+    init?(_ bytes: UnsafeRawBufferPointer) {
+        guard bytes.count >= Self.smallest else { return nil }
+        length = Int(bytes[0]) << 16 | Int(bytes[1]) << 8 | Int(bytes[2])
+        (type, flags) = (bytes[3], bytes[4])
+        stream = Int32(bigEndian: bytes.loadUnaligned(fromByteOffset: 5, as: Int32.self)) & .max
+        let isPadded = type == Kind.data && flags & Flag.padded != 0 && length > 0
+        size = isPadded ? Self.smallest + 1 : Self.smallest
+        guard bytes.count >= size else { return nil }
+        content = max(0, length - (isPadded ? Int(bytes[Self.smallest]) + 1 : 0))
     }
 }

@@ -197,13 +197,6 @@ final class HTTP2Session {
         reset(stream, NGHTTP2_CANCEL)
     }
 
-    /// Ends a stream whose response is complete and whose upload makes no progress, as complete.
-    func finish(_ stream: Int32) {
-        guard streams[stream]?.state.receiving == .ended else { return }
-        streams[stream]?.state.stopSending()
-        reset(stream, NGHTTP2_CANCEL)
-    }
-
     /// Records that a reader has taken content, which returns the stream's window.
     func taken(_ count: Int, by stream: Int32) {
         let returned = streams[stream]?.state.window.taken(count) ?? 0
@@ -369,10 +362,10 @@ final class HTTP2Session {
 
     private func arrived(_ number: Int32, _ range: Range<Int>) -> Finding? {
         call { nghttp2_session_consume_connection($0, range.count) }
-        streams[number]?.state.arrived(range.count)
-        let returned = streams[number]?.state.window.arrived(range.count) ?? 0
+        guard let stream = streams[number] else { return nil }
+        let returned = stream.state.window.arrived(range.count)
         if returned > 0 { call { nghttp2_session_consume_stream($0, number, returned) } }
-        return streams[number]?.state.isOver == false ? .content(number, range) : nil
+        return stream.state.isOver ? nil : .content(number, range)
     }
 
     private func responseEnded(_ number: Int32) {

@@ -55,8 +55,6 @@ struct HTTP2Stream {
 
     private(set) var sending: Sending
     private(set) var receiving = Receiving.head
-    /// The number of content bytes that arrived.
-    private(set) var received: Int64 = 0
     /// What is known of the head and the trailers.
     private(set) var vetting: HeadVetting
     var window = StreamWindow(.onArrival)
@@ -108,8 +106,6 @@ struct HTTP2Stream {
             return .final(head)
         }
     }
-
-    mutating func arrived(_ count: Int) { received += Int64(count) }
 
     /// Records that the peer has ended the response.
     mutating func ended() { receiving = .ended }

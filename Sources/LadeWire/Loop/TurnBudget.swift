@@ -33,10 +33,13 @@ struct TurnBudget: Equatable {
 /// What a turn costs beside the bytes that it moves, in units of about a microsecond.
 ///
 /// A record or a message of TLS, a frame, a chunk, a field, a coded block costs units. A connection that has used its own
-/// continues in the next turn, and so does everything when the turn has used all of them, or 2 ms.
+/// continues in the next turn, and so does everything when the turn has used all of them, or 2 ms. A call to another host
+/// takes about three turns, so that a connection that brings little beside overhead has a small share of each.
 struct TurnWork: Equatable {
     /// The units of one connection in a turn.
     static let perConnection = 1_000
+    /// The units of a connection whose overhead nothing has paid for.
+    static let perDebtor = 64
     /// The units after which a turn begins nothing more.
     static let perTurn = 4_000
     /// How many units may be used between two readings of the clock, which is read after every eighth connection too.
@@ -63,8 +66,10 @@ struct TurnWork: Equatable {
     }
 
     /// Begins with another connection.
-    mutating func beginConnection() {
-        left = Self.perConnection
+    ///
+    /// - Parameter isInDebt: Whether its overhead is far out of proportion to its content.
+    mutating func beginConnection(isInDebt: Bool = false) {
+        left = isInDebt ? Self.perDebtor : Self.perConnection
         connections += 1
     }
 

@@ -8,8 +8,6 @@ import LadeExchange
 
 // Bytes of an open connection, in both directions.
 extension WireLoop {
-    /// How long a body waits for 100, in nanoseconds (RFC 9110 §10.1.1).
-    private static let continuePatience: Int64 = 1_000_000_000
     /// A body of this size at most is sent with the head.
     private static let smallBody = 64 << 10
 
@@ -28,7 +26,7 @@ extension WireLoop {
         }
         if ready.isWritable, connection.writes { markDirty(connection) }
         guard ready.isReadable else { return }
-        guard connection.isPaused else {
+        guard connection.carriage.isPaused else {
             connection.decodable = TurnBudget.decoded
             return receive(connection, budget)
         }
@@ -46,13 +44,18 @@ extension WireLoop {
         if connection.life == .streaming { return serveStreams(connection, budget) }
         if connection.life == .tunnelling { return continueTunnel(connection) }
         if connection.life == .securing { return lookAtHandshake(connection) }
-        guard connection.life == .busy, let exchange = connection.exchange, !connection.isPaused else { return }
+        guard connection.life == .busy, let exchange = connection.exchange, !connection.carriage.isPaused else {
+            return
+        }
         connection.decodable = TurnBudget.decoded
-        if !connection.held.isEmpty {
-            let held = connection.held
-            connection.held = []
+        if !connection.carriage.held.isEmpty {
+            let held = connection.carriage.held
+            connection.carriage.held = []
             held.withUnsafeBytes { process($0, exchange, connection) }
-            guard connection.exchange === exchange, !connection.isPaused, connection.held.isEmpty else { return }
+            guard connection.exchange === exchange, !connection.carriage.isPaused, connection.carriage.held.isEmpty
+            else {
+                return
+            }
         }
         watch(connection, reads: true, writes: connection.writes)
         receive(connection, budget)
@@ -74,7 +77,7 @@ extension WireLoop {
     }
 
     private func pause(_ connection: Connection) {
-        connection.isPaused = true
+        connection.carriage.isPaused = true
         updateDue(connection)
     }
 
@@ -84,8 +87,8 @@ extension WireLoop {
         var budget = budget
         connection.isDrained = false
         defer { settleLayer(connection) }
-        while connection.life == .busy, let exchange = connection.exchange, !connection.isPaused,
-            connection.held.isEmpty
+        while connection.life == .busy, let exchange = connection.exchange, !connection.carriage.isPaused,
+            connection.carriage.held.isEmpty
         {
             let result = receiveOnce(exchange, connection, atMost: budget.receivable)
             budget.received(connection.intake)
@@ -139,8 +142,7 @@ extension WireLoop {
         }
         if count > 0 {
             noteReceived(exchange, connection)
-            connection.meter.content(count)
-            connection.http.took(count)
+            took(count, connection)
             if exchange.isStreamed { publications.mark(exchange) }
             if connection.http.receiving == .done { complete(connection) } else { updateDue(connection) }
         }
@@ -149,7 +151,14 @@ extension WireLoop {
 
     private func noteReceived(_ exchange: Exchange, _ connection: Connection) {
         exchange.lastActivity = now
-        if connection.firstByte == 0 { connection.firstByte = now }
+        connection.carriage.heard(at: now)
+    }
+
+    /// Records that content was taken of what has arrived.
+    private func took(_ count: Int, _ connection: Connection) {
+        connection.meter.content(count)
+        connection.http.took(count)
+        connection.carriage.took(count)
     }
 
     /// Handles received bytes; the exchange may have ended afterwards.
@@ -168,7 +177,7 @@ extension WireLoop {
                 let isLong = work.spent - spent >= TurnWork.perReading
                 guard rest.isEmpty || connection.http.receiving == .done || (work.left > 0 && (!isLong || hasTime()))
                 else {
-                    connection.held = Array(rest)
+                    connection.carriage.held = Array(rest)
                     markBacklogged(connection)
                     return updateDue(connection)
                 }
@@ -183,8 +192,8 @@ extension WireLoop {
                 case .more: return updateDue(connection)
                 case .interim(let status, let headers):
                     exchange.call.record(.interimResponse(status: status, headers: headers))
-                    guard connection.continueDue < .max, connection.http.sending == .body else { continue }
-                    connection.continueDue = .max
+                    guard connection.carriage.continueDue < .max, connection.http.sending == .body else { continue }
+                    connection.carriage.continueDue = .max
                     markDirty(connection)
                 case .final(let head): guard begin(head, exchange, connection) else { return }
                 case .content(let count): guard take(count, &rest, exchange, connection) else { return }
@@ -224,26 +233,24 @@ extension WireLoop {
         let count = exchange.isCoded ? min(count, max(work.left, 1) << 6) : count
         if exchange.isCoded { work.use(count >> 6) }
         // The decoder has a byte already whose output it could not pass on.
-        var piece = UnsafeRawBufferPointer(rebasing: rest[connection.decoded..<count])
-        connection.decoded = 0
+        var piece = UnsafeRawBufferPointer(rebasing: rest[connection.carriage.decoded..<count])
+        connection.carriage.decoded = 0
         let before = exchange.bodyBytes
         let intake = exchange.take(&piece, pool: buffers, decodingAtMost: connection.decodable)
         if exchange.isCoded { connection.decodable -= Int(exchange.bodyBytes - before) }
         if exchange.isStreamed { publications.mark(exchange) }
         switch intake {
         case .taken:
-            connection.meter.content(count)
-            connection.http.took(count)
+            took(count, connection)
             rest = UnsafeRawBufferPointer(rebasing: rest[count...])
             return true
         case .paused, .yielded:
             // The last byte stays, so that the body is not complete before its output is.
             let isDecoded = piece.isEmpty
             let taken = count - max(piece.count, 1)
-            if isDecoded { connection.decoded = 1 }
-            connection.meter.content(taken)
-            connection.http.took(taken)
-            connection.held = Array(rest[taken...])
+            if isDecoded { connection.carriage.decoded = 1 }
+            took(taken, connection)
+            connection.carriage.held = Array(rest[taken...])
             if intake == .paused { pause(connection) } else { markBacklogged(connection) }
             updateDue(connection)
             return false
@@ -262,7 +269,7 @@ extension WireLoop {
         if connection.tlsFault?.isAboutClientCertificate == true {
             return end(exchange, LoadingError(.clientCertificateRequired, exchange.context))
         }
-        let received = connection.http.received
+        let received = connection.carriage.received
         switch connection.http.ended() {
         case .complete where !(wasReset && isUntilClose):
             // Without the announcement of TLS, the body may have been truncated (RFC 9112 §9.8).
@@ -291,9 +298,9 @@ extension WireLoop {
         _ progress: LoadingError.ResponseProgress
     ) {
         guard exchange.wasReused, progress == .nothing else {
-            return end(exchange, exchange.error(.lost(progress, wasSent: connection.hasSent)))
+            return end(exchange, exchange.error(.lost(progress, wasSent: connection.carriage.hasSent)))
         }
-        guard connection.hasSent else { return sendAgain(exchange, connection, isFresh: false) }
+        guard connection.carriage.hasSent else { return sendAgain(exchange, connection, isFresh: false) }
         guard exchange.isRepeatable, !exchange.wasRepeated else {
             return end(exchange, exchange.error(.lost(progress, wasSent: true)))
         }
@@ -307,16 +314,15 @@ extension WireLoop {
     /// Begins to send the request of an exchange; the bytes leave when the turn settles.
     func send(_ exchange: Exchange, on connection: Connection) {
         let head = RequestHead.bytes(of: exchange, framing: connection.http.framing, through: connection.forwarder)
-        connection.headBytes = head.count
+        connection.carriage.started(head: head.count, at: now)
         connection.output.append(contentsOf: head)
         if case .bytes(let data) = exchange.request.body?.content, case .length = connection.http.framing,
             data.count <= Self.smallBody, !expectsContinue(exchange)
         {
             connection.output.append(contentsOf: data)
             exchange.sentBytes = data.count
-            connection.bodyBytes = Int64(data.count)
+            connection.carriage.sent = Int64(data.count)
         }
-        connection.requestStarted = now
         exchange.lastActivity = now
         updateDue(connection)
         markDirty(connection)
@@ -353,6 +359,7 @@ extension WireLoop {
             case .body: guard produce(exchange, connection, &budget) else { return }
             case .awaitingContinue: return watch(connection, reads: connection.reads, writes: false)
             case .done, .stopped:
+                exchange.noteRequestSent(at: now)
                 watch(connection, reads: connection.reads, writes: false)
                 if connection.http.receiving == .done { complete(connection) }
                 return
@@ -364,7 +371,7 @@ extension WireLoop {
     private func accepted(_ result: IOResult, _ exchange: Exchange, _ connection: Connection) -> Int? {
         switch result {
         case .bytes(let count):
-            connection.hasSent = true
+            connection.carriage.hasSent = true
             exchange.lastActivity = now
             updateDue(connection)
             return count
@@ -384,7 +391,7 @@ extension WireLoop {
         let awaitsContinue = bodyFollows && expectsContinue(exchange)
         connection.http.headSent(bodyFollows: bodyFollows, awaitsContinue: awaitsContinue)
         guard connection.http.sending == .awaitingContinue else { return }
-        connection.continueDue = now + Self.continuePatience
+        connection.carriage.awaitContinue(from: now)
         updateDue(connection)
     }
 
@@ -406,7 +413,7 @@ extension WireLoop {
             work.use(count >> 10)
             return true
         }
-        connection.awaitsProducer = false
+        connection.carriage.awaitsProducer = false
         switch nextPortion(exchange) {
         case .bytes(let count):
             append(UnsafeRawBufferPointer(rebasing: scratch[..<count]), to: connection)
@@ -423,7 +430,7 @@ extension WireLoop {
             connection.http.bodySent()
             return true
         case .nothingYet:
-            connection.awaitsProducer = true
+            connection.carriage.awaitsProducer = true
             updateDue(connection)
             watch(connection, reads: connection.reads, writes: false)
             return false
@@ -435,7 +442,7 @@ extension WireLoop {
 
     private func note(sent count: Int, _ exchange: Exchange, _ connection: Connection) {
         exchange.sentBytes += count
-        connection.bodyBytes += Int64(count)
+        connection.carriage.sent += Int64(count)
     }
 
     /// Reads the next bytes of the body into the scratch buffer.
@@ -479,15 +486,16 @@ extension WireLoop {
     /// Stops the upload; the next write of the producer throws.
     func stopUpload(_ exchange: Exchange, _ connection: Connection) {
         connection.http.stopSending()
+        exchange.noteRequestSent(at: now)
         connection.output.removeAll()
-        connection.continueDue = .max
-        connection.awaitsProducer = false
+        connection.carriage.continueDue = .max
+        connection.carriage.awaitsProducer = false
         exchange.pipe?.close()
         updateDue(connection)
     }
 
     private func sendingFailed(_ exchange: Exchange, _ connection: Connection) {
-        guard connection.hasSent || !exchange.wasReused || connection.firstByte > 0 else {
+        guard connection.carriage.hasSent || !exchange.wasReused || connection.carriage.firstByte > 0 else {
             return sendAgain(exchange, connection, isFresh: false)
         }
         // What has arrived is read to its end first: a complete response counts.

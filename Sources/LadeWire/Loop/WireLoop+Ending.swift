@@ -68,23 +68,35 @@ extension WireLoop {
     }
 
     private func release(_ connection: Connection, _ exchange: Exchange, _ keeps: Bool?) {
-        switch connection.life {
-        case .closed, .streaming: break
-        case .resolving, .racing, .tunnelling, .securing, .idle:
-            if connection.exchange != nil { return updateDue(connection) }
-            if keeps == nil, !connection.joining.isEmpty {
-                connection.begin(connection.joining.removeFirst(), at: now)
-                return updateDue(connection)
-            }
-            guard keeps ?? !exchange.needsFreshConnection else { return close(connection) }
+        var departure = ConnectionLife.Departure(keeps: keeps)
+        departure.isGuest = connection.exchange != nil
+        departure.hasGuests = !connection.joining.isEmpty
+        departure.needsFresh = exchange.needsFreshConnection
+        departure.isUntouched = connection.carriage.isUntouched && connection.http.receiving == .head
+        departure.mayRest = connection.idleLife > 0
+        live(connection, .left(departure))
+    }
+
+    // MARK: - The life of a connection
+
+    /// Changes the life of a connection, and does what follows from it.
+    func live(_ connection: Connection, _ event: ConnectionLife.Event) {
+        switch connection.live(event) {
+        case .none: break
+        case .race: beginRace(connection)
+        case .secure, .tunnel: beginLayer(connection)
+        case .share: beginStreams(connection)
+        case .send: if let exchange = connection.exchange { send(exchange, on: connection) }
+        case .rest: keep(connection)
+        case .stay: updateDue(connection)
+        case .handOver:
+            connection.begin(connection.joining.removeFirst(), at: now)
+            updateDue(connection)
+        case .orphan:
             pool.orphaned(connection, key: connection.key)
             orphanedKeys.append(connection.key)
             updateDue(connection)
-        case .busy:
-            // A connection on which nothing was sent is as it was.
-            let isUntouched = !connection.hasSent && connection.http.receiving == .head && connection.firstByte == 0
-            guard keeps ?? isUntouched else { return close(connection) }
-            keep(connection)
+        case .close: close(connection)
         }
     }
 
@@ -97,16 +109,11 @@ extension WireLoop {
     }
 
     /// Keeps an open connection for the next exchange.
-    func keep(_ connection: Connection) {
-        guard connection.idleLife > 0 else { return close(connection) }
+    private func keep(_ connection: Connection) {
         connection.output.removeAll()
-        connection.held = []
-        connection.life = .idle
-        connection.isPaused = false
-        connection.awaitsProducer = false
+        connection.carriage = Carriage()
         connection.idleUnits = Connection.unitsOfRest
         connection.idleSince = now
-        connection.continueDue = .max
         watch(connection, reads: true, writes: false)
         pool.idled(connection, key: connection.key, at: now)
         updateDue(connection)
@@ -116,15 +123,15 @@ extension WireLoop {
 
     /// Closes a connection, whatever it does; its exchange must have left it.
     func close(_ connection: Connection) {
-        guard connection.life != .closed else { return }
+        let isEstablished = !connection.life.isOpening
+        guard connection.live(.ended) == .close else { return }
         if resolving.removeValue(forKey: connection.number) != nil, let name = connection.lookUp {
             resolver.leave(name, connection.number)
         }
         closeAttempts(of: connection)
         leaveOpenings(connection)
         endStreams(of: connection)
-        endLayer(connection)
-        connection.life = .closed
+        endLayer(connection, isEstablished: isEstablished)
         connection.due = .max
         hasFreed = true
         if connection.socket >= 0 {
@@ -132,7 +139,7 @@ extension WireLoop {
             system.close(connection.socket)
             connection.socket = -1
         }
-        connection.held = []
+        connection.carriage.held = []
         connection.frames = []
         pool.closed(connection, key: connection.key)
     }
@@ -150,24 +157,25 @@ extension WireLoop {
         metrics.queued =
             exchange.started > exchange.submitted ? .nanoseconds(exchange.started - exchange.submitted) : nil
         guard let connection else { return metrics }
-        let carried = connection.carried[exchange.streamNumber]
+        let carriage = connection.carried[exchange.streamNumber]?.carriage ?? connection.carriage
         func offset(_ moment: Int64) -> Int64 { moment == 0 ? 0 : max(1, (moment - exchange.started) / 1_000) }
         metrics.setStages(
             nameLookup: exchange.wasReused ? 0 : offset(connection.resolvedAt),
             connect: exchange.wasReused ? 0 : offset(connection.connectedAt),
             secureConnect: exchange.wasReused ? 0 : offset(connection.securedAt),
-            requestStarted: offset(carried?.requestStarted ?? connection.requestStarted),
-            firstByte: offset(carried?.firstByte ?? connection.firstByte),
+            requestStarted: offset(carriage.requestStarted),
+            requestSent: offset(exchange.requestSent),
+            firstByte: offset(carriage.firstByte),
             total: offset(now)
         )
         metrics.responseHeadBytes = Int64(exchange.headBytes)
-        metrics.responseBodyBytes = carried?.received ?? connection.http.received
+        metrics.responseBodyBytes = carriage.received
         metrics.decodedBodyBytes = exchange.bodyBytes
         metrics.contentEncoding = exchange.decodedCodings
         metrics.version = exchange.version
-        guard carried != nil || connection.hasSent else { return metrics }
-        metrics.requestHeadBytes = Int64(carried?.headBytes ?? connection.headBytes)
-        metrics.requestBodyBytes = carried?.sent ?? connection.bodyBytes
+        guard carriage.hasSent else { return metrics }
+        metrics.requestHeadBytes = Int64(carriage.headBytes)
+        metrics.requestBodyBytes = carriage.sent
         metrics.isReusedConnection = exchange.wasReused
         if case .address(let address, let port) = connection.endpoint {
             metrics.remoteAddress = address.text

@@ -94,8 +94,8 @@ extension WireLoop {
 
     private func resumeUpload(_ exchange: Exchange) {
         if exchange.streamNumber > 0 { return resumeUploadOfStream(exchange) }
-        guard let connection = exchange.connection, connection.awaitsProducer else { return }
-        connection.awaitsProducer = false
+        guard let connection = exchange.connection, connection.carriage.awaitsProducer else { return }
+        connection.carriage.awaitsProducer = false
         exchange.lastActivity = now
         updateDue(connection)
         markDirty(connection)
@@ -103,8 +103,8 @@ extension WireLoop {
 
     private func resumeDownload(_ exchange: Exchange) {
         if exchange.streamNumber > 0 { return resumeDownloadOfStream(exchange) }
-        guard let connection = exchange.connection, connection.isPaused else { return }
-        connection.isPaused = false
+        guard let connection = exchange.connection, connection.carriage.isPaused else { return }
+        connection.carriage.isPaused = false
         exchange.lastActivity = now
         updateDue(connection)
         markBacklogged(connection)
@@ -146,8 +146,8 @@ extension WireLoop {
             let (at, bound) = firstBound(of: exchange, connection)
             if at <= now { return expire(exchange, connection, bound) }
         }
-        if connection.continueDue <= now {
-            connection.continueDue = .max
+        if connection.carriage.continueDue <= now {
+            connection.carriage.continueDue = .max
             connection.http.continueAnyway()
             markDirty(connection)
         }
@@ -201,7 +201,7 @@ extension WireLoop {
             if !isHeldBack(exchange, connection) {
                 consider(limits.idle, since: exchange.lastActivity, .timeout(.idle))
             }
-        } else if !connection.isPaused, !connection.awaitsProducer {
+        } else if !connection.carriage.isPaused, !connection.carriage.awaitsProducer {
             consider(limits.idle, since: exchange.lastActivity, .timeout(.idle))
         }
         return next
@@ -222,7 +222,7 @@ extension WireLoop {
         case .resolving, .racing, .tunnelling, .securing, .busy:
             var bound = connection.exchange.map { firstBound(of: $0, connection).at } ?? .max
             for exchange in connection.joining { bound = min(bound, firstBound(of: exchange, connection).at) }
-            return min(bound, connection.continueDue, connection.retryDue, connection.race?.due ?? .max)
+            return min(bound, connection.carriage.continueDue, connection.retryDue, connection.race?.due ?? .max)
         }
     }
 }

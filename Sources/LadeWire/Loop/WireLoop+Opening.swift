@@ -48,9 +48,8 @@ extension WireLoop {
                     continue
                 }
                 exchange.wasReused = true
-                connection.life = .busy
                 connection.begin(exchange, at: now)
-                return send(exchange, on: connection)
+                return live(connection, .taken)
             case .join(let connection):
                 exchange.wasReused = false
                 connection.begin(exchange, at: now)
@@ -146,12 +145,16 @@ extension WireLoop {
     }
 
     private func race(_ connection: Connection, _ addresses: [SocketAddress]) {
+        if case .host = connection.route {
+            connection.race = AddressRace(addresses, known: routes.known(connection.route, at: now))
+        }
+        live(connection, .resolved)
+    }
+
+    /// Begins to attempt connections; a Unix socket has no other address.
+    func beginRace(_ connection: Connection) {
         connection.resolvedAt = now
-        connection.life = .racing
-        guard case .host = connection.route else { return attempt(connection, 0) }
-        var race = AddressRace(addresses, known: routes.known(connection.route, at: now))
-        let action = race.start(at: now)
-        connection.race = race
+        guard let action = connection.race?.start(at: now) else { return attempt(connection, 0) }
         carryOut(action, connection)
     }
 
@@ -265,20 +268,25 @@ extension WireLoop {
     /// Gives an open connection its exchange, or keeps it when that has left.
     func opened(_ connection: Connection) {
         leaveOpenings(connection)
+        if connection.speaksHTTP2 {
+            connection.http2 = HTTP2Session(rules: rules, known: negotiated.streams(connection.key), at: now)
+            guard connection.http2 != nil else { return fail(connection, .lost(.nothing, wasSent: false)) }
+            return live(connection, .reachedEnd(.shared))
+        }
         let surplus = connection.surplus
         connection.surplus = []
-        if connection.speaksHTTP2 { return beginStreams(connection, surplus) }
         if connection.wantsHTTP2 { sharesNothing(connection) }
         guard surplus.isEmpty else { return fail(connection, .bytesBeforeRequest) }
-        guard let exchange = connection.exchange else { return keep(connection) }
+        guard connection.exchange != nil else {
+            return live(connection, .reachedEnd(.unawaited(mayRest: connection.idleLife > 0)))
+        }
         switch bytesBeforeRequest(connection) {
         case .bytes: return fail(connection, .bytesBeforeRequest)
         // Sending finds the end of a connection in clear text, as it always must.
         case .end where connection.tls != nil: return fail(connection, .lost(.nothing, wasSent: false))
         case .end, .nothing: break
         }
-        connection.life = .busy
-        send(exchange, on: connection)
+        live(connection, .reachedEnd(.awaited))
     }
 
     func closeAttempts(of connection: Connection) {

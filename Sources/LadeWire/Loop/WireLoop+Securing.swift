@@ -120,7 +120,7 @@ extension WireLoop {
         while tls.outputCount > 0 {
             let result = tls.withOutput { system.send(connection.socket, $0) }
             guard case .bytes(let count) = result else { return result }
-            if connection.life == .busy { connection.hasSent = true }
+            if connection.life == .busy { connection.carriage.hasSent = true }
             tls.consumeOutput(count)
         }
         return nil
@@ -130,7 +130,6 @@ extension WireLoop {
 
     /// Begins the handshake on a connected socket, or within the layer that it has.
     func secure(_ connection: Connection, _ peer: TLSPeer) {
-        connection.life = .securing
         let layer = tls.makeLayer(
             peer,
             protocols: protocols(for: connection, peer),
@@ -285,12 +284,15 @@ extension WireLoop {
     // MARK: - The end
 
     /// Ends the layer of a connection that is closed, with one attempt to send what its peer should know.
-    func endLayer(_ connection: Connection) {
+    ///
+    /// - Parameters:
+    ///   - connection: The connection.
+    ///   - isEstablished: Whether it was open.
+    func endLayer(_ connection: Connection, isEstablished: Bool) {
         guard let tls = connection.tls else { return }
         // Another thread has the layer, and releases it.
         guard !connection.isComputing else { return connection.tls = nil }
         settleLayer(connection)
-        let isEstablished = connection.life == .idle || connection.life == .busy || connection.life == .streaming
         // An alert of OpenSSL, or the end; never a part of a request.
         let isSpeakable = !isEstablished || connection.tlsFault != nil || !connection.hasUnsent
         if isSpeakable {

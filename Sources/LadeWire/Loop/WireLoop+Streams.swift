@@ -8,33 +8,22 @@ import LadeExchange
 
 // Connections that speak HTTP/2: what their sessions find is carried out here.
 extension WireLoop {
-    /// How long a body waits for 100, in nanoseconds (RFC 9110 §10.1.1).
-    private static let continuePatience: Int64 = 1_000_000_000
     /// How many bytes of a connection are unsent when more are made.
     private static let mostUnsent = 64 << 10
     private static var nothing: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: nil, count: 0) }
 
     // MARK: - Opening
 
-    /// Speaks HTTP/2 on an open connection, with all exchanges that wait for it.
-    ///
-    /// - Parameters:
-    ///   - connection: The connection.
-    ///   - early: What has arrived on it.
-    func beginStreams(_ connection: Connection, _ early: [UInt8] = []) {
-        guard let session = HTTP2Session(rules: rules, known: negotiated.streams(connection.key), at: now) else {
-            return fail(connection, .lost(.nothing, wasSent: false))
-        }
+    /// Speaks HTTP/2 on an open connection that has a session, with all exchanges that wait for it.
+    func beginStreams(_ connection: Connection) {
         negotiated.note(.http2, connection.key, at: now)
         let waiting = [connection.exchange].compactMap(\.self) + takeJoining(of: connection)
         connection.exchange = nil
-        connection.http2 = session
-        connection.life = .streaming
         connection.idleSince = now
         pool.multiplexes(connection, key: connection.key, at: now)
         for exchange in waiting {
             exchange.carrier = nil
-            guard session.life.canOpen else {
+            guard connection.http2?.life.canOpen == true else {
                 place(exchange)
                 continue
             }
@@ -43,8 +32,10 @@ extension WireLoop {
         connection.wasUsed = true
         markDirty(connection)
         connection.meter = OverheadMeter(at: now)
-        connection.frames = early
-        if !early.isEmpty { markBacklogged(connection) }
+        // These bytes arrived behind the consent of a proxy.
+        connection.frames = connection.surplus
+        connection.surplus = []
+        if !connection.frames.isEmpty { markBacklogged(connection) }
         // The layer of TLS may have bytes that the poller does not report.
         if connection.tls != nil { markBacklogged(connection) }
     }
@@ -60,9 +51,11 @@ extension WireLoop {
         exchange.streamNumber = number
         exchange.isHTTP2 = true
         exchange.lastActivity = now
-        let carried = CarriedStream(exchange, number: number, at: now)
-        carried.headBytes = connection.http2?.stream(number)?.headBytes ?? 0
-        if waits { carried.continueDue = now + Self.continuePatience }
+        let carried = CarriedStream(exchange, number: number)
+        carried.carriage.started(head: connection.http2?.stream(number)?.headBytes ?? 0, at: now)
+        carried.carriage.hasSent = true
+        if waits { carried.carriage.awaitContinue(from: now) }
+        if connection.http2?.stream(number)?.sending == .done { exchange.noteRequestSent(at: now) }
         connection.carried[number] = carried
         pool.setIdle(connection, key: connection.key, since: nil)
         markDirty(connection)
@@ -92,7 +85,7 @@ extension WireLoop {
                 break
             }
             guard let carried = connection.carried[number] else { continue }
-            carried.isYielded = false
+            carried.carriage.isYielded = false
             deliverHeld(carried, connection)
         }
         receiveStreams(connection, budget)
@@ -165,7 +158,7 @@ extension WireLoop {
             case .content(let number, let range):
                 guard let carried = connection.carried[number] else { continue }
                 note(carried)
-                carried.received += Int64(range.count)
+                carried.carriage.took(range.count)
                 deliver(UnsafeRawBufferPointer(rebasing: bytes[range]), carried, connection)
             case .trailers(let number): copyVetting(number, connection)
             case .ended(let number, let ending): streamEnded(number, ending, connection)
@@ -187,7 +180,7 @@ extension WireLoop {
 
     private func note(_ carried: CarriedStream) {
         carried.exchange.lastActivity = now
-        if carried.firstByte == 0 { carried.firstByte = now }
+        carried.carriage.heard(at: now)
     }
 
     private func copyVetting(_ number: Int32, _ connection: Connection) {
@@ -199,7 +192,7 @@ extension WireLoop {
     private func interim(_ number: Int32, _ status: HTTPStatus, _ headers: Headers, _ connection: Connection) {
         guard let carried = connection.carried[number] else { return }
         copyVetting(number, connection)
-        if connection.http2?.stream(number)?.sending != .awaitingContinue { carried.continueDue = .max }
+        if connection.http2?.stream(number)?.sending != .awaitingContinue { carried.carriage.continueDue = .max }
         carried.exchange.heads?.append(status, headers, .http2)
         carried.exchange.call.record(.interimResponse(status: status, headers: headers))
     }
@@ -208,7 +201,7 @@ extension WireLoop {
         guard let carried = connection.carried[number] else { return }
         let exchange = carried.exchange
         copyVetting(number, connection)
-        carried.continueDue = .max
+        carried.carriage.continueDue = .max
         exchange.heads?.append(head.status, head.headers, .http2)
         exchange.noteHead(head)
         let (continues, caller) = exchange.beginBody(
@@ -220,12 +213,15 @@ extension WireLoop {
         )
         if let caller { resume(caller, exchange.lane) }
         guard continues else { return end(exchange, exchange.failure) }
-        if connection.http2?.stream(number)?.sending == .stopped { exchange.pipe?.close() }
+        if connection.http2?.stream(number)?.sending == .stopped {
+            exchange.noteRequestSent(at: now)
+            exchange.pipe?.close()
+        }
     }
 
     /// Gives content to the reader of a stream; what it does not take is held, within the window.
     private func deliver(_ bytes: UnsafeRawBufferPointer, _ carried: CarriedStream, _ connection: Connection) {
-        guard !carried.isBehind else { return carried.held.append(contentsOf: bytes) }
+        guard !carried.carriage.isBehind else { return carried.carriage.held.append(contentsOf: bytes) }
         let exchange = carried.exchange
         // A coded block may be dear although it gives nothing.
         let share = exchange.isCoded ? min(bytes.count, max(work.left, 1) << 6) : bytes.count
@@ -240,12 +236,12 @@ extension WireLoop {
         case .taken:
             rest = Self.nothing
             if !after.isEmpty {
-                carried.held = Array(after)
+                carried.carriage.held = Array(after)
                 yield(carried, connection)
             }
         case .paused, .yielded:
-            carried.held = Array(rest) + after
-            if intake == .paused { carried.isPaused = true } else { yield(carried, connection) }
+            carried.carriage.held = Array(rest) + after
+            if intake == .paused { carried.carriage.isPaused = true } else { yield(carried, connection) }
         case .failed: return end(exchange, exchange.failure)
         }
         // The reader of a body without codings reports what it takes itself.
@@ -257,15 +253,15 @@ extension WireLoop {
     /// Offers what is held of a stream again.
     private func deliverHeld(_ carried: CarriedStream, _ connection: Connection) {
         carried.exchange.lastActivity = now
-        let held = carried.held
-        carried.held = []
+        let held = carried.carriage.held
+        carried.carriage.held = []
         held.withUnsafeBytes { deliver($0, carried, connection) }
-        if carried.isComplete, !carried.isBehind { end(carried.exchange, nil) }
+        if carried.carriage.isComplete, !carried.carriage.isBehind { end(carried.exchange, nil) }
     }
 
     /// Offers what is held of a stream again when the connection has its next share of a turn.
     private func yield(_ carried: CarriedStream, _ connection: Connection) {
-        carried.isYielded = true
+        carried.carriage.isYielded = true
         connection.yielded.append(carried.number)
         markBacklogged(connection)
     }
@@ -286,8 +282,8 @@ extension WireLoop {
         exchange.lastActivity = now
         let taken = exchange.stream?.takeReport() ?? 0
         if !exchange.isCoded { connection.http2?.taken(taken, by: carried.number) }
-        if carried.isPaused, exchange.stream?.isPaused != true {
-            carried.isPaused = false
+        if carried.carriage.isPaused, exchange.stream?.isPaused != true {
+            carried.carriage.isPaused = false
             yield(carried, connection)
         }
         markDirty(connection)
@@ -296,9 +292,10 @@ extension WireLoop {
     /// Whether the server waits for the reader or the producer of an exchange.
     func isHeldBack(_ exchange: Exchange, _ connection: Connection) -> Bool {
         guard let carried = connection.carried[exchange.streamNumber] else { return false }
-        guard let stream = connection.http2?.stream(carried.number) else { return carried.isBehind }
+        guard let stream = connection.http2?.stream(carried.number) else { return carried.carriage.isBehind }
         let size = Int(StreamWindow.size(highWater: rules.limits.streamHighWater))
-        return carried.isBehind || 2 * stream.window.held >= size || (stream.isDeferred && stream.sending == .body)
+        return carried.carriage.isBehind || 2 * stream.window.held >= size
+            || (stream.isDeferred && stream.sending == .body)
     }
 
     // MARK: - Sending
@@ -362,7 +359,10 @@ extension WireLoop {
         var isLast = false
         if case .bytes(let data) = body.content {
             let left = data.count - exchange.sentBytes
-            guard left > 0 else { return .end(trailers: body.trailers?() ?? Headers()) }
+            guard left > 0 else {
+                exchange.noteRequestSent(at: now)
+                return .end(trailers: body.trailers?() ?? Headers())
+            }
             count = min(left, space.count)
             isLast = count == left && body.trailers == nil
             data.withUnsafeBytes { bytes in
@@ -373,13 +373,16 @@ extension WireLoop {
             switch exchange.pipe?.read(into: space) ?? .end {
             case .bytes(let read): count = read
             case .nothingYet: return .nothingYet
-            case .end: return .end(trailers: body.trailers?() ?? Headers())
+            case .end:
+                exchange.noteRequestSent(at: now)
+                return .end(trailers: body.trailers?() ?? Headers())
             case .failed: return .failed
             }
         }
+        if isLast { exchange.noteRequestSent(at: now) }
         exchange.sentBytes += count
         exchange.lastActivity = now
-        carried.sent += Int64(count)
+        carried.carriage.sent += Int64(count)
         return .bytes(count, isLast: isLast)
     }
 
@@ -388,14 +391,14 @@ extension WireLoop {
     private func streamEnded(_ number: Int32, _ ending: HTTP2Stream.Ending, _ connection: Connection) {
         guard let carried = connection.carried[number] else { return }
         let exchange = carried.exchange
-        if ending == .complete, carried.isBehind {
-            carried.isComplete = true
+        if ending == .complete, carried.carriage.isBehind {
+            carried.carriage.isComplete = true
             return
         }
         let stream = connection.http2?.stream(number)
         let start = stream?.start
         var facts = StreamOutcome.Facts()
-        facts.progress = exchange.hasHead ? .body(received: carried.received) : exchange.progress
+        facts.progress = exchange.hasHead ? .body(received: carried.carriage.received) : exchange.progress
         // A head that the connection closed with.
         if facts.progress == .nothing, stream?.hasBegun == true { facts.progress = .head }
         facts.expected = exchange.head?.contentLength
@@ -437,7 +440,7 @@ extension WireLoop {
         guard let connection = exchange.connection else { return }
         connection.http2?.cancel(exchange.streamNumber)
         let carried = connection.carried.removeValue(forKey: exchange.streamNumber)
-        if let carried, carried.isYielded { connection.yielded.removeAll { $0 == carried.number } }
+        if let carried, carried.carriage.isYielded { connection.yielded.removeAll { $0 == carried.number } }
         exchange.streamNumber = 0
         exchange.carrier = nil
         guard connection.life == .streaming else { return }
@@ -473,7 +476,7 @@ extension WireLoop {
 
     /// Ends what a closed connection carries.
     func endStreams(of connection: Connection) {
-        guard connection.life == .streaming, let session = connection.http2 else { return }
+        guard let session = connection.http2 else { return }
         session.ended()
         // Nothing is placed on the connection again.
         pool.drains(connection, key: connection.key)
@@ -497,7 +500,7 @@ extension WireLoop {
         var due = connection.http2?.life.due ?? .max
         if connection.carried.isEmpty { due = min(due, connection.idleSince + connection.idleLife) }
         for carried in connection.carried.values {
-            due = min(due, carried.continueDue, firstBound(of: carried.exchange, connection).at)
+            due = min(due, carried.carriage.continueDue, firstBound(of: carried.exchange, connection).at)
         }
         return due
     }
@@ -507,18 +510,19 @@ extension WireLoop {
         if connection.carried.isEmpty, connection.idleSince + connection.idleLife <= now { return close(connection) }
         for carried in Array(connection.carried.values) {
             let exchange = carried.exchange
-            if carried.continueDue <= now {
-                carried.continueDue = .max
+            if carried.carriage.continueDue <= now {
+                carried.carriage.continueDue = .max
                 session.continueAnyway(carried.number)
             }
             let (at, bound) = firstBound(of: exchange, connection)
             guard at <= now else { continue }
             switch bound {
             case .deadline: end(exchange, exchange.deadlineExceeded)
-            // The response is complete, and the server does not read the rest of the request.
+            // The response is complete, and the server does not read the rest of the request. The exchange ends here and not
+            // with its reset, which the socket may not take either.
             case .timeout(.idle) where session.stream(carried.number)?.receiving == .ended:
-                exchange.lastActivity = now
-                session.finish(carried.number)
+                exchange.noteRequestSent(at: now)
+                end(exchange, nil)
             case .timeout(let phase): end(exchange, LoadingError(.timedOut(phase), exchange.context))
             }
         }

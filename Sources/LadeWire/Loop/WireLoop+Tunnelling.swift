@@ -8,7 +8,16 @@ extension WireLoop {
 
     /// Begins the next layer of a connection, or gives it its exchange when it has all.
     func nextLayer(_ connection: Connection) {
-        guard !connection.layers.isEmpty else { return opened(connection) }
+        switch connection.layers.first {
+        case .tls?: live(connection, .reachedTLS)
+        case .tunnel?: live(connection, .reachedTunnel)
+        case nil: opened(connection)
+        }
+    }
+
+    /// Begins the layer that the connection has reached.
+    func beginLayer(_ connection: Connection) {
+        guard !connection.layers.isEmpty else { return }
         switch connection.layers.removeFirst() {
         case .tls(let peer): secure(connection, peer)
         case .tunnel: askForTunnel(connection)
@@ -24,7 +33,6 @@ extension WireLoop {
             } else {
                 .connect(connectTunnel(to: target, by: proxy, for: connection.exchange))
             }
-        connection.life = .tunnelling
         connection.meter = OverheadMeter(at: now)
         connection.tunnel = tunnel
         connection.output.append(contentsOf: tunnel.opening)

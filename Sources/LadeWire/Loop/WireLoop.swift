@@ -314,7 +314,7 @@ final class WireLoop: @unchecked Sendable {
 
     /// Begins the share of a connection in a turn.
     private func begin(_ connection: Connection) {
-        work.beginConnection()
+        work.beginConnection(isInDebt: connection.meter.isInDebt)
         work.use(Self.shareUnits)
     }
 

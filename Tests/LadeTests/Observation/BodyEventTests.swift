@@ -130,4 +130,142 @@ struct BodyEventTests {
         #expect(log.all.count == 1)
         #expect(log.all.first?.hasSuffix(" bytes, 3.0 s, 1 attempt") == true, "\(log.all)")
     }
+
+    // MARK: - After the exchange
+
+    /// A transport whose exchanges end when the test says so, as those of a loop end after their bodies were cancelled.
+    private final class LateTransport: Transport {
+        let observesScope = true
+        let collectsBodies = true
+        private let status: HTTPStatus
+        private let running = Locked<[Call]>([])
+
+        init(_ status: HTTPStatus) { self.status = status }
+
+        func send(_ request: Request, call: Call) async throws(LoadingError) -> Response {
+            call.record(.exchangeStarted(method: request.method, url: request.url.absoluteString))
+            running.withLock { $0.append(call) }
+            return Response(status: status, body: ResponseBody(streaming: Source()), request: request)
+        }
+
+        /// Ends the oldest exchange.
+        func end() {
+            let call = running.withLock { $0.removeFirst() }
+            call.record(.exchangeFailed(LoadingError(.cancelled), Response.Metrics()))
+        }
+
+        /// A body that never ends.
+        private final class Source: ResponseBody.Source {
+            let trailers = Headers()
+            let metrics = Response.Metrics()
+
+            func next() async throws(LoadingError) -> Data? { Data(count: 1 << 20) }
+
+            func cancel() {}
+        }
+    }
+
+    @Test(
+        "finding WF-11 the last event of a call follows the end of its exchange, however its reader ended",
+        arguments: ["cancelled", "released", "refused"]
+    )
+    func afterTheExchange(ending: String) async throws {
+        let (time, events) = (VirtualTime(), EventRecorder())
+        var settings = Service.Settings.still(in: time)
+        settings.observers = [events]
+        settings.retries.limit = 0
+        let transport = LateTransport(ending == "refused" ? 404 : 200)
+        let loader = Service(settings, transport: transport).anonymous.makeLoader()
+        let request = try Request("https://svc.example.com/thing").streamed
+
+        switch ending {
+        case "cancelled": try await loader.load(request).body.cancel()
+        case "released": _ = try await loader.load(request)
+        default: await #expect(throws: LoadingError.self) { try await loader.load(request) }
+        }
+        let before = events.story
+        time.advance(by: .seconds(1))
+        transport.end()
+
+        let last =
+            ["cancelled": "body cancelled", "released": "body abandoned"][ending]
+            ?? "call failed: unacceptableStatus(404)"
+        #expect(!before.contains(last))
+        #expect(events.story == before + ["exchange failed: cancelled", last])
+        // The duration ends with the body.
+        for case .bodyFinished(let record) in events.events { #expect(record.duration == .zero) }
+    }
+
+    @Test("finding WF-11 a transport that reports no end of an exchange holds back no last event")
+    func withoutAnEnd() async throws {
+        let (time, events) = (VirtualTime(), EventRecorder())
+        var settings = Service.Settings.still(in: time)
+        settings.observers = [events]
+        let request = try Request("https://svc.example.com/thing").streamed
+        do {
+            let loader = Service(settings, transport: LateTransport(200)).anonymous.makeLoader()
+            try await loader.load(request).body.cancel()
+        }
+
+        #expect(events.story.last == "body cancelled")
+    }
+
+    #if os(Linux)
+        @Test("finding WF-11 over sockets, every call has one last event and every exchange one end, in this order")
+        func overSockets() async throws {
+            let random = SeededRandom(seed: Soak.current.seed(for: "last events"))
+            let server = try LoopbackServer { request in
+                let large = Data(count: 300_000)
+                return .bytes(large, status: request.target == "/missing" ? 404 : 200)
+            }
+            let events = EventRecorder()
+            var settings = Service.Settings()
+            settings.observers = [events]
+            settings.retries.limit = 0
+            let service = try Service(settings)
+            let loader = service.anonymous.makeLoader()
+            for _ in 0..<60 {
+                let step = random.next() % 7
+                var request = try Request(server.address(step == 0 ? "/missing" : "/thing"))
+                if step != 1 { request = request.streamed }
+                let asked = request
+                let task = Task {
+                    let response = try await loader.load(asked)
+                    switch step {
+                    case 2: response.body.cancel()
+                    case 3:
+                        var chunks = response.body.makeAsyncIterator()
+                        _ = try await chunks.next()
+                    case 4: break
+                    default: _ = try await response.body.collect()
+                    }
+                }
+                if step == 5 { task.cancel() }
+                _ = await task.result
+            }
+            await service.shutDown()
+            server.stop()
+
+            let calls = Set(events.records.map(\.call))
+            #expect(calls.count == 60)
+            for call in calls {
+                let story = events.events(of: call)
+                let isLast = story.map { event in
+                    switch event {
+                    case .bodyFinished, .callFailed: true
+                    default: false
+                    }
+                }
+                #expect(isLast == Array(repeating: false, count: story.count - 1) + [true], "\(events.story(of: call))")
+                let starts = story.count { if case .exchangeStarted = $0 { true } else { false } }
+                let ends = story.count {
+                    switch $0 {
+                    case .exchangeFinished, .exchangeFailed: true
+                    default: false
+                    }
+                }
+                #expect(starts == ends, "\(events.story(of: call))")
+            }
+        }
+    #endif
 }

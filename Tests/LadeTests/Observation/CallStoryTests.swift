@@ -88,6 +88,24 @@ struct CallStoryTests {
         #expect(totals.map(\.duration) == [.milliseconds(200), .milliseconds(70)])
     }
 
+    @Test("finding DC-5 tells the sending of a body from the wait for the response", arguments: [false, true])
+    func sending(isSent: Bool) {
+        record(.exchangeStarted(method: .put, url: "http://h/"))
+        let metrics = metrics {
+            $0.connect = .milliseconds(10)
+            $0.requestStarted = .milliseconds(10)
+            $0.requestSent = isSent ? .milliseconds(50) : nil
+            $0.requestBodyBytes = 1_000
+        }
+        record(.exchangeFailed(LoadingError(.timedOut(.whole)), metrics), after: .milliseconds(100))
+
+        let totals = story.timeline.totals
+
+        let expected: [CallTimeline.Stage] = isSent ? [.firstByte, .sending, .connect] : [.sending, .connect]
+        #expect(totals.map(\.stage) == expected)
+        #expect(totals.first?.duration == .milliseconds(isSent ? 50 : 90))
+    }
+
     @Test("policies PL-60 gives a wait its reason, and the innermost thing its time")
     func nesting() {
         let token = Call.WaitReason.authorisation(authoriser: "OAuth")

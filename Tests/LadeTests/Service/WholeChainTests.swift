@@ -211,6 +211,55 @@ struct WholeChainTests {
         }
     #endif
 
+    #if os(Linux)
+        /// What a server does with a request, and the stage in which its call reaches the deadline.
+        private static let deadlineStages: [(steps: [ServerStep]?, isUpload: Bool, isStreamed: Bool, words: String)] = [
+            (nil, false, false, "connecting to the server"),
+            ([.run { try $0.wait(for: Signal()) }], true, false, "sending the request"),
+            ([.readRequest, .stall], false, false, "waiting for the response"),
+            ([.readRequest, .stall], true, false, "waiting for the response"),
+            (
+                [.readRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n123"), .stall], false, false,
+                "receiving the response"
+            ),
+            (
+                [.readRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n123"), .stall], false, true,
+                "receiving the response"
+            ),
+        ]
+
+        @Test(
+            "finding DC-5 the error of a deadline names the stage that took the time",
+            arguments: 0..<deadlineStages.count
+        )
+        func stageOfTheDeadline(index: Int) async throws {
+            let (steps, isUpload, isStreamed, words) = Self.deadlineStages[index]
+            let (server, hole) = (try steps.map { try LoopbackServer(script: $0) }, try Blackhole())
+            var settings = Service.Settings()
+            settings.retries.limit = 0
+            let service = try Service(settings)
+            let loader = service.anonymous.makeLoader()
+            var request = try Request(server?.address() ?? "http://127.0.0.1:\(hole.port)/")
+            if isUpload {
+                request.method = .put
+                // More than the buffers of the sockets hold, unless the server reads it.
+                request.body = .bytes(Data(count: words.hasPrefix("sending") ? 64 << 20 : 100_000))
+            }
+            if isStreamed { request = request.streamed }
+            request.deadline = .milliseconds(400)
+            let asked = request
+
+            let error = await failure { () throws(LoadingError) in
+                _ = try await loader.load(asked).body.collect()
+            }
+
+            guard case .deadlineExceeded(let report)? = error?.kind else { throw error ?? LoadingError(.cancelled) }
+            #expect(error?.description.hasSuffix("went into \(words).") == true, "\(error?.description ?? "")")
+            #expect(report.stages.total == report.elapsed)
+            await service.shutDown()
+        }
+    #endif
+
     // MARK: - Hosts
 
     @Test("finding FP-9 an address that never answers before the deadline is marked, and the backup is used")

@@ -44,13 +44,15 @@ struct HostileTurnsTests {
         let quiet = Call(target: "/", host: "10.0.0.2", content: "ok")
         let simulation = Simulation([[hostile], Array(repeating: quiet, count: 20)], settings, on: system)
         // Enough to see that it ends.
-        simulation.loop.overheadLimit = 256 << 10
-        var most = 0
+        simulation.loop.overheadLimit = 512 << 10
+        var (most, mostInDebt) = (0, 0)
         var quietTurns = 0
         simulation.start()
         while simulation.turns < 40_000 {
+            let isInDebt = simulation.loop.watched.values.contains { $0.meter.isInDebt }
             simulation.turn()
             most = max(most, simulation.loop.work.spent)
+            if isInDebt { mostInDebt = max(mostInDebt, simulation.loop.work.spent) }
             if simulation.outcomes.suffix(20).contains(where: { !$0.isOver }) { quietTurns = simulation.turns }
             // Until nothing of the hostile connection is left.
             if simulation.outcomes.allSatisfy({ $0.isOver }), system.openSockets <= 1 { break }
@@ -61,6 +63,8 @@ struct HostileTurnsTests {
         #expect(system.openSockets <= 1, "the connection goes on")
         // A step may exceed the units by those of a message, or of the bytes that are in hand.
         #expect(most <= TurnWork.perTurn + TurnWork.perConnection + 100)
+        // The share of the hostile connection, a step beyond it, and the call to the quiet host.
+        #expect(mostInDebt <= TurnWork.perDebtor + 200)
         #expect(system.longestTurn < 300)
         #expect(simulation.outcomes.suffix(20).allSatisfy { $0.isSuccess })
         #expect(quietTurns <= 20 * 8)

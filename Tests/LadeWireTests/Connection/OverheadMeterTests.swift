@@ -62,4 +62,27 @@ struct OverheadMeterTests {
         meter.add(100 << 20, .records)
         #expect(meter.fault(at: 3_600 * Self.second) == .records)
     }
+
+    @Test("finding WF-5 what was read and not looked at is no debt, and 256 KiB that nothing pays for are")
+    func debt() {
+        var meter = OverheadMeter(at: 0)
+        for _ in 0..<1_000 {
+            // Ciphertext, its content, and frames that wait for the next turn.
+            meter.add(68_000, .records)
+            meter.add(-65_536, .records)
+            meter.add(65_536, .framing)
+            meter.add(68_000, .records)
+            #expect(!meter.isInDebt)
+            meter.add(-65_536, .records)
+            meter.add(65_536, .framing)
+            meter.content(2 * 65_000)
+            #expect(!meter.isInDebt)
+        }
+        meter.add(256 << 10, .framing)
+        #expect(!meter.isInDebt)
+        meter.add(1, .framing)
+        #expect(meter.isInDebt)
+        meter.content(1)
+        #expect(!meter.isInDebt)
+    }
 }

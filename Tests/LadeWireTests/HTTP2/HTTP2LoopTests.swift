@@ -331,4 +331,39 @@ struct HTTP2LoopTests {
         #expect(system.peers[0].server.streams[1].map { Data($0.body) } == bytes)
         finish(loop, system)
     }
+
+    @Test(
+        "wire WR-41 a complete response counts at the idle limit when the upload is not read, also if the socket is full",
+        arguments: [false, true]
+    )
+    func idleUploads(isFull: Bool) throws {
+        let settings = TransportSettings()
+        let system = HTTP2System(server: {
+            let server = HTTP2Server(settings: [(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, 1 << 20)], windowsReturn: false)
+            server.raiseWindow(by: 1 << 20)
+            return server
+        }) { _, _, _ in }
+        let loop = try makeLoop(system)
+        let run = try Run(7, settings) {
+            $0.method = .put
+            $0.body = .bytes(Data(count: 4 << 20))
+        }
+        loop.inbox.post(.submit(run.exchange))
+        for _ in 0..<100 where system.peers.first?.server.streams[1]?.hasHead != true { _ = loop.turn() }
+        let server = try #require(system.peers.first?.server)
+        system.isFull = isFull
+        server.respond(1, body: Array("early".utf8))
+        system.letsTimePass = true
+        turn(loop, until: [run])
+
+        #expect(run.endings == [nil])
+        #expect(run.received == 5)
+        // The idle limit is 5 s, and it runs once.
+        #expect(system.time > 5_000_000_000 && system.time < 6_000_000_000, "\(system.time)")
+        if !isFull {
+            for _ in 0..<10 { _ = loop.turn() }
+            #expect(server.streams[1]?.resetCode == NGHTTP2_CANCEL.rawValue)
+        }
+        finish(loop, system)
+    }
 }

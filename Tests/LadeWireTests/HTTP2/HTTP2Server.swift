@@ -107,6 +107,9 @@ final class HTTP2Server {
         nghttp2_submit_settings(session, 0, entries, entries.count)
     }
 
+    /// Allows the client to send more on the connection.
+    func raiseWindow(by count: Int32) { nghttp2_submit_window_update(session, 0, 0, count) }
+
     /// Takes bytes of the client.
     ///
     /// - Returns: Whether nghttp2 accepts them.

@@ -598,18 +598,6 @@ struct HTTP2SessionTests {
         #expect(server.streams[1]?.body == Array("partrest".utf8))
     }
 
-    @Test("wire WR-41 a complete response counts when the upload makes no progress")
-    func finishesUploads() {
-        let (client, server) = Self.makeUpload()
-        server.respond(1, 200, body: Array("early".utf8))
-        client.talk(to: server)
-        client.session.finish(1)
-        client.talk(to: server)
-
-        #expect(client.endings == [1: .complete])
-        #expect(server.streams[1]?.resetCode == NGHTTP2_CANCEL.rawValue)
-    }
-
     @Test("a sender that fails resets the stream")
     func failsUploads() {
         let (client, server) = Self.makeUpload()

@@ -39,6 +39,8 @@ final class HTTP2System: WireSystem {
     var piece = Int.max
     /// Whether the clock moves to the time that the loop waits for when nothing is on its way.
     var letsTimePass = false
+    /// Whether the sockets take no bytes.
+    var isFull = false
     /// The most calls on one socket between two waits.
     private(set) var mostSends = 0
     private(set) var mostReceives = 0
@@ -91,6 +93,7 @@ final class HTTP2System: WireSystem {
             return .failed(9)
         }
         sends[socket, default: 0] += 1
+        guard !isFull else { return .wouldBlock }
         peer.server.receive(Array(bytes))
         for stream in peer.server.order where peer.server.streams[stream]?.isComplete == true {
             if peer.answered.insert(stream).inserted { respond(self, peer, stream) }
@@ -137,9 +140,10 @@ final class HTTP2System: WireSystem {
         }
         for peer in sockets.values.sorted(by: { $0.number < $1.number }) {
             let isReadable = peer.reads && (!peer.inbound.isEmpty || (peer.isOver && peer.outbound.isEmpty))
-            guard isReadable || peer.writes else { continue }
+            let isWritable = peer.writes && !isFull
+            guard isReadable || isWritable else { continue }
             ready.append(
-                ReadySocket(number: peer.number, isReadable: isReadable, isWritable: peer.writes, isBroken: false)
+                ReadySocket(number: peer.number, isReadable: isReadable, isWritable: isWritable, isBroken: false)
             )
         }
         time += 1_000

@@ -96,7 +96,7 @@ struct StreamFlowTests {
         var most = 0
         simulation.beforeWait = { [unowned simulation] in
             for carried in simulation.loop.watched.values.flatMap(\.carried.values) {
-                most = max(most, carried.held.count + (carried.exchange.stream?.unreadBytes ?? 0))
+                most = max(most, carried.carriage.held.count + (carried.exchange.stream?.unreadBytes ?? 0))
             }
         }
         simulation.run(turnsAtMost: 40_000)

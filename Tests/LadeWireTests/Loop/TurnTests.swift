@@ -195,7 +195,9 @@ struct TurnTests {
         let simulation = Simulation(run.lanes, run.settings, on: system)
         var hasStopped = false
         simulation.beforeWait = { [unowned simulation] in
-            let isSent = simulation.loop.watched.values.contains { $0.life == .busy && $0.hasSent && $0.firstByte == 0 }
+            let isSent = simulation.loop.watched.values.contains {
+                $0.life == .busy && $0.carriage.hasSent && $0.carriage.firstByte == 0
+            }
             guard isSent, !hasStopped else { return }
             // The wait ends by the stop, reports nothing, and an hour has passed.
             hasStopped = true
@@ -278,7 +280,7 @@ struct TurnTests {
         let system = SimulatedSystem(["/": Self.response(body)])
         let simulation = Simulation(lanes, settings, on: system)
         simulation.start()
-        simulation.turn { simulation.loop.watched.values.count { $0.hasSent } == count }
+        simulation.turn { simulation.loop.watched.values.count { $0.carriage.hasSent } == count }
         system.cost = 300_000
         var longest: Int64 = 0
         var servedInRound: [Int] = []

@@ -138,7 +138,7 @@ final class Simulation: @unchecked Sendable {
 
     /// Whether the task that makes a body has no bytes for a request of a connection, and will post when it has.
     private static func awaitsProducer(_ connection: Connection) -> Bool {
-        connection.awaitsProducer
+        connection.carriage.awaitsProducer
             || connection.carried.values.contains { carried in
                 guard let stream = connection.http2?.stream(carried.number) else { return false }
                 return stream.isDeferred && stream.sending == .body
@@ -351,7 +351,7 @@ final class Simulation: @unchecked Sendable {
         // WR-57: at the mark, and one frame beyond it, which is a piece in which the socket was read without windows.
         let most = loop.rules.limits.streamHighWater + (16 << 10)
         for carried in loop.watched.values.flatMap(\.carried.values) where carried.exchange.isStreamed {
-            let held = carried.held.count + (carried.exchange.stream?.unreadBytes ?? 0)
+            let held = carried.carriage.held.count + (carried.exchange.stream?.unreadBytes ?? 0)
             if held > most { find("wire WR-57: \(held) bytes are held for a stream") }
         }
     }

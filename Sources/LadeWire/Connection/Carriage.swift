@@ -1,0 +1,72 @@
+import LadeExchange
+
+/// The facts of one exchange that a connection carries, over HTTP/1.1 and over HTTP/2 alike.
+struct Carriage {
+    /// Received bytes that the reader was too far behind to take.
+    var held: [UInt8] = []
+    /// How many of them the decoder has taken already; they are kept so that the body is not complete before its output.
+    ///
+    /// Over HTTP/2 the end of the stream completes the body, and none are kept.
+    var decoded = 0
+    /// Whether the reader asks for more when it has room.
+    var isPaused = false
+    /// Whether what is held must be offered again when the connection has its next share of a turn.
+    var isYielded = false
+    /// Whether the response is complete, and only the reader or the decoder is behind.
+    var isComplete = false
+    /// Whether the producer of the request's body has no bytes; over HTTP/2 the session knows.
+    var awaitsProducer = false
+    /// Whether a part of the request may have reached the peer.
+    var hasSent = false
+    /// The number of bytes of the head of the request, of the body that was sent, and of the one that arrived.
+    var headBytes = 0
+    var sent: Int64 = 0
+    private(set) var received: Int64 = 0
+    // Times of the loop's clock, in nanoseconds; 0 when it has not happened.
+    private(set) var requestStarted: Int64 = 0
+    private(set) var firstByte: Int64 = 0
+    /// When a body is sent although 100 has not arrived.
+    var continueDue: Int64 = .max
+
+    /// How long a body waits for 100, in nanoseconds (RFC 9110 §10.1.1).
+    private static let continuePatience: Int64 = 1_000_000_000
+
+    /// Whether bytes that arrive are held, because others before them are.
+    var isBehind: Bool { isPaused || isYielded }
+
+    /// Whether nothing of the exchange has moved.
+    var isUntouched: Bool { !hasSent && firstByte == 0 }
+
+    /// Records that the request begins to be sent.
+    ///
+    /// - Parameters:
+    ///   - bytes: The size of its head.
+    ///   - now: The time.
+    mutating func started(head bytes: Int, at now: Int64) {
+        headBytes = bytes
+        requestStarted = now
+    }
+
+    /// Records that something of the response has arrived.
+    mutating func heard(at now: Int64) { if firstByte == 0 { firstByte = now } }
+
+    /// Records that content has arrived.
+    mutating func took(_ count: Int) { received += Int64(count) }
+
+    /// Begins to wait for 100.
+    mutating func awaitContinue(from now: Int64) { continueDue = now + Self.continuePatience }
+}
+
+/// An exchange that a connection carries over HTTP/2.
+///
+/// Used by the loop thread alone.
+final class CarriedStream {
+    let exchange: Exchange
+    let number: Int32
+    @exclusivity(unchecked) var carriage = Carriage()
+
+    init(_ exchange: Exchange, number: Int32) {
+        self.exchange = exchange
+        self.number = number
+    }
+}
