@@ -28,20 +28,54 @@ package final class ResponseReading: Sendable {
     /// `Vary`.
     package let vary: Vary
 
-    /// Reads the fields of a response that was received at a date.
+    /// Which fields of meaning the section has; those of a decoded body may have been removed since.
+    package let names: FieldNames
+
+    /// Reads the fields of a response that was received at a date, in one pass over their names.
     package init(_ headers: Headers, received: Date) {
-        directives = CacheControl(headers.all("Cache-Control"))
+        var found = Positions()
+        headers.forEachName { position, name in found.note(FieldNames(name: name), position, headers) }
+        names = found.names
+        directives = found.cacheControl.isEmpty ? CacheControl() : CacheControl(headers.texts(at: found.cacheControl))
         requiresValidation =
             directives.noCache == .everything
-            || !headers.contains("Cache-Control") && CacheControl(headers.all("Pragma")).noCache == .everything
-        let written = headers.octets("Date").first
-        date = written.flatMap { try? HTTPDate(bytes: $0, now: received) }?.date
-        expires = headers.contains("Expires") ? Expiry(headers.octets("Expires"), now: received) : nil
-        age = Self.age(headers)
-        lastModifiedField = headers.contains("Last-Modified") ? Self.first("Last-Modified", in: headers) : nil
+            || found.cacheControl.isEmpty && !found.pragma.isEmpty
+                && CacheControl(headers.texts(at: found.pragma)).noCache == .everything
+        date = found.date.flatMap { try? HTTPDate(bytes: headers.octets(at: $0), now: received) }?.date
+        expires = found.expires.isEmpty ? nil : Expiry(found.expires.map(headers.octets(at:)), now: received)
+        age = found.age.map { Self.age(headers.octets(at: $0)) } ?? .zero
+        lastModifiedField = found.lastModified.map { headers[$0] }
         lastModified = lastModifiedField.flatMap { try? HTTPDate(bytes: $0.octets, now: received) }?.date
-        entityTag = headers.contains("ETag") ? Self.first("ETag", in: headers).map(EntityTag.init) : nil
-        vary = Vary(headers)
+        entityTag = found.entityTag.map { EntityTag(headers[$0]) }
+        vary = found.names.contains(.vary) ? Vary(headers) : .none
+    }
+
+    /// Where the fields stand that are read.
+    private struct Positions {
+        var names: FieldNames = []
+        var cacheControl: [Int] = []
+        var pragma: [Int] = []
+        var expires: [Int] = []
+        var date: Int?
+        var age: Int?
+        var lastModified: Int?
+        var entityTag: Int?
+
+        mutating func note(_ name: FieldNames, _ position: Int, _ headers: Headers) {
+            names.formUnion(name)
+            switch name {
+            case .cacheControl: cacheControl.append(position)
+            case .pragma: pragma.append(position)
+            case .expires: expires.append(position)
+            case .date: date = date ?? position
+            case .age: age = age ?? position
+            // Empty validators do not count.
+            case .lastModified where lastModified == nil && !headers.octets(at: position).isEmpty:
+                lastModified = position
+            case .entityTag where entityTag == nil && !headers.octets(at: position).isEmpty: entityTag = position
+            default: break
+            }
+        }
     }
 
     /// Whether a request can ask if the response is still current.
@@ -50,16 +84,21 @@ package final class ResponseReading: Sendable {
     /// Whether the server states how long the response is fresh, even in a way that cannot be read.
     package var hasExplicitLifetime: Bool { directives.maxAge != nil || expires != nil }
 
-    private static func first(_ name: String, in headers: Headers) -> Headers.Field? {
-        headers.first { $0.name.equalsIgnoringASCIICase(name) && !$0.octets.isEmpty }
+    /// Whether removing these names leaves everything as it was read.
+    package static func ignores(_ name: FieldNames) -> Bool {
+        name.isDisjoint(with: [.cacheControl, .pragma, .date, .expires, .age, .lastModified, .entityTag, .vary])
     }
 
     /// The first member of the first line (RFC 9111 §5.1).
-    private static func age(_ headers: Headers) -> Duration {
-        guard let line = headers.octets("Age").first else { return .zero }
+    private static func age(_ line: [UInt8]) -> Duration {
         let member = FieldMembers.trimmed(Array(line.prefix { $0 != UInt8(ascii: ",") }))
         return FieldMembers.number(member, limit: 1 << 31).map { .seconds($0) } ?? .zero
     }
+}
+
+extension Headers {
+    /// The values at some positions.
+    fileprivate func texts(at positions: [Int]) -> [String] { positions.map { self[$0].value } }
 }
 
 extension ResponseReading: Hashable {

@@ -66,8 +66,10 @@ extension CacheRules {
     package static let leastPrefix: Int64 = 64 << 10
 
     /// `Content-Length` of a body that is stored as it was received; nil without one.
-    private static func announcedLength(of head: StoredHead) -> Int64? {
-        guard !head.isDecoded, let line = head.headers.octets("Content-Length").first else { return nil }
+    static func announcedLength(of head: StoredHead) -> Int64? {
+        guard !head.isDecoded, head.reading.names.contains(.contentLength),
+            let line = head.headers.octets("Content-Length").first
+        else { return nil }
         return FieldMembers.number(FieldMembers.trimmed(line), limit: 1 << 60)
     }
 

@@ -158,14 +158,14 @@ package struct ExchangeInterceptor: Interceptor {
 
     // MARK: - After the exchange
 
-    private func noted(_ response: Response, _ bound: ExchangeBound, _ call: Call) -> Response {
+    // Consuming: a response with one reference is changed in place.
+    private func noted(_ response: consuming Response, _ bound: ExchangeBound, _ call: Call) -> Response {
         guard let date = bound.date else { return response }
         return Self.noted(response, Moment(date: date, instant: bound.start), call)
     }
 
     @inline(never)
-    private static func noted(_ response: Response, _ sent: Moment, _ call: Call) -> Response {
-        var response = response
+    private static func noted(_ response: consuming Response, _ sent: Moment, _ call: Call) -> Response {
         var requested = sent
         // The wait for a connection within the transport does not count either.
         if let queued = response.metrics.queued { requested = requested.advanced(by: queued) }
