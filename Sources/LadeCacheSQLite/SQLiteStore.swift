@@ -129,7 +129,9 @@ public final class SQLiteStore: CacheStore {
 
     /// Marks entries, so that they are validated before the next use.
     public func invalidate(_ selection: CacheSelection) async throws(CacheError) -> Int {
-        try await core.change(patience: .seconds(5)) { session throws(StoreFault) in
+        core.noteRemoval()
+        defer { core.noteRemoval() }
+        return try await core.change(patience: .seconds(5)) { session throws(StoreFault) in
             try session.invalidate(StoredSelection(selection, session.database.digests))
         }
     }
@@ -140,6 +142,8 @@ public final class SQLiteStore: CacheStore {
     /// at this moment: then after the next checkpoint.
     public func remove(_ selection: CacheSelection) async throws(CacheError) -> CacheRemoval {
         core.forgetNotes()
+        core.noteRemoval()
+        defer { core.noteRemoval() }
         if case .account(let account) = selection.kind { core.signOut(account) }
         let removal = try await core.changeAlone { (transact) throws(StoreFault) in
             var all = CacheRemoval()

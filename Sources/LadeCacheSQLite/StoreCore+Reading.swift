@@ -1,7 +1,7 @@
 import LadeCache
 import LadeCore
 
-/// Reading, on threads of callers.
+/// Reading, and what processes agree on, on threads of callers.
 extension StoreCore {
     /// Runs a closure with a connection that reads; a damaged database is set aside.
     func read<Result>(
@@ -33,23 +33,34 @@ extension StoreCore {
 
     func lookUp(_ key: CacheKey) async throws(CacheError) -> CacheLookup {
         try checkOpen()
-        guard let digest = (state.withLock { $0.database })?.digests.key(key) else {
+        let (database, isPending, position) = state.withLock { state in
+            (state.database, state.pendingKeys.contains(key), state.signOutCount)
+        }
+        guard let database else {
             reopen()
             throw CacheError(.damaged)
         }
-        if state.withLock({ $0.pendingKeys.contains(digest) }) { try await flush() }
-        let lookup = try read { (connection, _) throws(StoreFault) in try Reading.lookUp(connection, digest) }
-        if !lookup.damaged.isEmpty { discard(lookup.damaged) }
-        return CacheLookup(heads: lookup.heads, ticket: lookup.ticket, refusal: lookup.refusal)
+        if isPending { try await flush() }
+        let digest = database.digests.key(key)
+        let found = try read { (connection, _) throws(StoreFault) in
+            try Reading.lookUp(connection, digest, withBody: true)
+        }
+        if !found.damaged.isEmpty { discard(found.damaged) }
+        state.withLock { $0.knownTicket = found.ticket }
+        var lookup = CacheLookup(heads: found.heads, ticket: found.ticket, refusal: found.refusal)
+        if let body = found.body, let id = found.heads.first?.id {
+            lookup.opened = OpenedBody(id) { [self] in opened(id, body, body.segments, position) }
+        }
+        return lookup
     }
 
-    func open(_ id: UInt64, _ span: Range<Int64>?) async throws(CacheError) -> (any CacheReader)? {
-        try checkOpen()
-        if state.withLock({ $0.pendingIDs.contains(id) }) { try await flush() }
-        let position = state.withLock { $0.signOutCount }
-        let body = try read { (connection, _) throws(StoreFault) in try Reading.body(connection, id) }
-        guard let body else { return nil }
-        guard let segments = Segment.covering(span ?? 0..<body.length, body.segments) else { return nil }
+    /// A reader of a body; nil for one that is damaged.
+    private func opened(
+        _ id: UInt64,
+        _ body: Reading.Body,
+        _ segments: [Segment],
+        _ position: Int
+    ) -> (any CacheReader)? {
         let watch = SignOutWatch(body.account, self, ticket: body.ticket, position: position)
         guard
             let reader = BodyReader(id, body, segments, folder, watch, damaged: { [weak self] in self?.discard([$0]) })
@@ -61,6 +72,16 @@ extension StoreCore {
         return reader
     }
 
+    func open(_ id: UInt64, _ span: Range<Int64>?) async throws(CacheError) -> (any CacheReader)? {
+        try checkOpen()
+        if state.withLock({ $0.pendingIDs.contains(id) }) { try await flush() }
+        let position = state.withLock { $0.signOutCount }
+        let body = try read { (connection, _) throws(StoreFault) in try Reading.body(connection, id) }
+        guard let body else { return nil }
+        guard let segments = Segment.covering(span ?? 0..<body.length, body.segments) else { return nil }
+        return opened(id, body, segments, position)
+    }
+
     private func noteUse(of id: UInt64) {
         let mustRecord = state.withLock { state in
             state.useCount += 1
@@ -70,7 +91,8 @@ extension StoreCore {
             return true
         }
         guard mustRecord, !folder.isReadOnly else { return }
-        _ = post(WriteJob(work: .change { session throws(StoreFault) in try session.recordUses() }) { _ in })
+        let work = WriteJob.Work.change { session throws(StoreFault) in try session.recordUses() }
+        _ = post(WriteJob(work: work, mayWait: true) { _ in })
     }
 
     /// Removes entries that are damaged.
@@ -106,5 +128,30 @@ extension StoreCore {
             state.signOuts.append(account)
             if state.signOuts.count > 64 { state.signOuts.removeFirst() }
         }
+    }
+
+    /// Notes that a removal or an invalidation begins or has ended: what was looked up meanwhile may be outdated.
+    func noteRemoval() { state.withLock { $0.knownTicket = nil } }
+
+    func setSettings(_ change: (inout SQLiteStore.Settings) -> Void) {
+        state.withLock { change(&$0.settings) }
+    }
+
+    // MARK: - Exchanges
+
+    /// Whether no process asks a server for a key; then this one does.
+    func reserveExchange(for key: CacheKey) -> Bool {
+        folder.isReadOnly || locks.lock(digests.key(key))
+    }
+
+    /// Ends that, once what was committed for the key is in the files.
+    func endExchange(for key: CacheKey) {
+        guard !folder.isReadOnly else { return }
+        let isPending = state.withLock { state in
+            let isPending = state.pendingKeys.contains(key)
+            if isPending { state.unlocking.insert(key) }
+            return isPending
+        }
+        if !isPending { locks.unlock(digests.key(key)) }
     }
 }

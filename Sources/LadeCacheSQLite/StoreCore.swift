@@ -13,10 +13,12 @@ final class StoreCore: Sendable {
         var settings: SQLiteStore.Settings
         var isClosed = false
         /// The keys of writes that no call waited for and that are not done yet, and the entries they add or replace.
-        var pendingKeys: Set<[UInt8]> = []
+        var pendingKeys: Set<CacheKey> = []
         var pendingIDs: Set<UInt64> = []
         /// The keys to unlock once they are no longer pending.
-        var unlocking: Set<[UInt8]> = []
+        var unlocking: Set<CacheKey> = []
+        /// The number of the latest removal that a lookup has seen; nil from the beginning of one in this process.
+        var knownTicket: UInt64?
         /// Numbers that no other process gives to its entries.
         var ids: Range<UInt64> = 0..<0
         /// Uses that are not recorded yet, with their order.
@@ -38,10 +40,10 @@ final class StoreCore: Sendable {
     let folder: StoreFolder
     let time: any TimeSource
     let digestKey: [UInt8]
-    private let digests: Digests
+    let digests: Digests
     private let random: any RandomSource
     private let queue = WriteQueue()
-    private let locks: KeyLocks
+    let locks: KeyLocks
     // Guarded by its lock.
     let state: Locked<State>
 
@@ -386,7 +388,7 @@ final class StoreCore: Sendable {
         let work: @Sendable (WriteSession) throws(StoreFault) -> Void = { session throws(StoreFault) in
             try session.note(refusal, for: digest)
         }
-        _ = post(WriteJob(work: .change(work), patience: .seconds(5)) { _ in })
+        _ = post(WriteJob(work: .change(work), patience: .seconds(5), mayWait: true) { _ in })
     }
 
     /// Forgets what was noted, because it may be removed.
@@ -424,6 +426,8 @@ final class StoreCore: Sendable {
     }
 
     /// Stores an entry, by a write that is not waited for unless its result depends on others.
+    ///
+    /// The writing thread takes over head and body, and encodes them.
     func commit(
         _ write: CacheWrite,
         _ head: StoredHead,
@@ -431,53 +435,57 @@ final class StoreCore: Sendable {
         _ file: BodyFile?
     ) async throws(CacheError) -> UInt64? {
         try checkOpen()
-        guard let digests = (state.withLock { $0.database })?.digests else {
+        let (database, isKnown, hasNotes) = state.withLock { state in
+            (state.database, state.knownTicket == write.ticket, !state.notes.isEmpty)
+        }
+        guard let database else {
             reopen()
             throw CacheError(.damaged)
         }
-        let facts = EntryFacts(write.key, head, digests)
-        _ = state.withLock { $0.notes.removeValue(forKey: facts.key) }
+        if hasNotes {
+            let digest = database.digests.key(write.key)
+            state.withLock { _ = $0.notes.removeValue(forKey: digest) }
+        }
         let seed = random.next()
-        let blob =
-            file != nil || bytes.isEmpty
-            ? nil
-            : WriteSession.Blob(
-                seed: seed,
-                length: Int64(bytes.count),
-                sums: ChunkSums(of: bytes, seed: seed),
-                bytes: bytes
-            )
         func work(_ id: UInt64?) -> @Sendable (WriteSession) throws(StoreFault) -> UInt64? {
             { session throws(StoreFault) in
-                let blob = try file?.finish() ?? blob
-                // The files may have been replaced by others with another key.
-                let isSame = session.database.digests.key == digests.key
-                let facts = isSame ? facts : EntryFacts(write.key, head, session.database.digests)
-                let entry = WriteSession.Entry(write: write, head: head, facts: facts, blob: blob, id: id)
+                let facts = EntryFacts(write.key, head, session.database.digests)
+                let isInFile = file != nil
+                let blob = try file?.finish() ?? WriteSession.Blob(of: bytes, seed: seed)
+                let entry = WriteSession.Entry(
+                    write: write,
+                    head: head,
+                    facts: facts,
+                    blob: isInFile || !bytes.isEmpty ? blob : nil,
+                    id: id
+                )
                 return try session.store(entry)
             }
         }
-        guard let id = reserve(facts.key, write) else {
+        guard let id = reserve(write) else {
             let id = try await change(work(nil))
             if id != nil { file?.keep() }
             return id
         }
-        return try commit(id, write, head, facts, file, length: bytes.count, work(id))
+        var ids: Set<UInt64> = [id]
+        // Where nothing was stored and nothing was removed, the entry depends on no other.
+        if !write.isFirst || !isKnown {
+            let replaced = try replaced(by: write, head, id)
+            guard let replaced else { return nil }
+            ids.formUnion(replaced)
+        }
+        return try commit(id, write, head, ids, file, length: bytes.count, work(id))
     }
 
-    /// Stores an entry by a write that is not waited for.
-    private func commit(
-        _ id: UInt64,
-        _ write: CacheWrite,
+    /// The entries that an entry takes the place of; nil when it is dropped.
+    private func replaced(
+        by write: CacheWrite,
         _ head: StoredHead,
-        _ facts: EntryFacts,
-        _ file: BodyFile?,
-        length: Int,
-        _ change: @escaping @Sendable (WriteSession) throws(StoreFault) -> UInt64?
-    ) throws(CacheError) -> UInt64? {
-        var ids: Set<UInt64> = [id]
+        _ id: UInt64
+    ) throws(CacheError) -> [UInt64]? {
         do throws(CacheError) {
-            let replaced = try read { (connection, _) throws(StoreFault) -> [UInt64]? in
+            let replaced = try read { (connection, database) throws(StoreFault) -> [UInt64]? in
+                let facts = EntryFacts(write.key, head, database.digests)
                 let stored = try Reading.heads(connection, facts.key)
                 let removal = try Reading.removal(connection, of: facts, since: write.ticket)
                 guard case .store(_, let replaced) = CommitDecision(write, head, stored: stored, removal) else {
@@ -485,79 +493,69 @@ final class StoreCore: Sendable {
                 }
                 return replaced
             }
-            guard let replaced else {
-                release(facts.key, ids, nil)
-                return nil
+            if let replaced {
+                state.withLock { $0.pendingIDs.formUnion(replaced) }
+            } else {
+                release(write.key, [id], nil)
             }
-            ids.formUnion(replaced)
-            state.withLock { $0.pendingIDs.formUnion(replaced) }
+            return replaced
         } catch {
-            release(facts.key, ids, nil)
+            release(write.key, [id], nil)
             throw error
         }
+    }
+
+    /// Stores an entry by a write that is not waited for.
+    private func commit(
+        _ id: UInt64,
+        _ write: CacheWrite,
+        _ head: StoredHead,
+        _ pending: Set<UInt64>,
+        _ file: BodyFile?,
+        length: Int,
+        _ change: @escaping @Sendable (WriteSession) throws(StoreFault) -> UInt64?
+    ) throws(CacheError) -> UInt64? {
         let wasStored = Locked(false)
-        let pending = ids
+        let key = write.key
         let job = WriteJob(
             work: .change { session throws(StoreFault) in
                 let stored = try change(session)
                 wasStored.withLock { $0 = stored != nil }
             },
             bytes: length + head.cost,
-            patience: .seconds(5)
+            patience: .seconds(5),
+            mayWait: true
         ) { [weak self] fault in
             if fault == nil, wasStored.withLock({ $0 }) { file?.keep() }
-            self?.release(facts.key, pending, fault?.fault)
+            self?.release(key, pending, fault?.fault)
         }
         guard post(job) else {
-            release(facts.key, ids, nil)
+            release(key, pending, nil)
             throw CacheError(.closed)
         }
         return id
     }
 
     /// Takes a number for a write that is not waited for; nil when its result depends on others.
-    private func reserve(_ key: [UInt8], _ write: CacheWrite) -> UInt64? {
+    private func reserve(_ write: CacheWrite) -> UInt64? {
         let bytes = queue.queuedBytes
         return state.withLock { state in
-            guard write.joined == nil, bytes < Self.queueLimit, !state.pendingKeys.contains(key),
+            guard write.joined == nil, bytes < Self.queueLimit, !state.pendingKeys.contains(write.key),
                 let id = state.ids.popFirst()
             else { return nil }
-            state.pendingKeys.insert(key)
+            state.pendingKeys.insert(write.key)
             state.pendingIDs.insert(id)
             return id
         }
     }
 
-    private func release(_ key: [UInt8], _ ids: Set<UInt64>, _ fault: CacheError?) {
+    private func release(_ key: CacheKey, _ ids: Set<UInt64>, _ fault: CacheError?) {
         let mustUnlock = state.withLock { state in
             state.pendingKeys.remove(key)
             state.pendingIDs.subtract(ids)
             if let fault { state.fault = fault }
             return state.unlocking.remove(key) != nil
         }
-        if mustUnlock { locks.unlock(key) }
-    }
-
-    // MARK: - Exchanges
-
-    /// Whether no process asks a server for a key; then this one does.
-    func reserveExchange(for key: CacheKey) -> Bool {
-        folder.isReadOnly || locks.lock(digests.key(key))
-    }
-
-    /// Ends that, once what was committed for the key is in the files.
-    func endExchange(for key: CacheKey) {
-        guard !folder.isReadOnly else { return }
-        let digest = digests.key(key)
-        let isPending = state.withLock { state in
-            let isPending = state.pendingKeys.contains(digest)
-            if isPending { state.unlocking.insert(digest) }
-            return isPending
-        }
-        if !isPending { locks.unlock(digest) }
-    }
-
-    func setSettings(_ change: (inout SQLiteStore.Settings) -> Void) {
-        state.withLock { change(&$0.settings) }
+        if mustUnlock { locks.unlock(digests.key(key)) }
     }
 }

@@ -60,9 +60,15 @@ struct ServiceBench {
         "Cache-Control": "max-age=600", "Content-Type": "application/octet-stream", "ETag": "\"a\"",
     ]
 
-    private func service(_ headers: Headers, _ body: Data, _ store: (any CacheStore)?) -> Service {
+    private func service(
+        _ headers: Headers,
+        _ body: Data,
+        _ store: (any CacheStore)?,
+        isEmpty: Bool = false
+    ) -> Service {
         var settings = Service.Settings()
         settings.cache = store.map { CacheSettings(store: $0) }
+        if isEmpty { settings.adjustChain = { layout in for slot in layout.slots { layout.remove(slot) } } }
         return Service(settings, transport: CannedTransport(status: 200, headers: headers, body: body))
     }
 
@@ -124,8 +130,9 @@ struct ServiceBench {
 
     /// Makes calls of one kind and nothing else, so that their allocations can be counted from outside.
     @concurrent func repeatCalls(_ kind: String) async throws {
-        let store: (any CacheStore)? = kind == "plain" ? nil : try MemoryStore()
-        let loader = service(Self.fresh, Data(repeating: 7, count: 1_000), store).anonymous.makeLoader()
+        let store: (any CacheStore)? = kind == "plain" || kind == "empty" ? nil : try MemoryStore(limit: 256 << 20)
+        let body = Data(repeating: 7, count: 1_000)
+        let loader = service(Self.fresh, body, store, isEmpty: kind == "empty").anonymous.makeLoader()
         for number in 0..<count {
             _ = try await load(loader, "https://example.org/" + (kind == "missed" ? "\(number)" : "a"))
         }
@@ -143,9 +150,17 @@ struct ServiceBench {
         let base = try await measure("no cache, scripted response, \(name)", count) { _ in
             _ = try await load(plain, address)
         }
-        _ = try await measure("cache CA-240 served from memory, \(name)", count, against: base) { _ in
+        // A call with nothing between the loader and the transport: what every call costs.
+        let empty = service(Self.fresh, Data(), nil, isEmpty: true).anonymous.makeLoader()
+        let least = try await measure("no policies, scripted response, empty body", count) { _ in
+            _ = try await load(empty, address)
+        }
+        let served = try await measure("cache CA-240 served from memory, \(name)", count, against: base) { _ in
             _ = try await load(memory, address)
         }
+        report(
+            "| cache CA-240 above a call without policies: \(Self.short(served.processor - least.processor)) µs | | | |"
+        )
         let many = try await measure("no cache, 16 callers", count, callers: 16) { _ in
             _ = try await load(plain, address)
         }
@@ -162,9 +177,13 @@ struct ServiceBench {
         report(
             "| cache CA-243 the cache for such a call: \(Int((passed.processor - others.processor) * 1_000)) ns | | | |"
         )
-        _ = try await measure("cache CA-242 misses stored in memory, \(name)", count / 4, against: base) { number in
-            _ = try await load(memory, "https://example.org/miss?\(number)-\(UInt32.random(in: 0...UInt32.max))")
+        let missed = try await measure("cache CA-242 misses stored in memory, \(name)", count / 4, against: base) {
+            number in
+            _ = try await load(memory, "https://example.org/miss/\(number)-\(UInt32.random(in: 0...UInt32.max))")
         }
+        report(
+            "| cache CA-242 above a call without a cache: \(Self.short(missed.processor - base.processor)) µs | | | |"
+        )
         return base
     }
 
@@ -175,9 +194,13 @@ struct ServiceBench {
         let store = try SQLiteStore(directory: folder, settings: settings)
         let loader = service(Self.fresh, body, store).anonymous.makeLoader()
         let entries = min(count, 10_000)
-        _ = try await measure("cache CA-242 misses stored on disk, 1 KB", entries, against: base) { number in
-            _ = try await load(loader, "https://example.org/\(number)")
+        let missed = try await measure("cache CA-242 misses stored on disk, 1 KB", entries, against: base) { number in
+            _ = try await load(loader, "https://example.org/\(UInt64.random(in: 0...UInt64.max))-\(number)")
         }
+        report(
+            "| cache CA-242 above a call without a cache: \(Self.short(missed.processor - base.processor)) µs | | | |"
+        )
+        for number in 0..<entries { _ = try await load(loader, "https://example.org/\(number)") }
         try await store.flush()
         let random = SeededRandom(seed: 1)
         let one = try await measure("cache CA-241 served from disk, 1 KB of \(entries)", count / 2, against: base) {

@@ -28,6 +28,7 @@ import LadeCore
 //     bench  measures the store, with COUNT entries
 //     fetch  measures calls to the server that PROBE_URL names, COUNT in each row
 //     calls  measures calls of services, COUNT in each row
+//     empty  COUNT calls of a service without policies
 //     plain  COUNT calls of a service without a cache
 //     served COUNT calls that are served from memory
 //     missed COUNT calls whose responses are stored in memory
@@ -100,7 +101,7 @@ case "bench": try await Bench(store, calls, count: count).run()
 case "fetch":
     let address = ProcessInfo.processInfo.environment["PROBE_URL"] ?? ""
     try await ServiceBench(arguments[2] + "-calls", count: count).fetch(address)
-case "plain", "served", "missed":
+case "empty", "plain", "served", "missed":
     try await ServiceBench(arguments[2], count: count).repeatCalls(arguments[1])
 case "calls": try await ServiceBench(arguments[2] + "-calls", count: count).run()
 default: exit(1)

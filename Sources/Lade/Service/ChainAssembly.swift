@@ -50,7 +50,7 @@ struct ChainAssembly: Sendable {
             isCached: cache != nil,
             decorators: settings.decorators + account.decorators
         )
-        hop.cache = cache.map { CacheInterceptor($0) }
+        hop.cache = cache.map { AccountCache($0) }
         // 2 The attempts of a hop.
         let attempt = AttemptInterceptor(
             retries: settings.retries,

@@ -15,7 +15,7 @@ package import LadePolicies
 /// 2. The deadline begins, and the call's time is recorded. Everything below waits with `Call.wait`, which observes the
 ///    deadline and fails immediately when a wait would end after it.
 /// 3. Redirects are followed in a loop, each with its own cookies, cache key and credentials (RFC 9110 §15.4, §10.2.2).
-/// 4. The cache answers a hop, or sends it.
+/// 4. The cache serves a hop, or has it sent, and settles each question with the outcome.
 package struct HopInterceptor: Interceptor {
     /// Makes the request that is sent; nil sends that of the caller.
     var preparation: Preparation?
@@ -24,7 +24,7 @@ package struct HopInterceptor: Interceptor {
     /// How redirects are followed; nil delivers them.
     package var redirects: RedirectPolicy?
     /// The cache.
-    package var cache: CacheInterceptor?
+    package var cache: AccountCache?
     private let budget: RetryBudget?
     private let keyRule: ServiceKey.Rule
 
@@ -100,10 +100,17 @@ package struct HopInterceptor: Interceptor {
         return try await followed(request, redirects, response, next)
     }
 
+    /// Sends what the cache asks for, until it has a response.
     @inline(__always)
     private func hop(_ request: Request, _ next: Next) async throws(LoadingError) -> Response {
         guard let cache else { return try await next(request) }
-        return try await cache.intercept(request, next: next)
+        var step = try await cache.ask(request, next)
+        while true {
+            switch step {
+            case .serve(let response): return response
+            case .send(let sent, let question): step = try await cache.settle(await next.outcome(sent), question)
+            }
+        }
     }
 
     private func followed(

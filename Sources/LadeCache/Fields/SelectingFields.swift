@@ -14,11 +14,23 @@ package enum SelectingFields {
     /// | `Accept` | `b;q=0.5, A` | `a,b;` and the weight in thousandths |
     package static func normalise(_ name: String, _ lines: [[UInt8]], isExact: Bool = false) -> [UInt8]? {
         guard !lines.isEmpty else { return nil }
+        if lines.count == 1, isNormal(lines[0], isExact || !weighted.contains(name)) { return lines[0] }
         let line = Array(lines.joined(separator: ", ".utf8))
         let members = FieldMembers.split(line, at: UInt8(ascii: ","))
         guard !isExact, weighted.contains(name) else { return joined(members) }
         let preferences = members.filter { !$0.isEmpty }.map(Preference.init).sorted()
         return joined(preferences.map(\.text))
+    }
+
+    /// Whether a value is its own form: one member, with nothing that the form changes.
+    private static func isNormal(_ line: [UInt8], _ isExact: Bool) -> Bool {
+        line.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: ","), UInt8(ascii: "\""), UInt8(ascii: ";"), 0x20, 0x09: false
+            case 0x41...0x5A: isExact
+            default: true
+            }
+        }
     }
 
     private static let weighted: Set<String> = ["accept", "accept-encoding", "accept-language"]

@@ -10,6 +10,9 @@ package struct Vary: Sendable, Hashable {
     /// More names than any server needs count as `*`, so that comparing requests stays bounded.
     package static let limit = 64
 
+    /// No name.
+    package static let none = Vary([:])
+
     /// Reads all fields of that name.
     package init(_ headers: Headers) {
         guard headers.contains("Vary") else {

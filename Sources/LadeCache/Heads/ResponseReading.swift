@@ -28,20 +28,27 @@ package final class ResponseReading: Sendable {
     /// `Vary`.
     package let vary: Vary
 
-    /// Reads the fields of a response that was received at a date.
+    /// Which fields of meaning the section has; those of a decoded body may have been removed since.
+    package let names: FieldNames
+
+    /// Reads the fields of a response that was received at a date: those whose names one pass over the section has found.
     package init(_ headers: Headers, received: Date) {
-        directives = CacheControl(headers.all("Cache-Control"))
+        var found: FieldNames = []
+        headers.forEachName { _, name in found.formUnion(FieldNames(name: name)) }
+        names = found
+        directives = found.contains(.cacheControl) ? CacheControl(headers.all("Cache-Control")) : CacheControl()
         requiresValidation =
             directives.noCache == .everything
-            || !headers.contains("Cache-Control") && CacheControl(headers.all("Pragma")).noCache == .everything
-        date = headers.date(now: received)
-        expires = Expiry(headers.reading(.expires), now: received)
-        age =
-            headers.field(.age).flatMap { FieldMembers.number($0.octets, limit: 1 << 31) }.map { .seconds($0) } ?? .zero
-        lastModifiedField = headers.field(.lastModified)
+            || !found.contains(.cacheControl) && found.contains(.pragma)
+                && CacheControl(headers.all("Pragma")).noCache == .everything
+        date = found.contains(.date) ? headers.date(now: received) : nil
+        expires = found.contains(.expires) ? Expiry(headers.reading(.expires), now: received) : nil
+        let ageField = found.contains(.age) ? headers.field(.age) : nil
+        age = ageField.flatMap { FieldMembers.number($0.octets, limit: 1 << 31) }.map { .seconds($0) } ?? .zero
+        lastModifiedField = found.contains(.lastModified) ? headers.field(.lastModified) : nil
         lastModified = lastModifiedField.flatMap { try? HTTPDate(bytes: $0.octets, now: received) }?.date
-        entityTag = headers.field(.entityTag).map(EntityTag.init)
-        vary = Vary(headers)
+        entityTag = found.contains(.entityTag) ? headers.field(.entityTag).map(EntityTag.init) : nil
+        vary = found.contains(.vary) ? Vary(headers) : .none
     }
 
     /// Whether a request can ask if the response is still current.
@@ -49,6 +56,11 @@ package final class ResponseReading: Sendable {
 
     /// Whether the server states how long the response is fresh, even in a way that cannot be read.
     package var hasExplicitLifetime: Bool { directives.maxAge != nil || expires != nil }
+
+    /// Whether removing these names leaves everything as it was read.
+    package static func ignores(_ name: FieldNames) -> Bool {
+        name.isDisjoint(with: [.cacheControl, .pragma, .date, .expires, .age, .lastModified, .entityTag, .vary])
+    }
 }
 
 extension ResponseReading: Hashable {

@@ -8,7 +8,7 @@ import LadeCore
 extension StoredHead {
     /// The head as bytes for a store outside of this process; number, version and monotonic instants are not part of it.
     package var encoded: [UInt8] {
-        var writer = OctetWriter()
+        var writer = OctetWriter(capacity: cost + 64)
         writer.writeNumber(Self.format)
         writer.writeNumber(UInt64(status.code))
         Self.write(headers, to: &writer)
@@ -87,15 +87,19 @@ extension StoredHead {
 
     private static func readHeaders(_ reader: inout OctetReader) -> Headers? {
         readList(&reader) { reader -> Headers.Field? in
-            guard let name = reader.read() ?? nil, name.isToken, let octets = reader.read() ?? nil,
-                octets.allSatisfy(\.isFieldContent)
-            else { return nil }
-            let text = String(validating: octets, as: UTF8.self)
-            return Headers.Field(
-                uncheckedName: String(decoding: name, as: UTF8.self),
-                value: text ?? String(String.UnicodeScalarView(octets.map { Unicode.Scalar($0) })),
-                octets: text == nil ? octets : nil
-            )
+            let name = reader.withPart { name -> String? in
+                let isToken = !name.isEmpty && name.allSatisfy(\.isTokenCharacter)
+                return isToken ? String(decoding: name, as: UTF8.self) : nil
+            }
+            guard let name else { return nil }
+            return reader.withPart { octets -> Headers.Field? in
+                guard octets.allSatisfy(\.isFieldContent) else { return nil }
+                if let text = String(validating: octets, as: UTF8.self) {
+                    return Headers.Field(uncheckedName: name, value: text)
+                }
+                let text = String(String.UnicodeScalarView(octets.map { Unicode.Scalar($0) }))
+                return Headers.Field(uncheckedName: name, value: text, octets: Array(octets))
+            }
         }.map { Headers(checked: $0) }
     }
 
@@ -145,7 +149,9 @@ extension StoredHead {
         _ member: (inout OctetReader) -> Member?
     ) -> [Member]? {
         guard let count = reader.readNumber(), count < 1 << 20 else { return nil }
+        guard count > 0 else { return [] }
         var members: [Member] = []
+        members.reserveCapacity(Int(min(count, 64)))
         for _ in 0..<count {
             guard let next = member(&reader) else { return nil }
             members.append(next)

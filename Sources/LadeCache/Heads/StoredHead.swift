@@ -48,12 +48,25 @@ public struct StoredHead: Sendable, Hashable {
     package private(set) var reading: ResponseReading
 
     /// Makes the head of a response.
-    package init(status: HTTPStatus, headers: Headers, times: ExchangeTimes, extent: Extent = .whole(0)) {
+    ///
+    /// - Parameters:
+    ///   - status: Its status.
+    ///   - headers: Its fields.
+    ///   - times: When it was received.
+    ///   - extent: How much of its body is stored.
+    ///   - reading: What the fields say, where that is known.
+    package init(
+        status: HTTPStatus,
+        headers: Headers,
+        times: ExchangeTimes,
+        extent: Extent = .whole(0),
+        reading: ResponseReading? = nil
+    ) {
         self.status = status
         self.headers = headers
         self.times = times
         self.extent = extent
-        reading = ResponseReading(headers, received: times.received.date)
+        self.reading = reading ?? ResponseReading(headers, received: times.received.date)
     }
 
     /// Takes the fields and the times of a later exchange.

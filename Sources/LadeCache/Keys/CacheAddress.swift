@@ -35,7 +35,13 @@ package struct CacheAddress: Sendable, Hashable {
     /// Normalises an address; nil for every scheme but `http` and `https`.
     package init?(_ url: URL) {
         let written = url.absoluteString
-        let parts = AddressParts(written)
+        self.init(written, AddressParts(written))
+    }
+
+    /// Normalises the address of a request.
+    init?(_ request: Request) { self.init(request.url.absoluteString, request.parts) }
+
+    private init?(_ written: String, _ parts: AddressParts) {
         guard let scheme = parts.scheme, scheme != .other, !parts.hostIsEmpty else { return nil }
         isSecure = scheme == .https
         if Self.isNormal(written, parts) {

@@ -34,7 +34,7 @@ public struct CacheKey: Sendable, Hashable {
         // All lengths and the parts that most requests lack take fewer bytes.
         var writer = OctetWriter(capacity: place.address.text.utf8.count + place.partition.utf8.count + 96)
         writer.write(place.partition.utf8)
-        writer.write(place.scope.octets)
+        place.scope.write(to: &writer)
         writer.write(place.address.text.utf8)
         let isGet = parts.method == .get || parts.method == .head
         writer.write((isGet ? "GET" : parts.method.rawValue).utf8)

@@ -7,11 +7,11 @@ package enum CacheScope: Sendable, Hashable {
     /// A response stored here reveals to all accounts that one of them requested it.
     case shared
 
-    /// Bytes that differ between any two scopes.
-    var octets: [UInt8] {
+    /// Writes a part that differs between any two scopes.
+    func write(to writer: inout OctetWriter) {
         switch self {
-        case .account(let identifier): [1] + identifier.utf8
-        case .shared: [0]
+        case .account(let identifier): writer.write(1, identifier.utf8)
+        case .shared: writer.write(0, "".utf8)
         }
     }
 }

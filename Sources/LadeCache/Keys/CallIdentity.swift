@@ -36,6 +36,13 @@ package struct CallIdentity: Sendable {
     /// Makes the identity of calls that only have what their requests have.
     package init() {}
 
+    /// The lines of `Cookie` that a request is sent with: what is part of its key, or what the jar has at any time; nil for
+    /// its own.
+    func sentCookies(of request: Request, at date: Date) -> SentCookies? {
+        guard let cookies else { return nil }
+        return isNamed ? .current { cookies(request, date) } : .known(cookies(request, date))
+    }
+
     /// What is part of the key of a request, before it is digested.
     ///
     /// - Parameters:
@@ -62,10 +69,10 @@ package struct CallIdentity: Sendable {
     /// Whether a request was sent with no other credentials than those that its key was made of.
     ///
     /// What authorisers add is theirs, and their account has an identifier.
-    package func covers(_ sent: Request, of request: Request, cookies: [[UInt8]]?) -> Bool {
+    func covers(_ sent: RequestCredentials, of request: Request, cookies: SentCookies?) -> Bool {
         guard !isNamed else { return true }
-        var expected = RequestCredentials(request, cookies: cookies)
-        var actual = RequestCredentials(sent, cookies: nil)
+        var expected = RequestCredentials(request, cookies: cookies?())
+        var actual = sent
         if hasAuthorisers {
             // An authoriser that may set any field has an account with an identifier that no other account has.
             guard let names = below.authorised else { return true }
@@ -81,21 +88,29 @@ package struct FieldsBelow: Sendable, Hashable {
     /// Those of the account's authorisers.
     package var authorised: Set<String>? = []
     /// Those of all other interceptors, but for the cookies of the jar.
-    package var changed: Set<String>? = []
+    package var changed: Set<String>? = [] {
+        didSet { mayAddCredentials = changed?.contains { CredentialNames.contains(field: $0) } ?? true }
+    }
+    /// Whether a layer other than the authorisers may add credentials.
+    private(set) var mayAddCredentials = false
 
     /// Makes the value for layers that leave all fields as they are.
     package init() {}
-
-    /// Whether a layer other than the authorisers may add credentials.
-    fileprivate var mayAddCredentials: Bool {
-        changed?.contains { CredentialNames.contains(field: $0) } ?? true
-    }
 
     /// Whether an authoriser may set a field.
     func authorises(_ name: String) -> Bool { authorised?.contains(name) ?? true }
 
     /// Whether another layer may set a field.
     func changes(_ name: String) -> Bool { changed?.contains(name) ?? true }
+}
+
+extension String {
+    /// Where the first question mark stands, after so many bytes; nil without one.
+    fileprivate func queryMark(from start: Int) -> String.Index? {
+        var text = self
+        let offset = text.withUTF8 { bytes in bytes[start...].firstIndex(of: UInt8(ascii: "?")) }
+        return offset.map { utf8.index(utf8.startIndex, offsetBy: $0) }
+    }
 }
 
 /// The credentials that a request carries: fields, user information of the address, and items of its query.
@@ -133,7 +148,7 @@ package struct RequestCredentials: Equatable {
             let authority = Array(text.utf8.prefix(request.parts.host.lowerBound))
             address.append(Array(authority.drop { $0 != UInt8(ascii: "/") }.dropFirst(2).dropLast()))
         }
-        guard let mark = text.utf8.firstIndex(of: UInt8(ascii: "?")) else { return }
+        guard let mark = text.queryMark(from: request.parts.authorityEnd) else { return }
         let rule = Redaction(names: request.secretQueryNames, values: [])
         let query = text.utf8[text.utf8.index(after: mark)...].prefix { $0 != UInt8(ascii: "#") }
         for item in query.split(whereSeparator: { $0 == UInt8(ascii: "&") || $0 == UInt8(ascii: ";") }) {

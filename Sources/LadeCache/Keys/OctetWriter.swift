@@ -13,6 +13,13 @@ package struct OctetWriter {
         octets += part
     }
 
+    /// Writes a part that begins with a byte.
+    mutating func write(_ first: UInt8, _ rest: some Collection<UInt8>) {
+        writeNumber(UInt64(rest.count) + 2)
+        octets.append(first)
+        octets += rest
+    }
+
     /// Writes a number of up to 64 bits, seven bits in each byte.
     package mutating func writeNumber(_ number: UInt64) {
         var rest = number
@@ -26,32 +33,48 @@ package struct OctetWriter {
 
 /// Reads what ``OctetWriter`` wrote; nil where the bytes do not say.
 package struct OctetReader {
-    private var rest: ArraySlice<UInt8>
+    private let octets: [UInt8]
+    private var position = 0
 
     /// Reads from the beginning.
-    package init(_ octets: [UInt8]) { rest = octets[...] }
+    package init(_ octets: [UInt8]) { self.octets = octets }
 
     /// Whether all parts were read.
-    package var isAtEnd: Bool { rest.isEmpty }
+    package var isAtEnd: Bool { position == octets.count }
 
     /// Reads a part: nil for malformed bytes, `.some(nil)` for an absent part.
     package mutating func read() -> [UInt8]?? {
         guard let count = readNumber() else { return nil }
         guard count > 0 else { return .some(nil) }
-        guard count - 1 <= UInt64(rest.count) else { return nil }
-        defer { rest = rest.dropFirst(Int(count - 1)) }
-        return Array(rest.prefix(Int(count - 1)))
+        guard let range = take(count - 1) else { return nil }
+        return Array(octets[range])
+    }
+
+    /// Calls a closure with the bytes of a part; nil for malformed bytes, for an absent part, and where the closure says so.
+    package mutating func withPart<Value>(_ body: (UnsafeBufferPointer<UInt8>) -> Value?) -> Value? {
+        guard let count = readNumber(), count > 0, let range = take(count - 1) else { return nil }
+        return octets.withUnsafeBufferPointer { body(UnsafeBufferPointer(rebasing: $0[range])) }
+    }
+
+    private mutating func take(_ count: UInt64) -> Range<Int>? {
+        guard count <= UInt64(octets.count - position) else { return nil }
+        defer { position += Int(count) }
+        return position..<position + Int(count)
     }
 
     /// Reads a number.
     package mutating func readNumber() -> UInt64? {
         var value: UInt64 = 0
-        for shift in stride(from: UInt64(0), to: 64, by: 7) {
-            guard let byte = rest.popFirst() else { return nil }
+        var shift: UInt64 = 0
+        while shift < 64 {
+            guard position < octets.count else { return nil }
+            let byte = octets[position]
+            position += 1
             let bits = UInt64(byte & 0x7F)
             guard shift < 63 || bits <= 1 else { return nil }
-            value |= bits << shift
+            value |= bits &<< shift
             if byte < 0x80 { return value }
+            shift += 7
         }
         return nil
     }

@@ -70,16 +70,16 @@ extension CacheQuery {
     ) {
         let options = request.cacheOptions
         var parts = CacheKey.Parts()
-        let isQuestion = request.method.rawValue == "QUERY" || request.method == .post && options.key != nil
         let isGet = request.method == .get || request.method == .head
+        let isQuestion =
+            !isGet && (request.method.rawValue == "QUERY" || request.method == .post && options.key != nil)
         if isQuestion { parts.method = request.method }
         parts.host = request.headers["Host"]
         parts.destination = request.destination
-        var cookies = identity.cookies.map { cookies in { @Sendable in cookies(request, now.date) } }
-        if !identity.isNamed, let lines = cookies?() { cookies = { lines } }
+        let cookies = identity.sentCookies(of: request, at: now.date)
         parts.identity = identity.octets(of: request, cookies: identity.isNamed ? nil : cookies?(), connection)
         parts.custom = options.key?.text
-        let hasBody = isQuestion || isGet && request.body != nil
+        let hasBody = isQuestion || isGet && request.hasBody
         if hasBody, !(options.key?.replacesBody ?? false) {
             parts.body = (
                 body ?? [], request.headers["Content-Type"] ?? request.body?.contentType,
@@ -87,11 +87,11 @@ extension CacheQuery {
             )
         }
         let scope: CacheScope = options.isShared ? .shared : .account(account)
-        let key = (address ?? CacheAddress(request.url)).map {
+        let key = (address ?? CacheAddress(request)).map {
             CacheKey(CachePlace(partition: partition, scope: scope, address: $0), parts, digester: digester)
         }
         self.init(request.method, key: key, headers: request.headers, mode: request.cacheMode, now: now)
-        isReplayable = request.body?.isReplayable ?? true
+        if request.hasBody { isReplayable = request.body?.isReplayable ?? true }
         isRaw = connection.isRaw(request.headers)
         below = identity.below
         self.cookies = cookies

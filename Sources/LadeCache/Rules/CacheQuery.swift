@@ -1,5 +1,48 @@
 package import LadeCore
 
+/// The lines of `Cookie` that a request is sent with.
+package enum SentCookies: Sendable {
+    /// These.
+    case known([[UInt8]])
+    /// Those of the jar, at the moment when they are asked for.
+    case current(@Sendable () -> [[UInt8]])
+
+    /// The lines.
+    package func callAsFunction() -> [[UInt8]] {
+        switch self {
+        case .known(let lines): lines
+        case .current(let lines): lines()
+        }
+    }
+}
+
+/// What the fields of a request say about caching, parsed once.
+///
+/// A reference, which most requests share because they say nothing.
+private final class RequestReading: Sendable {
+    let names: FieldNames
+    let directives: CacheControl
+    let isNoCache: Bool
+    let range: RangeRequest
+
+    private static let none = RequestReading([:], .get, [])
+
+    private init(_ headers: Headers, _ method: HTTPMethod, _ names: FieldNames) {
+        self.names = names
+        let hasDirectives = names.contains(.cacheControl)
+        directives = hasDirectives ? CacheControl(headers.all("Cache-Control")) : CacheControl()
+        isNoCache =
+            directives.noCache != nil
+            || !hasDirectives && names.contains(.pragma) && CacheControl(headers.all("Pragma")).noCache != nil
+        range = method == .get && names.contains(.range) ? RangeRequest(headers) : .none
+    }
+
+    static func of(_ headers: Headers, _ method: HTTPMethod) -> RequestReading {
+        let names = FieldNames(headers)
+        return names.isEmpty ? none : RequestReading(headers, method, names)
+    }
+}
+
 /// A request as the cache sees it.
 package struct CacheQuery: Sendable {
     /// The method.
@@ -25,15 +68,9 @@ package struct CacheQuery: Sendable {
     /// The fields that the layers below the cache may set.
     package var below = FieldsBelow()
     /// The lines of `Cookie` that the request is sent with; nil for its own.
-    package var cookies: (@Sendable () -> [[UInt8]])?
-    /// The directives of the request.
-    package let directives: CacheControl
-    /// Whether the request asks for validation.
-    package let isNoCache: Bool
-    /// The range asked for.
-    package let range: RangeRequest
-    /// Whether the request has a condition of its own.
-    package let hasOwnCondition: Bool
+    package var cookies: SentCookies?
+    /// What the fields of the request say about caching.
+    private let reading: RequestReading
 
     /// Makes a query.
     package init(
@@ -48,18 +85,19 @@ package struct CacheQuery: Sendable {
         self.headers = headers
         self.mode = mode
         self.now = now
-        let hasDirectives = headers.contains("Cache-Control")
-        directives = hasDirectives ? CacheControl(headers.all("Cache-Control")) : CacheControl()
-        isNoCache =
-            directives.noCache != nil
-            || !hasDirectives && headers.contains("Pragma") && CacheControl(headers.all("Pragma")).noCache != nil
-        range = method == .get ? RangeRequest(headers) : .none
-        hasOwnCondition = Self.conditions.contains(where: headers.contains)
+        reading = RequestReading.of(headers, method)
     }
 
-    private static let conditions = [
-        "If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since", "If-Range",
-    ]
+    /// The directives of the request.
+    package var directives: CacheControl { reading.directives }
+    /// Whether the request asks for validation.
+    package var isNoCache: Bool { reading.isNoCache }
+    /// The range asked for.
+    package var range: RangeRequest { reading.range }
+    /// Whether the request has a condition of its own.
+    package var hasOwnCondition: Bool { reading.names.contains(.condition) }
+    /// The fields of meaning that the request has.
+    package var names: FieldNames { reading.names }
 
     /// Whether the method is a question whose responses are looked up.
     package var isLookedUp: Bool {

@@ -4,11 +4,20 @@ extension CacheRules {
     /// Decides what to do with a request, given everything stored under its key; the order of `stored` does not matter.
     package func decide(_ query: CacheQuery, _ stored: [StoredHead]) -> Explained<CacheDecision> {
         if let rule = passes(query) { return passing(query, rule) }
+        return decideLookedUp(query, stored)
+    }
+
+    /// Decides about a request that does not pass by.
+    func decideLookedUp(_ query: CacheQuery, _ stored: [StoredHead]) -> Explained<CacheDecision> {
         guard let key = query.key else { return passing(query, .scheme) }
         guard !stored.isEmpty else { return asking(query, .uriMiss, .nothing) }
         let matching = variants(of: query, in: stored)
         guard !matching.isEmpty else { return askingForVariant(query, stored) }
 
+        if matching.count == 1, query.range == .none, matching[0].isWhole {
+            let use = use(of: (matching[0], nil), query, key.place.address)
+            return use.isServed ? serving(query, use) : validating(query, use)
+        }
         let (suitable, misfit) = suitable(matching, for: query)
         guard !suitable.isEmpty else {
             if misfit == .range { return passing(query, .range) }

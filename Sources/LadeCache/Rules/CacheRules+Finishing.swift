@@ -66,8 +66,9 @@ extension CacheRules {
     package static let leastPrefix: Int64 = 64 << 10
 
     /// `Content-Length` of a body that is stored as it was received; nil without one.
-    private static func announcedLength(of head: StoredHead) -> Int64? {
-        head.isDecoded ? nil : head.headers.contentLength
+    static func announcedLength(of head: StoredHead) -> Int64? {
+        guard !head.isDecoded, head.reading.names.contains(.contentLength) else { return nil }
+        return head.headers.contentLength
     }
 
     /// The SHA-256 that a head announces for its whole body (RFC 9530 §2, §3); nil without one that can be read.

@@ -47,9 +47,9 @@ extension CacheRules {
     }
 
     /// Whether a response that passed by shows that a stored one is no longer current: another validator.
-    package func outdates(_ head: StoredHead, _ status: HTTPStatus, _ headers: Headers, received: Moment) -> Bool {
-        guard status == 200 else { return false }
-        let reading = ResponseReading(headers, received: received.date)
+    package func outdates(_ head: StoredHead, by received: ReceivedHead) -> Bool {
+        guard received.status == 200 else { return false }
+        let reading = received.reading
         if let new = reading.entityTag, let old = head.reading.entityTag { return !new.isWeaklyEqual(to: old) }
         guard let new = reading.lastModifiedField, let old = head.reading.lastModifiedField else {
             return reading.hasValidator && head.reading.hasValidator

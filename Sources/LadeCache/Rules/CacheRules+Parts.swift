@@ -17,7 +17,7 @@ extension CacheRules {
             let total = range.total, let wanted = asked.resolved(in: total),
             wanted.lowerBound <= range.span.lowerBound, range.span.upperBound <= wanted.upperBound,
             !received.headers.contains("Content-Length") || received.headers.contentLength == Int64(range.span.count),
-            let tag = ResponseReading(received.headers, received: received.times.received.date).entityTag, tag.isStrong
+            let tag = received.reading.entityTag, tag.isStrong
         else { return Explained(.refuse, .range) }
         var whole = received
         whole.status = 200
@@ -58,7 +58,7 @@ extension CacheRules {
     /// Decides what a response to `Range` and `If-Range` of ``CacheDecision/complete(id:from:ifRange:)`` means.
     package func completion(of head: StoredHead, from start: Int64, _ received: ReceivedHead) -> CompletionDecision {
         if received.status == 200 { return .replace }
-        let reading = ResponseReading(received.headers, received: received.times.received.date)
+        let reading = received.reading
         guard received.status == 206, let range = ContentRange(received.headers), range.span == start..<head.length,
             range.total == head.length, let own = head.reading.entityTag, let tag = reading.entityTag,
             own.isStronglyEqual(to: tag),
@@ -78,7 +78,8 @@ extension CacheRules {
 
     /// Whether the parts of a head make a whole body whose digest has to be checked before it counts (RFC 9530).
     package static func needsDigest(_ head: StoredHead) -> [UInt8]? {
-        head.isWhole && !head.isDecoded ? expectedDigest(head.headers, head.status) : nil
+        head.isWhole && !head.isDecoded && head.reading.names.contains(.digest)
+            ? expectedDigest(head.headers, head.status) : nil
     }
 
     /// The ranges without overlaps and without neighbours that touch.

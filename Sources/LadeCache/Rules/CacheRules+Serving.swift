@@ -14,7 +14,10 @@ extension CacheRules {
         span: Range<Int64>? = nil
     ) -> (status: HTTPStatus, headers: Headers) {
         var headers = head.headers
-        if let freshness { headers["Age"] = String(freshness.age.components.seconds) }
+        if let freshness {
+            let age = Headers.Field(uncheckedName: "Age", value: String(freshness.age.components.seconds))
+            headers = head.reading.names.contains(.age) ? headers.setting(age) : headers.placing(age, at: nil)
+        }
         guard let span else { return (head.status, headers) }
         headers["Content-Range"] = ContentRange(span: span, total: head.length).text
         headers["Content-Length"] = String(span.count)
@@ -29,5 +32,14 @@ extension CacheRules {
         case .revalidate: "max-age=0"
         case .preferStored: hasStored ? nil : "max-stale"
         }
+    }
+}
+
+extension Headers {
+    /// The fields with another value of a name that they have, once.
+    fileprivate func setting(_ field: Field) -> Headers {
+        var headers = self
+        headers[field.name] = field.value
+        return headers
     }
 }

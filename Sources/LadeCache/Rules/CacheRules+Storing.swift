@@ -21,7 +21,7 @@ extension CacheRules {
         let freshness = freshness(of: head, at: received.times.received, key.place.address)
         let isUsable = lifetime > .zero && !head.reading.requiresValidation
         guard isUsable || isUseful(head, query) else { return Explained(.refuse, .useless, freshness) }
-        if let rule = sizeRefusal(head, received) { return Explained(.refuse, rule, freshness) }
+        if let rule = sizeRefusal(head) { return Explained(.refuse, rule, freshness) }
         let replaced = replaced(by: head, query, stored)
         guard isUsable, source != .none else {
             return Explained(.storeForValidation(head, replacing: replaced), .storable, freshness)
@@ -48,18 +48,19 @@ extension CacheRules {
         if !query.storesResponse || received.isRefusedByHook { return .hook }
         if !query.isReplayable { return .oneShotBody }
         if query.hasOwnCondition, received.status != 200 || query.range != .none { return .ownCondition }
-        let directives = CacheControl(received.headers.all("Cache-Control"))
-        guard storesMethod(query, received, directives, key) else { return .method }
+        let reading = received.reading
+        let directives = reading.directives
+        guard storesMethod(query, received, key) else { return .method }
         if Self.isNeverStored(received.status) { return .status }
         // It says that the range is outside, and nothing about the whole (RFC 9110 §15.5.17).
         if received.status == 416, query.range != .none { return .status }
         if let rule = directiveRefusal(received.status, directives) { return rule }
         if !Self.isHeuristicallyCacheable(received.status), received.status != 206, directives.maxAge == nil,
-            !received.headers.contains("Expires"), !Self.allowsStoring(directives)
+            reading.expires == nil, !Self.allowsStoring(directives)
         {
             return .status
         }
-        if Vary(received.headers).isUnmatchable { return .varyStar }
+        if reading.vary.isUnmatchable { return .varyStar }
         if key.place.scope == .shared, Self.isPersonal(received) { return .sharedScope }
         return nil
     }
@@ -68,12 +69,11 @@ extension CacheRules {
     private func storesMethod(
         _ query: CacheQuery,
         _ received: ReceivedHead,
-        _ directives: CacheControl,
         _ key: CacheKey
     ) -> Bool {
         if query.method == .head { return false }
         if query.isLookedUp { return true }
-        guard query.method == .post, directives.maxAge != nil || received.headers.contains("Expires") else {
+        guard query.method == .post, received.reading.hasExplicitLifetime else {
             return false
         }
         return Self.address(.contentLocation, in: received.headers, from: key.place.address) == key.place.address
@@ -86,10 +86,9 @@ extension CacheRules {
         return directives.noStore ? .noStore : nil
     }
 
-    private func sizeRefusal(_ head: StoredHead, _ received: ReceivedHead) -> CacheRule? {
+    private func sizeRefusal(_ head: StoredHead) -> CacheRule? {
         if head.cost > headLimit { return .headTooLarge }
-        guard !received.isDecoded, let announced = received.headers.contentLength else { return nil }
-        return announced > bodyLimit ? .tooLarge : nil
+        return Self.announcedLength(of: head) ?? 0 > bodyLimit ? .tooLarge : nil
     }
 
     /// Interim responses, responses to conditions, and statuses about this one request (RFC 9110 §15, RFC 6585).
@@ -111,18 +110,20 @@ extension CacheRules {
     /// Whether an exchange belongs to one account.
     private static func isPersonal(_ received: ReceivedHead) -> Bool {
         received.isPersonal || received.sent.contains(where: \.carriesCredentials)
-            || received.headers.contains("Set-Cookie")
+            || received.reading.names.contains(.setCookie)
     }
 
     // MARK: - Making heads
 
     /// The head as it is stored.
     func makeHead(_ query: CacheQuery, _ received: ReceivedHead, extent: StoredHead.Extent = .whole(0)) -> StoredHead {
+        let (fields, isRead) = StoredFields.make(received.headers, received.reading, isDecoded: received.isDecoded)
         var head = StoredHead(
             status: received.status,
-            headers: StoredFields.make(received.headers, isDecoded: received.isDecoded),
+            headers: fields,
             times: received.times,
-            extent: extent
+            extent: extent,
+            reading: isRead ? received.reading : nil
         )
         head.isDecoded = received.isDecoded
         head.isRaw = query.isRaw
@@ -138,7 +139,7 @@ extension CacheRules {
 
     /// The responses that a new one takes the place of: those that this request matches, if they are not newer.
     private func replaced(by head: StoredHead, _ query: CacheQuery, _ stored: [StoredHead]) -> [UInt64] {
-        guard query.isLookedUp else { return [] }
+        guard query.isLookedUp, !stored.isEmpty else { return [] }
         return variants(of: query, in: stored)
             .filter { !head.times.requested.isBefore($0.times.requested) }
             .map(\.id).sorted()

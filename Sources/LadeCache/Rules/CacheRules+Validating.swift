@@ -127,7 +127,7 @@ extension CacheRules {
         _ stored: [StoredHead],
         _ received: ReceivedHead
     ) -> Explained<ValidationDecision> {
-        let tag = ResponseReading(received.headers, received: received.times.received.date).entityTag
+        let tag = received.reading.entityTag
         let outdated = stored.filter { head in
             guard condition.ids.contains(head.id) else { return false }
             guard let tag, let own = head.reading.entityTag else { return true }
@@ -180,7 +180,7 @@ extension CacheRules {
     /// A 304 to a request that named one response confirms that one (RFC 9110 §15.4.5): there is no other that it could
     /// mean. With another tag it updates nothing. A server that names the tag without the suffix of a coding does so.
     private func confirmed(_ candidates: [StoredHead], _ received: ReceivedHead) -> (StoredHead, mayUpdate: Bool)? {
-        let tag = ResponseReading(received.headers, received: received.times.received.date).entityTag
+        let tag = received.reading.entityTag
         let named = tag.flatMap { tag in candidates.first { $0.reading.entityTag?.isWeaklyEqual(to: tag) == true } }
         if let named { return (named, true) }
         return candidates.count == 1 ? (candidates[0], tag == nil) : nil
@@ -208,7 +208,7 @@ extension CacheRules {
         _ stored: [StoredHead],
         _ received: ReceivedHead
     ) -> StoredHead? {
-        let tag = ResponseReading(received.headers, received: received.times.received.date).entityTag
+        let tag = received.reading.entityTag
         guard query.hasOwnCondition, received.status == 304, let tag,
             let head = variants(of: query, in: stored).first(where: {
                 $0.reading.entityTag?.isStronglyEqual(to: tag) == true
@@ -233,7 +233,7 @@ extension CacheRules {
     /// Compares a response to HEAD with a stored one.
     package func headUpdate(_ query: CacheQuery, _ head: StoredHead, _ received: ReceivedHead) -> HeadUpdate {
         guard query.method == .head, received.status == 200, head.status == 200 else { return .none }
-        let reading = ResponseReading(received.headers, received: received.times.received.date)
+        let reading = received.reading
         guard reading.hasValidator else { return .none }
         if let tag = reading.entityTag {
             guard let own = head.reading.entityTag, own.isWeaklyEqual(to: tag) else { return .mustValidate }

@@ -8,6 +8,10 @@ extension CacheRules {
     package func variants(of query: CacheQuery, in stored: [StoredHead]) -> [StoredHead] {
         let all = stored
         var forms = Forms(query, variantMatching)
+        if stored.count == 1 {
+            let isMatch = hasForm(stored[0], &forms, query) && differs(stored[0], &forms, query) == nil
+            return isMatch ? stored : []
+        }
         let stored = all.contains { !hasForm($0, &forms, query) } ? all.filter { hasForm($0, &forms, query) } : all
         let varying = stored.indices.filter { !stored[$0].reading.vary.names.isEmpty }
         guard let latest = varying.max(by: { Self.isLater(stored[$1], stored[$0]) }) else { return stored }
@@ -17,6 +21,13 @@ extension CacheRules {
             return (names.isEmpty ? recent : names).allSatisfy { matches(stored[index], $0, &forms, query) }
         }
         return matching.count == stored.count ? stored : matching.map { stored[$0] }
+    }
+
+    /// The first field by which a stored response differs from a request; nil for one that matches.
+    private func differs(_ head: StoredHead, _ forms: inout Forms, _ query: CacheQuery) -> String? {
+        let names = head.reading.vary.names
+        guard !names.isEmpty else { return nil }
+        return names.first { !matches(head, $0, &forms, query) }
     }
 
     /// The names of the fields by which a stored response differs from a request.
@@ -30,7 +41,7 @@ extension CacheRules {
     ///
     /// A body without a coding is the same for both, unless the server chooses by `Accept-Encoding`.
     private func hasForm(_ head: StoredHead, _ forms: inout Forms, _ query: CacheQuery) -> Bool {
-        let isCoded = !head.isDecoded && head.headers.contains("Content-Encoding")
+        let isCoded = !head.isDecoded && head.reading.names.contains(.contentEncoding)
         guard head.isRaw == query.isRaw else {
             return !head.isDecoded && !isCoded && !head.reading.vary.names.contains(Self.coding)
         }
@@ -87,10 +98,10 @@ extension CacheRules {
         sent: Headers,
         authorised: Set<String>
     ) -> (values: [SelectingValue], unseen: [String]) {
-        let all = Set((Array(query.headers) + Array(sent)).map { $0.name.asciiLowercased })
         // The coding of a body counts even if the server does not say so.
         let isChosenByCoding = query.isRaw && !vary.names.contains(Self.coding)
-        let names = vary.names.isEmpty ? all.sorted() : vary.names + (isChosenByCoding ? [Self.coding] : [])
+        let names =
+            vary.names.isEmpty ? Self.names(query.headers, sent) : vary.names + (isChosenByCoding ? [Self.coding] : [])
         var forms = Forms(query, variantMatching)
         var values: [SelectingValue] = []
         var unseen: [String] = []
@@ -114,8 +125,21 @@ extension CacheRules {
         return (values, unseen)
     }
 
+    /// The names of both sections in lower case, each once, sorted.
+    private static func names(_ headers: Headers, _ others: Headers) -> [String] {
+        var names: [String] = []
+        names.reserveCapacity(others.count)
+        for section in [headers, others] {
+            section.forEachName { _, bytes in
+                let name = String(decoding: bytes.lazy.map(\.lowercasedASCII), as: UTF8.self)
+                if !names.contains(name) { names.append(name) }
+            }
+        }
+        return names.sorted()
+    }
+
     private func isSecret(_ name: String, _ query: CacheQuery) -> Bool {
-        name == "cookie" || query.headers.contains { $0.carriesCredentials && $0.name.equalsIgnoringASCIICase(name) }
+        name == "cookie" || query.headers.contains { $0.name.equalsIgnoringASCIICase(name) && $0.carriesCredentials }
     }
 
     /// Fields that interceptors and transports add to every request alike, and those by which the cache asks.
@@ -129,9 +153,10 @@ extension CacheRules {
 /// The normalised values of a request's fields, made when they are first compared.
 private struct Forms {
     private let headers: Headers
-    private let cookies: (@Sendable () -> [[UInt8]])?
+    private let cookies: SentCookies?
     private let isExact: Bool
-    private var known: [String: [UInt8]?] = [:]
+    // Few names: the comparison of two short texts costs less than a hash.
+    private var known: [(name: String, form: [UInt8]?)] = []
 
     init(_ query: CacheQuery, _ matching: CacheRules.VariantMatching) {
         (headers, cookies) = (query.headers, query.cookies)
@@ -140,10 +165,10 @@ private struct Forms {
 
     subscript(name: String) -> [UInt8]? {
         mutating get {
-            if let form = known[name] { return form }
+            if let index = known.firstIndex(where: { $0.name == name }) { return known[index].form }
             let lines = name == "cookie" ? cookies?() ?? headers.octets(name) : headers.octets(name)
             let form = SelectingFields.normalise(name, lines, isExact: isExact)
-            known[name] = .some(form)
+            known.append((name, form))
             return form
         }
     }

@@ -5,11 +5,15 @@ package struct ReceivedHead: Sendable {
     /// The status.
     package var status: HTTPStatus
     /// The fields.
-    package var headers: Headers
+    package var headers: Headers {
+        didSet { reading = ResponseReading(headers, received: times.received.date) }
+    }
+    /// What they say, read once for everything that is decided about the response.
+    package private(set) var reading: ResponseReading
     /// The fields of the request as it was sent.
     package var sent: Headers
     /// When the exchange began, and when the head arrived.
-    package var times: ExchangeTimes
+    package let times: ExchangeTimes
     /// Whether the transport removes the content coding.
     package var isDecoded = false
     /// The names of the fields that authorisers added, in lower case.
@@ -29,6 +33,7 @@ package struct ReceivedHead: Sendable {
         self.headers = headers
         self.sent = sent
         self.times = times
+        reading = ResponseReading(headers, received: times.received.date)
     }
 }
 

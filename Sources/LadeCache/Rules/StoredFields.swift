@@ -6,22 +6,33 @@ package enum StoredFields {
     ///
     /// - Parameters:
     ///   - received: The fields as they were received.
+    ///   - reading: What they say.
     ///   - isDecoded: Whether the transport removed the coding, which two fields describe.
-    /// - Returns: The fields to store.
-    package static func make(_ received: Headers, isDecoded: Bool) -> Headers {
-        var dropped = hopByHop(received)
-        if isDecoded { dropped.formUnion(["content-encoding", "content-length"]) }
-        if case .fields(let names) = CacheControl(received.all("Cache-Control")).noCache { dropped.formUnion(names) }
-        return received.keeping { !dropped.contains($0.name.asciiLowercased) }
+    /// - Returns: The fields to store, in the form in which they are served, and whether they say the same.
+    package static func make(
+        _ received: Headers,
+        _ reading: ResponseReading,
+        isDecoded: Bool
+    ) -> (fields: Headers, isRead: Bool) {
+        let others = named(received, reading.names, reading.directives)
+        let dropped: FieldNames =
+            isDecoded ? [.connection, .hopByHop, .contentEncoding, .contentLength] : [.connection, .hopByHop]
+        let isRead = others.allSatisfy { ResponseReading.ignores($0.name) }
+        guard !others.isEmpty || !reading.names.isDisjoint(with: dropped) else {
+            return (received.listed, isRead)
+        }
+        return (Headers(checked: keeping(received, dropped, others)), isRead)
     }
 
     /// The stored fields with those of a 304: each name in it replaces all lines of that name.
     package static func mergeHeaders(_ stored: Headers, _ update: Headers) -> Headers {
-        var dropped = hopByHop(update).union(["content-length", "content-encoding", "content-range"])
-        if case .fields(let names) = CacheControl(update.all("Cache-Control")).noCache { dropped.formUnion(names) }
-        let taken = update.filter { !dropped.contains($0.name.asciiLowercased) }
-        let names = Set(taken.map { $0.name.asciiLowercased })
-        return Headers(checked: stored.filter { !names.contains($0.name.asciiLowercased) } + taken)
+        let names = FieldNames(update)
+        let directives = names.contains(.cacheControl) ? CacheControl(update.all("Cache-Control")) : CacheControl()
+        let dropped: FieldNames = [.connection, .hopByHop, .contentLength, .contentEncoding]
+        let taken = keeping(update, dropped, named(update, names, directives) + [Name("content-range")])
+        return Headers(
+            checked: stored.filter { field in !taken.contains { $0.name.equalsIgnoringASCIICase(field.name) } } + taken
+        )
     }
 
     /// The stored fields with those of a later exchange, whose own age and date they have.
@@ -33,17 +44,41 @@ package enum StoredFields {
         return mergeHeaders(kept, update)
     }
 
-    /// The names of fields that belong to one connection, in lower case (RFC 9110 §7.6.1).
-    private static func hopByHop(_ headers: Headers) -> Set<String> {
-        var names = connectionNames
-        for member in FieldMembers.list(headers.octets("Connection")) {
-            names.insert(String(decoding: member.lowercasedASCII, as: UTF8.self))
+    /// A name in lower case, and whether it means something to a cache.
+    private struct Name {
+        let text: [UInt8]
+        let name: FieldNames
+
+        init(_ text: some Sequence<UInt8>) {
+            self.text = Array(text)
+            name = self.text.withUnsafeBufferPointer { FieldNames(name: $0) }
         }
-        return names
+
+        init(_ text: String) { self.init(text.utf8) }
     }
 
-    private static let connectionNames: Set<String> = [
-        "connection", "keep-alive", "proxy-authenticate", "proxy-authentication-info", "proxy-authorization",
-        "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
-    ]
+    /// The names that `Connection` and `no-cache` of a section name (RFC 9110 §7.6.1, RFC 9111 §5.2.2.4).
+    private static func named(_ headers: Headers, _ names: FieldNames, _ directives: CacheControl) -> [Name] {
+        var others: [Name] = []
+        if names.contains(.connection) {
+            others += FieldMembers.list(headers.octets("Connection")).map { Name($0.lowercasedASCII) }
+        }
+        if case .fields(let list) = directives.noCache { others += list.map { Name($0) } }
+        return others
+    }
+
+    /// The fields of a section without some, byte for byte.
+    private static func keeping(_ headers: Headers, _ dropped: FieldNames, _ others: [Name]) -> [Headers.Field] {
+        var kept: [Headers.Field] = []
+        kept.reserveCapacity(headers.count)
+        headers.forEachName { position, name in
+            guard dropped.isDisjoint(with: FieldNames(name: name)) else { return }
+            let isNamed = others.contains { other in
+                other.text.count == name.count
+                    && name.indices.allSatisfy { name[$0].lowercasedASCII == other.text[$0] }
+            }
+            if !isNamed { kept.append(headers[position]) }
+        }
+        return kept
+    }
 }

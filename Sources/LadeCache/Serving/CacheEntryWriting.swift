@@ -34,8 +34,7 @@ final class CacheEntryWriting: Sendable {
         self.storage = storage
         self.writer = writer
         self.joined = joined
-        let hasDigest = storage.decision.head.map { CacheRules.expectedDigest($0.headers, $0.status) != nil } ?? false
-        state = Locked(State(digest: hasDigest ? SHA256() : nil))
+        state = Locked(State(digest: storage.decision.head?.hasDigest ?? false ? SHA256() : nil))
     }
 
     /// Begins to write; nil where nothing is stored.
@@ -49,6 +48,7 @@ final class CacheEntryWriting: Sendable {
             return nil
         }
         var write = CacheWrite(key, head, ticket: lookup.ticket)
+        write.isFirst = lookup.heads.isEmpty
         var joined: StoredHead?
         switch storage.decision {
         case .store(_, let replaced), .storeForValidation(_, let replaced): write.replaced = replaced
@@ -150,7 +150,7 @@ final class CacheEntryWriting: Sendable {
                 refuse(.digest, isReported: isReported)
                 return nil
             }
-            stored(head, state.received, isReported: isReported)
+            work.stored(head, state.received, isReported: isReported)
             return head
         } catch {
             if case .tooLarge = error.reason { refuse(.tooLarge) } else { work.cache.note(error, work.call) }
@@ -175,19 +175,123 @@ final class CacheEntryWriting: Sendable {
         return isRight
     }
 
-    private func stored(_ head: StoredHead, _ bytes: Int64, isReported: Bool) {
-        work.cache.count { $0.stored += 1 }
-        guard isReported, work.call.isObserved, let address = work.query.key?.place.address else { return }
-        let lifetime = work.rules.lifetime(of: head, address).0
-        work.call.record(.cacheStored(bytes: bytes, lifetime: lifetime))
-        work.cache.recordEvictions(work.call)
-    }
-
     private func end() -> State? {
         state.withLock { state in
             guard !state.isOver else { return nil }
             state.isOver = true
             return state
+        }
+    }
+}
+
+extension CacheWork {
+    /// Stores a response while it is delivered.
+    ///
+    /// - Parameters:
+    ///   - response: The response.
+    ///   - storage: What is stored of it.
+    ///   - lookup: What was stored before.
+    ///   - isMiss: Whether it counts as a request for which the server sent the response.
+    /// - Returns: The response to deliver; where the body is complete already, the stored head, or why nothing is stored.
+    func storing(
+        _ response: Response,
+        _ storage: Explained<StorageDecision>,
+        _ lookup: CacheLookup,
+        isMiss: Bool = false
+    ) async -> (response: Response, head: StoredHead?, refusal: CacheRule?) {
+        if isMiss { cache.count { $0.missed += 1 } }
+        let isDecoded = response.metrics.contentEncoding != nil
+        let bytes = response.body.bytes
+        if let bytes, let memory = cache.memory,
+            let stored = storeNow(bytes, response.trailers, isDecoded: isDecoded, storage, lookup, in: memory)
+        {
+            return (response, stored.head, stored.refusal)
+        }
+        guard let writing = await CacheEntryWriting.begin(self, storage, lookup) else {
+            return (response, nil, storage.decision == .refuse ? storage.rule : nil)
+        }
+        if let bytes {
+            await writing.append(bytes)
+            let head = await writing.finish(.complete, trailers: response.trailers, isDecoded: isDecoded)
+            return (response, head, writing.refusal)
+        }
+        var response = response
+        response.body = response.body.wrapped { StoringBody($0, writing) }
+        return (response, nil, nil)
+    }
+}
+
+// MARK: - In memory
+
+extension CacheWork {
+    /// Stores a response whose body is whole; nil for anything else, where nothing was done.
+    private func storeNow(
+        _ bytes: Data,
+        _ trailers: Headers,
+        isDecoded: Bool,
+        _ storage: Explained<StorageDecision>,
+        _ lookup: CacheLookup,
+        in memory: MemoryStore
+    ) -> (head: StoredHead?, refusal: CacheRule?)? {
+        let decision = isDecoded ? storage.decision.decoded : storage.decision
+        guard let begun = decision.head, let key = query.key else { return nil }
+        var write = CacheWrite(key, begun, ticket: lookup.ticket)
+        switch decision {
+        case .store(_, let replaced), .storeForValidation(_, let replaced): write.replaced = replaced
+        case .storePart, .refuse: return nil
+        }
+        let digest: [UInt8]? = begun.hasDigest ? SHA256.hash(bytes) : nil
+        let finished = rules.finished(decision, received: Int64(bytes.count), .complete, digest: digest)
+        guard var head = finished.decision.head else {
+            refused(finished.rule)
+            return (nil, finished.rule)
+        }
+        head.trailers = trailers
+        do throws(CacheError) {
+            let id = try measured { () throws(CacheError) in try memory.put(write, head, bytes) }
+            guard let id else {
+                refused(.raced)
+                return (nil, .raced)
+            }
+            head.id = id
+        } catch {
+            guard case .tooLarge = error.reason else {
+                cache.note(error, call)
+                return (nil, nil)
+            }
+            refused(.tooLarge)
+            return (nil, .tooLarge)
+        }
+        stored(head, Int64(bytes.count))
+        return (head, nil)
+    }
+
+    /// Counts a stored response, and reports it to observers of the call.
+    func stored(_ head: StoredHead, _ bytes: Int64, isReported: Bool = true) {
+        cache.count { $0.stored += 1 }
+        guard isReported, call.isObserved, let address = query.key?.place.address else { return }
+        call.record(.cacheStored(bytes: bytes, lifetime: rules.lifetime(of: head, address).0))
+        cache.recordEvictions(call)
+    }
+}
+
+extension StoredHead {
+    /// Whether the server announces a digest of the body as it is stored (RFC 9530).
+    var hasDigest: Bool {
+        reading.names.contains(.digest) && CacheRules.expectedDigest(headers, status) != nil
+    }
+}
+
+extension StorageDecision {
+    /// The same decision for a body whose coding the transport removed.
+    var decoded: StorageDecision {
+        guard var head else { return self }
+        head.isDecoded = true
+        return switch self {
+        case .store(_, let replaced): .store(head, replacing: replaced)
+        case .storeForValidation(_, let replaced): .storeForValidation(head, replacing: replaced)
+        // A part of a decoded body is a part of nothing.
+        case .storePart, .refuse: .refuse
         }
     }
 }
@@ -213,20 +317,6 @@ extension StoredHead {
         var head = self
         head.extent = .parts([0..<length], total: length)
         return head
-    }
-}
-
-extension StorageDecision {
-    /// The same decision for a body whose coding the transport removed.
-    fileprivate var decoded: StorageDecision {
-        guard var head else { return self }
-        head.isDecoded = true
-        return switch self {
-        case .store(_, let replaced): .store(head, replacing: replaced)
-        case .storeForValidation(_, let replaced): .storeForValidation(head, replacing: replaced)
-        // A part of a decoded body is a part of nothing.
-        case .storePart, .refuse: .refuse
-        }
     }
 }
 

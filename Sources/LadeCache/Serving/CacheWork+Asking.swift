@@ -5,265 +5,149 @@
 #endif
 import LadeCore
 
-/// What the server is asked, and what was stored when the question was made.
-///
-/// A reference, so that the frames of waiting calls stay small.
-final class Question: Sendable {
-    let condition: CacheCondition
-    let lookup: CacheLookup
-    /// Why the server is asked.
-    let rule: CacheRule
-    let freshness: Freshness?
-
-    init(_ condition: CacheCondition, _ lookup: CacheLookup, _ rule: CacheRule, _ freshness: Freshness? = nil) {
-        self.condition = condition
-        self.lookup = lookup
-        self.rule = rule
-        self.freshness = freshness
-    }
-}
-
 extension CacheWork {
-    /// Sends the request of this call, and carries out what the response means.
-    ///
-    /// - Parameters:
-    ///   - question: What is asked.
-    ///   - exchange: The exchange that other calls wait for, too.
-    /// - Returns: The response, and what calls that wait for the same get.
-    /// - Throws: The errors of the rest of the chain, where nothing stored stands in for the response.
-    func ask(_ question: Question, for exchange: UInt64? = nil) async throws(LoadingError) -> CacheOutcome {
-        let began = Moment(now: call.time)
-        let response: Response
-        do throws(LoadingError) {
-            var sent = asked(question.condition, hasStored: !question.lookup.heads.isEmpty)
-            if let exchange { sent.priority = cache.priority(of: exchange) ?? sent.priority }
-            response = try await next(sent)
+    /// What is left to do before a call knows its next step.
+    enum Rest {
+        /// Nothing.
+        case step(CacheStep)
+        /// Look up what is stored, in a store that has to be waited for.
+        case lookUp
+        /// Open a stored body in such a store, or for a reader.
+        indirect case serve(Serving, CacheLookup, Explained<CacheDecision>)
+        /// Wait for the exchange of another call.
+        indirect case wait(for: Call.ID, number: UInt64, Inquiry)
+        /// Wait until no other process asks for the same.
+        indirect case waitForOthers(Inquiry)
+    }
+
+    /// Does everything that needs no waiting; for most calls, that is all.
+    @inline(never)
+    func begin() throws(LoadingError) -> Rest {
+        if let rule = rules.passes(query) {
+            if case .unsatisfiable(let reason) = rules.decide(query, []).decision { throw notStored(reason) }
+            // What may be stored or changed afterwards depends on what was removed since now.
+            guard rule == .ownCondition || rule == .bypass else { return .step(passing(rule, .none)) }
+            guard let lookup = lookUpNow() else { return .lookUp }
+            return .step(passing(rule, lookup))
+        }
+        guard let lookup = lookUpNow() else { return .lookUp }
+        return try decided(lookup)
+    }
+
+    /// Does what has to be waited for.
+    func step(after rest: Rest) async throws(LoadingError) -> CacheStep {
+        switch rest {
+        case .step(let step): return step
+        case .lookUp:
+            let lookup = await lookUp()
+            if let rule = rules.passes(query) { return passing(rule, lookup) }
+            // It does not look up again.
+            return try await step(after: decided(lookup))
+        case .serve(let serving, let lookup, let decided):
+            guard let outcome = try await serve(serving, lookup, decided) else { return try lost(lookup) }
+            if case .serveAndRevalidate(_, let condition) = decided.decision { revalidate(condition, lookup) }
+            return finished(outcome)
+        case .wait(let leader, let number, let inquiry): return try await wait(for: leader, number, inquiry)
+        case .waitForOthers(let inquiry): return try await waitForOthers(inquiry)
+        }
+    }
+
+    /// What is stored, where that needs no waiting; nil where it does.
+    private func lookUpNow() -> CacheLookup? {
+        guard let memory = cache.memory, let key = query.key else { return nil }
+        do throws(CacheError) {
+            return try measured { () throws(CacheError) in try memory.found(key) }
         } catch {
-            return try await failed(error, question)
-        }
-        return try await settle(response, question, since: began)
-    }
-
-    /// Serves what is stored in place of a failure, where that is allowed (RFC 5861 §4).
-    @inline(never)
-    private func failed(_ error: LoadingError, _ question: Question) async throws(LoadingError) -> CacheOutcome {
-        let outcome = rules.validation(
-            currentQuery,
-            question.condition,
-            question.lookup.heads,
-            failure: ExchangeFailure(error)
-        )
-        guard case .serveStale(let id) = outcome.decision,
-            let served = try await serveStale(id, question.lookup, outcome.rule, outcome.freshness)
-        else { throw error }
-        return served
-    }
-
-    @inline(never)
-    private func settle(
-        _ response: Response,
-        _ question: Question,
-        since began: Moment
-    ) async throws(LoadingError) -> CacheOutcome {
-        await clear(response.headers)
-        let received = received(response, since: began)
-        let heads = question.lookup.heads
-        let query = currentQuery
-        if query.method == .head { await compare(received, with: heads, query) }
-        let outcome = rules.validation(query, question.condition, heads, received)
-        var status = CacheStatus(question.rule, isHit: false, question.freshness)
-        switch outcome.decision {
-        case .update(let heads, let id, let added):
-            return try await confirmed(id, heads, added, response, question, outcome)
-        case .serveAndRemove(let head):
-            return try await confirmedOnce(head, response, question, outcome)
-        case .fetchAnew: return try await askAnew(response, question)
-        case .serveStale(let id):
-            guard let served = try await serveStale(id, question.lookup, outcome.rule, outcome.freshness) else { break }
-            response.body.cancel()
-            return served
-        case .replace(let storage, let removed):
-            if !removed.isEmpty { await remove(.ids(Set(removed))) }
-            cache.count { $0.missed += 1 }
-            let stored = await storing(response, Explained(storage, outcome.rule), question.lookup)
-            status.isStored = stored.head != nil
-            status.refusal = stored.refusal
-            return CacheOutcome(response: stored.response, status: status, shared: stored.head)
-        case .removeAndDeliver(let ids):
-            if !ids.isEmpty { await remove(.ids(Set(ids))) }
-            if query.method != .head {
-                refused(outcome.rule)
-                status.refusal = outcome.rule
-            }
-        case .deliver:
-            if outcome.rule == .otherHost {
-                refused(.otherHost)
-                status.refusal = .otherHost
-            }
-        }
-        cache.count { $0.missed += 1 }
-        if !question.condition.isEmpty { status.forwardStatus = response.status }
-        return CacheOutcome(response: response, status: status)
-    }
-
-    /// Asks once more without a condition; that response is final.
-    private func askAnew(_ response: Response, _ question: Question) async throws(LoadingError) -> CacheOutcome {
-        await drain(response)
-        discardHead()
-        return try await ask(
-            Question(CacheCondition(), CacheLookup(heads: [], ticket: question.lookup.ticket), question.rule)
-        )
-    }
-
-    /// Reads the empty body of a 304, so that its connection can be used again.
-    private func drain(_ response: Response) async {
-        // A 304 has no body; if reading fails all the same, its connection is lost, and nothing else.
-        _ = try? await response.body.collect(limit: 0)
-    }
-
-    /// Compares a response to HEAD with what is stored (RFC 9111 §4.3.5).
-    private func compare(_ received: ReceivedHead, with heads: [StoredHead], _ query: CacheQuery) async {
-        for head in rules.variants(of: query, in: heads) {
-            switch rules.headUpdate(query, head, received) {
-            case .update(let merged): await update(merged)
-            case .mustValidate: await invalidate(.ids([head.id]))
-            case .none: break
-            }
+            cache.note(error, call)
+            return CacheLookup.none
         }
     }
 
-    // MARK: - 304
-
-    private func confirmed(
-        _ id: UInt64,
-        _ heads: [StoredHead],
-        _ added: StoredHead?,
-        _ response: Response,
-        _ question: Question,
-        _ outcome: Explained<ValidationDecision>
-    ) async throws(LoadingError) -> CacheOutcome {
-        guard let stored = question.lookup.heads.first(where: { $0.id == id }) else {
-            return try await askAnew(response, question)
+    /// Decides about what is stored.
+    private func decided(_ lookup: CacheLookup) throws(LoadingError) -> Rest {
+        let decided = rules.decideLookedUp(query, lookup.heads)
+        func inquiry(_ form: Inquiry.Form, _ rule: CacheRule) -> Inquiry {
+            var known = lookup
+            // Not held while the server is waited for.
+            known.opened = nil
+            return Inquiry(work: self, form: form, lookup: known, rule: rule, freshness: decided.freshness)
         }
-        // A 304 with another tag confirms what is stored, and changes nothing of it.
-        let merged = added ?? heads.first { $0.id == id } ?? stored
-        let span = rules.span(of: stored, for: query)
-        let reader = await open(stored, span)
-        if let added {
-            do throws(CacheError) {
-                _ = try await usingStore { store throws(CacheError) in
-                    try await store.add(added, sharingBodyOf: id, version: stored.version)
-                }
-            } catch {
-                cache.note(error, call)
-            }
+        switch decided.decision {
+        case .serve(let serving), .serveAndRevalidate(let serving, _):
+            guard let memory = cache.memory, case .buffered = request.delivery,
+                let head = lookup.heads.first(where: { $0.id == serving.id })
+            else { return .serve(serving, lookup, decided) }
+            return .step(try serveNow(head, serving, lookup, decided, from: memory))
+        case .unsatisfiable(let reason): throw notStored(reason)
+        case .passBy: return .step(passing(decided.rule, lookup))
+        case .validate(let condition):
+            call.record(.cacheValidating(decided.rule))
+            return try together(inquiry(.condition(condition), decided.rule))
+        case .complete(let id, let start, let tag):
+            call.record(.cacheValidating(.incomplete))
+            return .step(send(inquiry(.rest(of: id, from: start, tag), .incomplete)))
+        case .fetch:
+            call.record(.cacheMissed(decided.rule))
+            return try together(inquiry(.condition(CacheCondition()), decided.rule))
         }
-        for head in heads { await update(head) }
-        return try await serve(merged, reader, span, response, question, outcome.rule, isShared: true)
     }
 
-    private func confirmedOnce(
+    /// Serves a whole body from memory.
+    private func serveNow(
         _ head: StoredHead,
-        _ response: Response,
-        _ question: Question,
-        _ outcome: Explained<ValidationDecision>
-    ) async throws(LoadingError) -> CacheOutcome {
-        let span = rules.span(of: head, for: query)
-        let reader = await open(head, span)
-        await remove(.ids([head.id]))
-        return try await serve(head, reader, span, response, question, outcome.rule, isShared: false)
-    }
-
-    private func serve(
-        _ head: StoredHead,
-        _ reader: (any CacheReader)?,
-        _ span: Range<Int64>?,
-        _ response: Response,
-        _ question: Question,
-        _ rule: CacheRule,
-        isShared: Bool
-    ) async throws(LoadingError) -> CacheOutcome {
-        guard let reader,
-            let served = try await served(head, reader, nil, question.rule, span: span, confirmation: response)
-        else { return try await askAnew(response, question) }
-        await drain(response)
-        call.record(.cacheValidated)
-        cache.count { $0.validated += 1 }
-        var status = CacheStatus(question.rule, isHit: false, question.freshness)
-        status.forwardStatus = response.status
-        status.isStored = isShared
-        return CacheOutcome(response: served, status: status, shared: isShared ? head : nil)
-    }
-
-    // MARK: - The rest of a body
-
-    /// Asks for the rest of a body whose beginning is stored.
-    func complete(
-        _ id: UInt64,
-        from start: Int64,
-        _ tag: EntityTag,
-        _ lookup: CacheLookup
-    ) async throws(LoadingError) -> CacheOutcome {
-        call.record(.cacheValidating(.incomplete))
-        var sent = asked(CacheCondition(), hasStored: true)
-        sent.headers["Range"] = "bytes=\(start)-"
-        // The bytes of a body that the transport decodes continue none that was not decoded.
-        if !sent.headers.contains("Accept-Encoding") { sent.headers["Accept-Encoding"] = "identity" }
-        sent.headers.add(contentsOf: Headers(checked: [tag.condition]))
-        let began = Moment(now: call.time)
-        let response = try await next(sent)
-        let received = received(response, since: began)
-        let anew = Question(CacheCondition(), CacheLookup(heads: [], ticket: lookup.ticket), .incomplete)
-        guard let head = lookup.heads.first(where: { $0.id == id }) else { return try await ask(anew) }
-        switch rules.completion(of: head, from: start, received) {
-        // This request asked for no coding, so that none was removed.
-        case .replace where query.isRaw || !received.headers.contains("Content-Encoding"):
-            return try await settle(response, Question(CacheCondition(), lookup, .incomplete), since: began)
-        case .join(let whole, let isStored):
-            guard let reader = await open(head, 0..<start) else { break }
-            if let joined = try await join(whole, reader, response, lookup, isStored: isStored) { return joined }
-        case .replace, .fetchAnew: break
-        }
-        response.body.cancel()
-        discardHead()
-        return try await ask(anew)
-    }
-
-    private func join(
-        _ whole: StoredHead,
-        _ reader: any CacheReader,
-        _ response: Response,
+        _ serving: Serving,
         _ lookup: CacheLookup,
-        isStored: Bool
-    ) async throws(LoadingError) -> CacheOutcome? {
-        if case .buffered(let limit) = request.delivery, whole.length > Int64(limit) {
-            response.body.cancel()
-            throw LoadingError(.bodyTooLarge(limit: limit, announced: whole.length), ErrorContext(request))
+        _ decided: Explained<CacheDecision>,
+        from memory: MemoryStore
+    ) throws(LoadingError) -> CacheStep {
+        guard let freshness = decided.freshness else { return try lost(lookup) }
+        let bytes: Data?
+        do throws(CacheError) {
+            bytes = try measured { () throws(CacheError) in try memory.bytes(of: head.id, span: serving.span) }
+        } catch {
+            cache.note(error, call)
+            bytes = nil
         }
-        var response = response
-        response.status = whole.status
-        response.headers = whole.headers
-        response.source = .revalidated
-        // All bytes pass by here, so they are stored anew as a whole, and a digest is checked.
-        let storage: Explained<StorageDecision> =
-            isStored ? Explained(.store(whole, replacing: [whole.id]), .storable) : Explained(.refuse, .noStore)
-        var status = CacheStatus(.incomplete, isHit: false)
-        status.forwardStatus = 206
-        if let rest = response.body.bytes {
-            guard let beginning = try await collect(whole, reader) else { return nil }
-            let body = response.body
-            response.body = ResponseBody(beginning + rest, trailers: body.trailers, metrics: body.metrics)
-        } else {
-            let (cache, call, metrics) = (cache, call, response.metrics)
-            response.body = response.body.wrapped {
-                StoredBody(reader, then: $0, metrics: metrics) { cache.note($0, call) }
-            }
+        guard let bytes else { return try lost(lookup) }
+        let form = try form(of: head, freshness, decided.rule, span: serving.span)
+        let body = query.method == .head ? Data() : bytes
+        let response = form.response(
+            ResponseBody(body, trailers: query.method == .head ? Headers() : head.trailers, metrics: form.metrics),
+            to: request
+        )
+        noteServed(freshness, decided.rule, form.length)
+        if case .serveAndRevalidate(_, let condition) = decided.decision { revalidate(condition, lookup) }
+        return finished(CacheOutcome(response: response, status: CacheStatus(decided.rule, isHit: true, freshness)))
+    }
+
+    /// Asks the server, because the store could not read the body.
+    private func lost(_ lookup: CacheLookup) throws(LoadingError) -> CacheStep {
+        guard !query.isStoredOnly else { throw notStored(.nothing) }
+        let nothing = CacheLookup(heads: [], ticket: lookup.ticket)
+        return send(Inquiry(work: self, form: .condition(CacheCondition()), lookup: nothing, rule: .uriMiss))
+    }
+
+    /// Leaves the request to the server; `settle` looks only at what its response says about stored ones.
+    private func passing(_ rule: CacheRule, _ lookup: CacheLookup) -> CacheStep {
+        if rule != .scheme, rule != .method { call.record(.cacheMissed(rule)) }
+        let sent = asked(CacheCondition(), hasStored: false)
+        return .send(sent, CacheQuestion(.passed(self, rule, lookup), at: Moment(now: call.time)))
+    }
+
+    /// Sends what is asked.
+    func send(_ inquiry: Inquiry) -> CacheStep {
+        var sent = asked(inquiry.condition, hasStored: !inquiry.lookup.heads.isEmpty)
+        if case .rest(_, let start, let tag) = inquiry.form {
+            sent = asked(CacheCondition(), hasStored: true)
+            sent.headers["Range"] = "bytes=\(start)-"
+            // The bytes of a body that the transport decodes continue none that was not decoded.
+            if !sent.headers.contains("Accept-Encoding") { sent.headers["Accept-Encoding"] = "identity" }
+            sent.headers.add(contentsOf: Headers(checked: [tag.condition]))
         }
-        cache.count { $0.missed += 1 }
-        let stored = await storing(response, storage, lookup)
-        status.isStored = stored.head != nil
-        status.refusal = stored.refusal
-        return CacheOutcome(response: stored.response, status: status)
+        if let lead = inquiry.lead, let priority = cache.priority(of: lead.exchange), priority != sent.priority {
+            sent.priority = priority
+        }
+        return .send(sent, CacheQuestion(.asked(inquiry), at: Moment(now: call.time)))
     }
 }
 
@@ -271,23 +155,5 @@ extension EntityTag {
     /// The field that asks for a range of the same body.
     fileprivate var condition: Headers.Field {
         Headers.Field(uncheckedName: "If-Range", value: field.value, octets: field.unusualOctets)
-    }
-}
-
-extension ExchangeFailure {
-    /// What an error of the chain is for the cache.
-    init(_ error: LoadingError) {
-        self =
-            switch error.kind {
-            case .cancelled: .cancelled
-            case .deadlineExceeded: .deadline
-            case .timedOut: .timedOut
-            case .nameNotResolved: .name
-            case .cannotConnect, .connectionLost, .incompleteBody: .connection
-            case .malformedResponse, .headTooLarge: .malformedResponse
-            case .rateLimited: .rateLimited
-            case .untrustedServer, .pinMismatch: .trust
-            default: .other
-            }
     }
 }

@@ -19,7 +19,7 @@ extension CacheWork {
         }
         guard let number else { return }
         let work = makeBackgroundWork(now)
-        let question = Question(condition, lookup, .stale)
+        let inquiry = Inquiry(work: work, form: .condition(condition), lookup: lookup, rule: .stale)
         // Owned by the cache, which cancels it with the account and the service.
         let task = Task(priority: .utility) {
             // Another process that uses the store is asking already.
@@ -29,10 +29,10 @@ extension CacheWork {
             defer { work.store.endExchange(for: key) }
             var hasFailed = true
             // The response is stored, and its error only delays the next validation.
-            if let outcome = try? await work.call.untilDeadline({ (_) async throws(LoadingError) in
-                try await work.ask(question)
+            if let response = try? await work.call.untilDeadline({ (_) async throws(LoadingError) in
+                try await work.response(to: inquiry)
             }) {
-                hasFailed = outcome.response.source == .cache || outcome.response.status.code >= 500
+                hasFailed = response.source == .cache || response.status.code >= 500
             }
             work.cache.endBackgroundWork(number, key, hasFailed: hasFailed, at: work.call.time.now)
         }
@@ -43,6 +43,18 @@ extension CacheWork {
         if isLate { task.cancel() }
     }
 
+    /// Sends what is asked, until there is a response; it enters below the cache.
+    private func response(to inquiry: Inquiry) async throws(LoadingError) -> Response {
+        let account = AccountCache(cache, identity)
+        var step = send(inquiry)
+        while true {
+            switch step {
+            case .serve(let response): return response
+            case .send(let sent, let question): step = try await account.settle(await next.outcome(sent), question)
+            }
+        }
+    }
+
     private func makeBackgroundWork(_ now: Instant) -> CacheWork {
         var call = Call(account: call.account, time: call.time, random: call.random)
         call.deadline = now.advanced(by: Self.limit)
@@ -50,8 +62,10 @@ extension CacheWork {
         next.call = call
         var request = request
         request.priority = .low
+        // Its heads are not those of the caller's response.
+        request.headRecord = nil
         request.delivery = .buffered(limit: Request.defaultBufferLimit)
-        return CacheWork(cache, request, identity, next)
+        return CacheWork(cache, request, identity, next, request.headRecord?.position ?? 0)
     }
 }
 

@@ -9,7 +9,8 @@ import LadeCore
 enum CacheWaiter: Sendable {
     /// What it waits for is settled before, or after, it waits.
     case open
-    case waiting(Resumption<CacheWait>)
+    /// It waits until an instant at most.
+    case waiting(Resumption<CacheWait>, until: Instant)
     case settled(CacheWait)
 }
 
@@ -29,16 +30,50 @@ enum CacheWait: Sendable {
     case left
 }
 
+/// An exchange that a call carries out for all calls that ask the same at the same time.
+///
+/// It is handed over exactly once: with an outcome, or to another call that then carries it out anew.
+struct CacheLead: Sendable {
+    let exchange: UInt64
+    /// The number of the call.
+    let number: UInt64
+    /// Whether the exchange is reserved in all processes that use the store.
+    var isReserved = false
+
+    /// Begins: others learn how long the call waits itself.
+    fileprivate func begin(_ work: CacheWork) {
+        work.call.observeWaits { [cache = work.cache, exchange] end in cache.delay(exchange, until: end) }
+    }
+
+    /// Shares the outcome.
+    func share(_ work: CacheWork, _ outcome: CacheOutcome) {
+        release(work)
+        work.cache.share(outcome, of: exchange, work.query, now: work.call.time.now)
+        work.call.observeWaits(nil)
+    }
+
+    /// Shares the error, or lets another call carry out the exchange.
+    func end(_ work: CacheWork, with error: LoadingError) {
+        release(work)
+        work.cache.end(exchange, number, with: error)
+        work.call.observeWaits(nil)
+    }
+
+    private func release(_ work: CacheWork) {
+        if isReserved, let key = work.query.key { work.store.endExchange(for: key) }
+    }
+}
+
 extension CacheWork {
     /// Asks the server, together with all calls that ask the same at the same time.
     ///
     /// One of them carries out the exchange in its own task; if it is cancelled or late, another one begins anew.
-    func askTogether(_ question: Question) async throws(LoadingError) -> CacheOutcome {
-        guard mayShare else { return try await ask(question) }
-        switch cache.arrive(self, question) {
-        case .alone: return try await ask(question)
-        case .lead(let exchange, let number): return try await lead(exchange, number, question)
-        case .wait(let leader, let number): return try await wait(for: leader, number, question)
+    func together(_ inquiry: Inquiry) throws(LoadingError) -> Rest {
+        guard mayShare else { return .step(send(inquiry)) }
+        switch cache.arrive(self, inquiry.lookup) {
+        case .alone: return .step(send(inquiry))
+        case .lead(let exchange, let number): return lead(CacheLead(exchange: exchange, number: number), inquiry)
+        case .wait(let leader, let number): return .wait(for: leader, number: number, inquiry)
         case .tooLate(let leader, let end): throw tooLate(leader, until: end)
         }
     }
@@ -58,56 +93,51 @@ extension CacheWork {
         guard cache.settings.coalescesRequests, query.method != .head, case .buffered = request.delivery else {
             return false
         }
-        return CollapseState.mayJoin(query) && !request.headers.contains("Cache-Control")
-            && !request.headers.contains("Pragma")
+        return CollapseState.mayJoin(query) && query.names.isDisjoint(with: [.cacheControl, .pragma])
     }
 
-    /// Carries out an exchange, and shares its outcome.
-    private func lead(_ exchange: UInt64, _ number: UInt64, _ question: Question) async throws(LoadingError)
-        -> CacheOutcome
-    {
-        call.observeWaits { [cache] end in cache.delay(exchange, until: end) }
-        defer { call.observeWaits(nil) }
-        do throws(LoadingError) {
-            let outcome = try await askAlone(question, for: exchange)
-            cache.share(outcome, of: exchange, query, now: call.time.now)
-            return outcome
-        } catch {
-            cache.end(exchange, number, with: error)
-            throw error
-        }
-    }
-
-    /// Asks the server, unless another process that uses the store does so; then waits for what that process stores.
-    private func askAlone(_ question: Question, for exchange: UInt64) async throws(LoadingError) -> CacheOutcome {
-        guard let key = query.key else { return try await ask(question, for: exchange) }
-        guard !store.reserveExchange(for: key) else {
-            defer { store.endExchange(for: key) }
-            return try await ask(question, for: exchange)
-        }
-        return try await askAfterOthers(question, for: exchange, key)
+    /// Carries out an exchange, unless another process that uses the store does so.
+    private func lead(_ lead: CacheLead, _ inquiry: Inquiry) -> Rest {
+        var (lead, inquiry) = (lead, inquiry)
+        lead.begin(self)
+        lead.isReserved = query.key.map(store.reserveExchange) ?? true
+        inquiry.lead = lead
+        return lead.isReserved ? .step(send(inquiry)) : .waitForOthers(inquiry)
     }
 
     /// Waits until no other process asks for the key, and serves what is stored then, or asks.
-    private func askAfterOthers(
-        _ question: Question,
-        for exchange: UInt64,
-        _ key: CacheKey
-    ) async throws(LoadingError) -> CacheOutcome {
-        let hasReserved = try await waitForOtherProcess(key)
-        defer { if hasReserved { store.endExchange(for: key) } }
-        let lookup = await lookUp()
-        let decided = rules.decide(currentQuery, lookup.heads)
-        switch decided.decision {
-        case .serve(let serving), .serveAndRevalidate(let serving, _):
-            guard var served = try await serve(serving, lookup, decided) else { break }
-            served.shared = lookup.heads.first { $0.id == serving.id }
-            return served
-        case .validate(let condition):
-            return try await ask(Question(condition, lookup, decided.rule, decided.freshness), for: exchange)
-        default: break
+    func waitForOthers(_ inquiry: Inquiry) async throws(LoadingError) -> CacheStep {
+        guard var lead = inquiry.lead, let key = query.key else { return send(inquiry) }
+        do throws(LoadingError) {
+            lead.isReserved = try await waitForOtherProcess(key)
+            let lookup = await lookUp()
+            let decided = rules.decide(currentQuery, lookup.heads)
+            var condition = CacheCondition()
+            var rule = inquiry.rule
+            switch decided.decision {
+            case .serve(let serving), .serveAndRevalidate(let serving, _):
+                guard var served = try await serve(serving, lookup, decided) else { break }
+                served.shared = lookup.heads.first { $0.id == serving.id }
+                lead.share(self, served)
+                return finished(served)
+            case .validate(let stated): (condition, rule) = (stated, decided.rule)
+            default: break
+            }
+            let freshness = condition.isEmpty ? nil : decided.freshness
+            return send(
+                Inquiry(
+                    work: self,
+                    form: .condition(condition),
+                    lookup: lookup,
+                    rule: rule,
+                    freshness: freshness,
+                    lead: lead
+                )
+            )
+        } catch {
+            lead.end(self, with: error)
+            throw error
         }
-        return try await ask(Question(CacheCondition(), lookup, question.rule), for: exchange)
     }
 
     /// Waits until no other process asks for a key.
@@ -130,39 +160,48 @@ extension CacheWork {
         return false
     }
 
-    private func wait(
-        for leader: Call.ID,
-        _ number: UInt64,
-        _ question: Question
-    ) async throws(LoadingError) -> CacheOutcome {
-        let reason = Call.WaitReason.coalescing(leader)
-        let start = call.beginWait(reason)
-        let end = min(start.advanced(by: cache.settings.patience), call.deadline ?? Instant(nanoseconds: .max))
-        let outcome = await cache.wait(number, call, until: end)
-        call.endWait(reason, from: start)
-        switch outcome {
-        case .shared(let response, let other): return try shared(response, with: other, question)
-        case .failed(let error): throw LoadingError(error.kind, ErrorContext(request), underlyingError: error)
-        case .lead(let exchange):
+    /// Waits for the exchange of another call.
+    func wait(for leader: Call.ID, _ number: UInt64, _ inquiry: Inquiry) async throws(LoadingError) -> CacheStep {
+        let start = call.beginWait(.coalescing(leader))
+        let outcome = await cache.wait(number, call, until: waitEnd(start))
+        call.endWait(.coalescing(leader), from: start)
+        if case .lead(let exchange) = outcome {
             cache.change(leaderOf: exchange, to: call.id)
-            return try await lead(exchange, number, question)
-        case .alone: return try await ask(question)
+            let rest = lead(CacheLead(exchange: exchange, number: number), inquiry)
+            guard case .step(let step) = rest else { return try await self.step(after: rest) }
+            return step
+        }
+        return try step(after: outcome, leader, inquiry)
+    }
+
+    /// When a wait for another call ends that began at an instant.
+    private func waitEnd(_ start: Instant) -> Instant {
+        min(start.advanced(by: cache.settings.patience), call.deadline ?? Instant(nanoseconds: .max))
+    }
+
+    @inline(never)
+    private func step(after outcome: CacheWait, _ leader: Call.ID, _ inquiry: Inquiry) throws(LoadingError) -> CacheStep
+    {
+        switch outcome {
+        case .shared(let response, let other): return try shared(response, with: other, inquiry)
+        case .failed(let error): throw LoadingError(error.kind, ErrorContext(request), underlyingError: error)
         case .tooLate(let end): throw tooLate(leader, until: end)
+        case .alone, .lead: return send(inquiry)
         case .left:
             let now = call.time.now
             guard !call.isCancelled else { throw LoadingError(.cancelled, ErrorContext(request)) }
             if let deadline = call.deadline, now >= deadline {
                 throw LoadingError(.deadlineExceeded(call.deadlineReport(at: now)), ErrorContext(request))
             }
-            return try await ask(question)
+            return send(inquiry)
         }
     }
 
     private func shared(
         _ response: Response,
         with other: Call.ID,
-        _ question: Question
-    ) throws(LoadingError) -> CacheOutcome {
+        _ inquiry: Inquiry
+    ) throws(LoadingError) -> CacheStep {
         if case .buffered(let limit) = request.delivery, let count = response.body.bytes?.count, count > limit {
             throw LoadingError(.bodyTooLarge(limit: limit, announced: Int64(count)), ErrorContext(request))
         }
@@ -170,9 +209,9 @@ extension CacheWork {
         cache.count { $0.joined += 1 }
         var response = response
         response.request = request
-        var status = CacheStatus(question.rule, isHit: false, question.freshness)
+        var status = CacheStatus(inquiry.rule, isHit: false, inquiry.freshness)
         status.isCollapsed = true
-        return CacheOutcome(response: response, status: status)
+        return finished(CacheOutcome(response: response, status: status))
     }
 }
 
@@ -188,7 +227,7 @@ enum CacheArrival {
 
 extension ResponseCache {
     /// A call needs the server.
-    func arrive(_ work: CacheWork, _ question: Question) -> CacheArrival {
+    func arrive(_ work: CacheWork, _ lookup: CacheLookup) -> CacheArrival {
         let now = work.call.time.now
         let (arrival, raised) = state.withLock { state -> (CacheArrival, Request.Priority?) in
             let number = state.nextNumber()
@@ -201,10 +240,10 @@ extension ResponseCache {
             for action in state.collapse.arrive(number, work.query, priority: priority, deadline: deadline, now: now) {
                 switch action {
                 case .start(let exchange):
-                    state.leaders[exchange] = (work.call.id, question.lookup.ticket)
+                    state.leaders[exchange] = (work.call.id, lookup.ticket)
                     arrival = .lead(exchange: exchange, number: number)
                 case .wait(let exchange):
-                    guard let leader = state.leaders[exchange], leader.ticket == question.lookup.ticket else {
+                    guard let leader = state.leaders[exchange], leader.ticket == lookup.ticket else {
                         // Something was removed since that exchange began, so its response may be an older one.
                         _ = state.collapse.leave(number)
                         return (.alone, nil)
@@ -212,7 +251,7 @@ extension ResponseCache {
                     state.waiters[number] = .open
                     arrival = .wait(for: leader.call, number: number)
                 case .tooLate(let exchange, _, let end):
-                    guard let leader = state.leaders[exchange], leader.ticket == question.lookup.ticket else { break }
+                    guard let leader = state.leaders[exchange], leader.ticket == lookup.ticket else { break }
                     arrival = .tooLate(leader.call, until: end)
                 case .raise(_, let priority): raised = priority
                 default: break
@@ -242,7 +281,7 @@ extension ResponseCache {
                 return state.settle(call, .tooLate(until: end))
             }
         }
-        for (waiter, outcome) in settled { waiter.resume(returning: outcome) }
+        resume(settled)
     }
 
     /// An exchange has a response.
@@ -264,7 +303,7 @@ extension ResponseCache {
                 }
             }
         }
-        for (waiter, outcome) in settled { waiter.resume(returning: outcome) }
+        resume(settled)
     }
 
     /// An exchange has no response.
@@ -286,42 +325,38 @@ extension ResponseCache {
                 }
             }
         }
+        resume(settled)
+    }
+
+    private func resume(_ settled: [(Resumption<CacheWait>, CacheWait)]) {
         for (waiter, outcome) in settled { waiter.resume(returning: outcome) }
+        if !settled.isEmpty { endIdleTimer() }
     }
 
     /// Waits for the exchange of another call, until an instant.
     func wait(_ number: UInt64, _ call: Call, until end: Instant) async -> CacheWait {
-        do throws(LoadingError) {
-            return try await call.inTask { (call) async throws(LoadingError) in
-                try await call.run(until: end, late: { LoadingError(.timedOut(.whole)) }) {
-                    () async throws(LoadingError) in
-                    await withTaskCancellationHandler {
-                        await withResumption { self.sit(number, $0) }
-                    } onCancel: {
-                        self.leave(number)
-                    }
-                }
-            }
-        } catch {
-            // The operation throws nothing: the wait was cancelled before it began.
-            leave(number)
-            return state.withLock { $0.takeSettled(number) } ?? .left
+        let time = call.time
+        return await call.withCancellationHandler {
+            await withResumption { self.sit(number, until: end, time, $0) }
+        } onCancel: {
+            self.leave(number)
         }
     }
 
-    private func sit(_ number: UInt64, _ waiter: Resumption<CacheWait>) {
-        let known = state.withLock { state -> CacheWait? in
-            switch state.waiters[number] {
-            case .open:
-                state.waiters[number] = .waiting(waiter)
-                return nil
-            default: return state.takeSettled(number) ?? .left
-            }
+    private func sit(_ number: UInt64, until end: Instant, _ time: any TimeSource, _ waiter: Resumption<CacheWait>) {
+        let (known, timer) = state.withLock { state -> (CacheWait?, WaitTimer.Start?) in
+            guard case .open = state.waiters[number] else { return (state.takeSettled(number) ?? .left, nil) }
+            state.waiters[number] = .waiting(waiter, until: end)
+            return (nil, state.timer.set(until: end))
         }
-        if let known { waiter.resume(returning: known) }
+        if let known {
+            waiter.resume(returning: known)
+            endIdleTimer()
+        }
+        if let timer { start(timer, time) }
     }
 
-    /// A call is cancelled, or has lost patience; what is settled stays.
+    /// A call is cancelled; what is settled stays.
     private func leave(_ number: UInt64) {
         let waiter = state.withLock { state -> Resumption<CacheWait>? in
             switch state.waiters[number] {
@@ -329,7 +364,7 @@ extension ResponseCache {
                 state.waiters[number] = .settled(.left)
                 _ = state.collapse.leave(number)
                 return nil
-            case .waiting(let waiter):
+            case .waiting(let waiter, _):
                 state.waiters[number] = nil
                 _ = state.collapse.leave(number)
                 return waiter
@@ -337,6 +372,98 @@ extension ResponseCache {
             }
         }
         waiter?.resume(returning: .left)
+        endIdleTimer()
+    }
+
+    // MARK: - The timer of all waits
+
+    /// Starts the timer; a task for each waiting call would cost more memory than the call.
+    private func start(_ timer: WaitTimer.Start, _ time: any TimeSource) {
+        timer.replaced?.cancel()
+        let (number, end) = (timer.number, timer.end)
+        // Owned by the cache, which cancels it with the last wait.
+        let task = Task { [weak self] in
+            // Cancelled by the timer that takes its place, and with the last wait.
+            guard (try? await time.sleep(until: end)) != nil else { return }
+            self?.ring(number, time)
+        }
+        let isOutdated = state.withLock { state in !state.timer.keep(task, number) }
+        if isOutdated { task.cancel() }
+    }
+
+    /// Ends the waits that are over, and starts the timer for the next one.
+    private func ring(_ number: UInt64, _ time: any TimeSource) {
+        let now = time.now
+        let (over, next) = state.withLock { state -> ([Resumption<CacheWait>], WaitTimer.Start?) in
+            guard state.timer.end(number) else { return ([], nil) }
+            var over: [Resumption<CacheWait>] = []
+            var next: Instant?
+            for (number, waiter) in state.waiters {
+                guard case .waiting(let resumption, let end) = waiter else { continue }
+                if end <= now {
+                    state.waiters[number] = nil
+                    _ = state.collapse.leave(number)
+                    over.append(resumption)
+                } else {
+                    next = min(next ?? end, end)
+                }
+            }
+            return (over, next.flatMap { state.timer.set(until: $0) })
+        }
+        for waiter in over { waiter.resume(returning: .left) }
+        if let next { start(next, time) }
+    }
+
+    /// Cancels the timer once no call waits.
+    private func endIdleTimer() {
+        state.withLock { state in state.waiters.isEmpty ? state.timer.stop() : nil }?.cancel()
+    }
+}
+
+/// The timer for the waits of all calls: it rings at the earliest end.
+struct WaitTimer: Sendable {
+    /// A timer to start, and the one that it takes the place of.
+    struct Start {
+        let number: UInt64
+        let end: Instant
+        let replaced: Task<Void, Never>?
+    }
+
+    private var number: UInt64 = 0
+    private var end: Instant?
+    private var task: Task<Void, Never>?
+
+    /// Sets the timer, unless it rings early enough already.
+    ///
+    /// - Returns: The timer to start.
+    mutating func set(until instant: Instant) -> Start? {
+        if let end, end <= instant { return nil }
+        number += 1
+        end = instant
+        defer { task = nil }
+        return Start(number: number, end: instant, replaced: task)
+    }
+
+    /// Keeps the task of a timer; false for one that another one has taken the place of.
+    mutating func keep(_ task: Task<Void, Never>, _ number: UInt64) -> Bool {
+        guard number == self.number, end != nil else { return false }
+        self.task = task
+        return true
+    }
+
+    /// The timer has rung; false for one that another one has taken the place of.
+    mutating func end(_ number: UInt64) -> Bool {
+        guard number == self.number, end != nil else { return false }
+        (end, task) = (nil, nil)
+        return true
+    }
+
+    /// Stops the timer.
+    ///
+    /// - Returns: The task to cancel.
+    mutating func stop() -> Task<Void, Never>? {
+        defer { (end, task) = (nil, nil) }
+        return task
     }
 }
 
@@ -350,7 +477,7 @@ extension ResponseCache.State {
         case .open:
             waiters[call] = .settled(outcome)
             return nil
-        case .waiting(let waiter):
+        case .waiting(let waiter, _):
             waiters[call] = nil
             return (waiter, outcome)
         case .settled, nil: return nil

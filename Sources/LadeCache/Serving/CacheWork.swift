@@ -14,12 +14,15 @@ final class CacheWork: Sendable {
     let query: CacheQuery
     let identity: CallIdentity
     let next: Next
+    /// The number of the heads of the call before this request.
+    private let start: Int
 
-    init(_ cache: ResponseCache, _ request: Request, _ identity: CallIdentity, _ next: Next) {
+    init(_ cache: ResponseCache, _ request: Request, _ identity: CallIdentity, _ next: Next, _ start: Int) {
         self.cache = cache
         self.request = request
         self.identity = identity
         self.next = next
+        self.start = start
         query = Self.query(request, next.call, identity, cache)
     }
 
@@ -30,11 +33,10 @@ final class CacheWork: Sendable {
         _ identity: CallIdentity,
         _ cache: ResponseCache
     ) -> CacheQuery {
-        let options = request.cacheOptions
         var bytes: [UInt8]?
         var isReadable = true
         // A request of any method may have a body, and then asks for the response to that body.
-        if let body = request.body, !(options.key?.replacesBody ?? false) {
+        if request.hasBody, let body = request.body, !(request.cacheOptions.key?.replacesBody ?? false) {
             // Reading a file or a stream twice is not worth a key.
             if case .bytes(let data) = body.content { bytes = Array(data) } else { isReadable = false }
         }
@@ -67,12 +69,12 @@ final class CacheWork: Sendable {
 
     /// What is stored under the key; nothing where the store fails.
     func lookUp() async -> CacheLookup {
-        guard let key = query.key else { return CacheLookup(heads: [], ticket: 0) }
+        guard let key = query.key else { return .none }
         do throws(CacheError) {
             return try await usingStore { store throws(CacheError) in try await store.lookUp(key) }
         } catch {
             cache.note(error, call)
-            return CacheLookup(heads: [], ticket: 0)
+            return .none
         }
     }
 
@@ -87,6 +89,17 @@ final class CacheWork: Sendable {
             if duration >= Self.leastStoreTime { call.record(.cacheStoreUsed(for: duration)) }
         }
         return try await body(store)
+    }
+
+    /// The same for the store in memory.
+    func measured<Value>(_ body: () throws(CacheError) -> Value) throws(CacheError) -> Value {
+        guard call.isObserved else { return try body() }
+        let start = call.time.now
+        defer {
+            let duration = start.duration(to: call.time.now)
+            if duration >= Self.leastStoreTime { call.record(.cacheStoreUsed(for: duration)) }
+        }
+        return try body()
     }
 
     /// What takes less is not worth an event.
@@ -116,13 +129,15 @@ final class CacheWork: Sendable {
         var head = ReceivedHead(response.status, response.headers, sent: sent, times: times)
         head.isDecoded = response.metrics.contentEncoding != nil
         let url = response.request.url
-        if url != request.url, let other = CacheAddress(url), let own = CacheAddress(request.url) {
+        if !url.absoluteString.isSpelled(like: request.url.absoluteString), let other = CacheAddress(url),
+            let own = CacheAddress(request.url)
+        {
             head.isFromOtherHost = other.origin != own.origin
         }
-        head.hasOtherCredentials = !identity.covers(response.request, of: request, cookies: query.cookies?())
-        let isAnonymous = RequestCredentials(response.request, cookies: nil).isEmpty
-        head.isPersonal = cache.connection.identity != nil || !isAnonymous
-        for field in sent where identity.hasAuthorisers && field.carriesCredentials {
+        let credentials = RequestCredentials(response.request, cookies: nil)
+        head.hasOtherCredentials = !identity.covers(credentials, of: request, cookies: query.cookies)
+        head.isPersonal = cache.connection.identity != nil || !credentials.isEmpty
+        for field in identity.hasAuthorisers ? sent : [:] where field.carriesCredentials {
             let name = field.name.asciiLowercased
             guard !request.headers.contains(name), identity.below.authorises(name) else { continue }
             // Cookies of the jar are compared.
@@ -141,6 +156,29 @@ final class CacheWork: Sendable {
         if let key = query.key, query.isLookedUp { store.note(rule, for: key) }
     }
 
+    /// The end of the call at the cache: its response, after which the heads of the call end with that of the response.
+    func finished(_ outcome: CacheOutcome) -> CacheStep {
+        var response = outcome.response
+        if cache.settings.addsStatusField { response.headers = outcome.status.adding(to: response.headers) }
+        if let record = request.headRecord { note(response, outcome.status, in: record) }
+        return .serve(response)
+    }
+
+    /// Lets the heads of the call end with that of the response: a stored one stands for the 304 or the failure before it.
+    private func note(_ response: Response, _ status: CacheStatus, in record: HeadRecord) {
+        guard response.source == .network, !status.isCollapsed else {
+            record.discard(after: start)
+            return record.append(
+                response.status,
+                response.headers,
+                response.version ?? .http1_1,
+                reason: response.status.reasonPhrase ?? ""
+            )
+        }
+        guard cache.settings.addsStatusField, record.position > start else { return }
+        record.amendLast("Cache-Status", status.text)
+    }
+
     /// Removes the head of a response that the caller does not get from the heads of the call.
     func discardHead() {
         guard let record = request.headRecord else { return }
@@ -152,6 +190,45 @@ final class CacheWork: Sendable {
         var context = ErrorContext(request)
         context.detail = "\(reason)"
         return LoadingError(.notStored, context, underlyingError: reason)
+    }
+}
+
+// MARK: - Changing the store
+
+extension CacheWork {
+    /// Removes what the server asks to forget.
+    func clear(_ headers: Headers) async {
+        guard headers.contains("Clear-Site-Data"), let place = query.key?.place,
+            CacheRules.clearsCache(headers, from: place.address)
+        else { return }
+        await remove(.origin(place.address.origin, scopes: [place.scope, .shared]))
+    }
+
+    func invalidate(_ kind: CacheSelection.Kind) async {
+        do throws(CacheError) {
+            let count = try await usingStore { store throws(CacheError) in
+                try await store.invalidate(CacheSelection(kind))
+            }
+            if count > 0 { call.record(.cacheInvalidated(count: count)) }
+        } catch {
+            cache.note(error, call)
+        }
+    }
+
+    func remove(_ kind: CacheSelection.Kind) async {
+        do throws(CacheError) {
+            _ = try await usingStore { store throws(CacheError) in try await store.remove(CacheSelection(kind)) }
+        } catch {
+            cache.note(error, call)
+        }
+    }
+
+    func update(_ head: StoredHead) async {
+        do throws(CacheError) {
+            _ = try await usingStore { store throws(CacheError) in try await store.update(head) }
+        } catch {
+            cache.note(error, call)
+        }
     }
 }
 

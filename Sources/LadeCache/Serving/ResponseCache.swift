@@ -14,6 +14,8 @@ public final class ResponseCache: Sendable {
         var collapse: CollapseState
         /// The calls that wait for the exchange of another one.
         var waiters: [UInt64: CacheWaiter] = [:]
+        /// Ends their waits.
+        var timer = WaitTimer()
         /// The exchanges that are shared, by number: the call that carries each out, and the ticket of its lookup.
         var leaders: [UInt64: (call: Call.ID, ticket: UInt64)] = [:]
         var background = BackgroundState()
@@ -31,6 +33,8 @@ public final class ResponseCache: Sendable {
 
     /// The configuration of the cache.
     public let settings: CacheSettings
+    /// The store, where it is in memory: no call has to wait for it.
+    let memory: MemoryStore?
     let rules: CacheRules
     let partition: String
     let connection: ConnectionFacts
@@ -52,6 +56,7 @@ public final class ResponseCache: Sendable {
     ) {
         self.settings = settings
         self.raise = raise
+        memory = settings.store as? MemoryStore
         var rules = settings.rules
         rules.digester = CacheDigester(key: settings.store.digestKey)
         rules.bodyLimit = min(rules.bodyLimit, settings.store.bodyLimit)

@@ -105,12 +105,30 @@ public struct CacheLookup: Sendable {
     public var ticket: UInt64
     /// Why the latest response was not stored, where the store knows it; see ``CacheStore/note(_:for:)``.
     public var refusal: CacheRule?
+    /// The body of one of the entries, where finding it cost nothing more.
+    package var opened: OpenedBody?
+
+    /// Nothing.
+    package static let none = CacheLookup(heads: [], ticket: 0)
 
     /// Makes a result.
     public init(heads: [StoredHead], ticket: UInt64, refusal: CacheRule? = nil) {
         self.heads = heads
         self.ticket = ticket
         self.refusal = refusal
+    }
+}
+
+/// A whole body that a lookup opened with its head.
+package struct OpenedBody: Sendable {
+    /// The entry.
+    package let id: UInt64
+    /// Reads the body, and notes the use; nil where it is damaged.
+    package let use: @Sendable () -> (any CacheReader)?
+
+    /// Makes the body of an entry.
+    package init(_ id: UInt64, use: @escaping @Sendable () -> (any CacheReader)?) {
+        (self.id, self.use) = (id, use)
     }
 }
 
@@ -128,6 +146,8 @@ public struct CacheWrite: Sendable {
     public var replaced: [UInt64] = []
     /// The entry whose bytes this one continues or completes, and its version.
     public var joined: (id: UInt64, version: UInt64)?
+    /// Whether nothing was stored under the key at the lookup.
+    package var isFirst = false
 
     /// Makes a write.
     public init(_ key: CacheKey, _ head: StoredHead, ticket: UInt64) {

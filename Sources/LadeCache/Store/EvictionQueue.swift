@@ -71,8 +71,8 @@ struct EvictionQueue {
 
     /// Notes a use.
     mutating func touch(_ id: UInt64) {
-        guard let hits = items[id]?.hits, hits < 3 else { return }
-        items[id]?.hits = hits + 1
+        guard let index = items.index(forKey: id), items.values[index].hits < 3 else { return }
+        items.values[index].hits += 1
     }
 
     /// Notes that the cost of an entry has changed.

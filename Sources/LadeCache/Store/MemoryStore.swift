@@ -82,8 +82,31 @@ public final class MemoryStore: CacheStore {
     }
 
     /// Finds the heads of all variants of a key.
-    public func lookUp(_ key: CacheKey) async throws(CacheError) -> CacheLookup {
-        try changeOpen { $0.lookUp(key) }
+    public func lookUp(_ key: CacheKey) async throws(CacheError) -> CacheLookup { try found(key) }
+
+    /// The same, immediately.
+    func found(_ key: CacheKey) throws(CacheError) -> CacheLookup {
+        let lookup = state.withLock { state in state.isClosed ? nil : state.lookUp(key) }
+        guard let lookup else { throw CacheError(.closed) }
+        return lookup
+    }
+
+    /// The whole body of an entry, or a part, immediately; nil where the store has lost it.
+    func bytes(of id: UInt64, span: Range<Int64>?) throws(CacheError) -> Data? {
+        let (bytes, isClosed) = state.withLock { state -> (Data?, Bool) in
+            state.isClosed ? (nil, true) : (state.open(id, span)?.0, false)
+        }
+        guard !isClosed else { throw CacheError(.closed) }
+        return bytes
+    }
+
+    /// Stores a response whose body is complete, immediately.
+    ///
+    /// - Returns: The number of the entry; nil when it was dropped.
+    /// - Throws: `CacheError.Reason.tooLarge` above the store's limit.
+    func put(_ write: CacheWrite, _ head: StoredHead, _ bytes: Data) throws(CacheError) -> UInt64? {
+        guard Int64(bytes.count) <= bodyLimit else { throw CacheError(.tooLarge) }
+        return try changeOpen { $0.commit(write, head, bytes) }
     }
 
     /// Opens the body of an entry.

@@ -20,9 +20,10 @@ struct MemoryStoreState: Sendable {
     /// One stored response.
     struct Entry: Sendable {
         let key: CacheKey
-        var head: StoredHead
         /// The stored runs of bytes, sorted, without overlaps.
         var body: [Run]
+        /// Whether all of the body is stored.
+        var isWhole: Bool
         var cost: Int64 = 0
         var lastUse: UInt64 = 0
         let lease: Lease
@@ -49,7 +50,8 @@ struct MemoryStoreState: Sendable {
     private(set) var size: Int64 = 0
     private(set) var evictions = CacheRemoval()
     private var entries: [UInt64: Entry] = [:]
-    private var keys: [CacheKey: [UInt64]] = [:]
+    /// The heads of each key in the order of storing: what a look-up finds, without a copy.
+    private var keys: [CacheKey: [StoredHead]] = [:]
     private var places: [CachePlace: Set<CacheKey>] = [:]
     private var queue = EvictionQueue()
     private var lastID: UInt64 = 0
@@ -86,7 +88,7 @@ struct MemoryStoreState: Sendable {
 
     func lookUp(_ key: CacheKey) -> CacheLookup {
         CacheLookup(
-            heads: (keys[key] ?? []).compactMap { entries[$0]?.head },
+            heads: keys[key] ?? [],
             ticket: lastRemoval,
             refusal: refusals.isEmpty ? nil : refusals[key]
         )
@@ -105,11 +107,16 @@ struct MemoryStoreState: Sendable {
     }
 
     mutating func open(_ id: UInt64, _ span: Range<Int64>?) -> (Data, Lease)? {
-        guard let entry = entries[id] else { return nil }
+        guard let index = entries.index(forKey: id) else { return nil }
         uses += 1
-        entries[id]?.lastUse = uses
+        entries.values[index].lastUse = uses
         queue.touch(id)
-        let wanted = span ?? 0..<entry.head.length
+        let entry = entries.values[index]
+        // A body that is stored whole is one run from its beginning.
+        if span == nil, entry.body.count == 1, entry.body[0].start == 0, entry.isWhole {
+            return (entry.body[0].bytes, entry.lease)
+        }
+        guard let wanted = span ?? head(of: id).map({ 0..<$0.length }) else { return nil }
         guard !wanted.isEmpty else { return (Data(), entry.lease) }
         guard let run = entry.body.first(where: { $0.start <= wanted.lowerBound && wanted.upperBound <= $0.end }) else {
             return nil
@@ -119,9 +126,15 @@ struct MemoryStoreState: Sendable {
         return (run.bytes[lower..<(lower + wanted.count)], entry.lease)
     }
 
+    /// The head of an entry.
+    private func head(of id: UInt64) -> StoredHead? {
+        entries[id].flatMap { entry in keys[entry.key]?.first { $0.id == id } }
+    }
+
     func list(_ selection: CacheSelection) -> [CacheEntry] {
         selected(selection).sorted().compactMap { id in
-            entries[id].map { CacheEntry(key: $0.key, head: $0.head, bytes: $0.cost) }
+            guard let entry = entries[id], let head = head(of: id) else { return nil }
+            return CacheEntry(key: entry.key, head: head, bytes: entry.cost)
         }
     }
 
@@ -131,7 +144,7 @@ struct MemoryStoreState: Sendable {
 
     mutating func commit(_ write: CacheWrite, _ head: StoredHead, _ bytes: Data) -> UInt64? {
         let removal = removal(of: write.key, head, since: write.ticket)
-        let stored = (keys[write.key] ?? []).compactMap { entries[$0]?.head }
+        let stored = keys[write.key] ?? []
         guard case .store(let head, let rivals) = CommitDecision(write, head, stored: stored, removal) else {
             return nil
         }
@@ -146,31 +159,29 @@ struct MemoryStoreState: Sendable {
     }
 
     mutating func update(_ head: StoredHead) -> Bool {
-        guard let entry = entries[head.id], entry.head.version == head.version else { return false }
+        guard let stored = self.head(of: head.id), stored.version == head.version else { return false }
         replaceHead(of: head.id, head)
         evict()
         return true
     }
 
     mutating func add(_ head: StoredHead, sharingBodyOf id: UInt64, version: UInt64) -> Bool {
-        guard let entry = entries[id], entry.head.version == version else { return false }
-        for other in keys[entry.key] ?? [] where other != id && entries[other]?.head.isSameVariant(as: head) == true {
-            drop(other)
-        }
+        guard let entry = entries[id], self.head(of: id)?.version == version else { return false }
+        for other in keys[entry.key] ?? [] where other.id != id && other.isSameVariant(as: head) { drop(other.id) }
         return insert(entry.key, head, entry.body) != nil
     }
 
     private mutating func insert(_ key: CacheKey, _ head: StoredHead, _ body: [Run]) -> UInt64? {
         lastID += 1
         uses += 1
-        var entry = Entry(key: key, head: head, body: body, lastUse: uses, lease: Lease())
-        entry.head.id = lastID
-        entry.head.version = 1
-        entry.cost = Self.cost(of: entry)
+        var head = head
+        (head.id, head.version) = (lastID, 1)
+        var entry = Entry(key: key, body: body, isWhole: head.isWhole, lastUse: uses, lease: Lease())
+        entry.cost = Self.cost(of: entry, head)
         guard entry.cost <= limit else { return nil }
         entries[lastID] = entry
-        keys[key, default: []].append(lastID)
-        places[key.place, default: []].insert(key)
+        if keys[key, default: []].isEmpty { places[key.place, default: []].insert(key) }
+        keys[key, default: []].append(head)
         size += entry.cost
         queue.insert(
             lastID,
@@ -178,23 +189,24 @@ struct MemoryStoreState: Sendable {
             fingerprint: head.fingerprint(key),
             isExpendable: head.isExpendable
         )
-        while let ids = keys[key], ids.count > variantLimit,
-            let oldest = ids.min(by: { (entries[$0]?.lastUse ?? 0) < (entries[$1]?.lastUse ?? 0) })
+        while let heads = keys[key], heads.count > variantLimit,
+            let oldest = heads.min(by: { (entries[$0.id]?.lastUse ?? 0) < (entries[$1.id]?.lastUse ?? 0) })
         {
-            evicted(oldest)
+            evicted(oldest.id)
         }
         evict()
         return lastID
     }
 
     private mutating func replaceHead(of id: UInt64, _ head: StoredHead) {
-        guard var entry = entries[id] else { return }
-        entry.head = head
-        entry.head.id = id
-        entry.head.version += 1
-        let cost = Self.cost(of: entry)
+        guard var entry = entries[id], let index = keys[entry.key]?.firstIndex(where: { $0.id == id }) else { return }
+        var head = head
+        head.id = id
+        head.version += 1
+        keys[entry.key]?[index] = head
+        let cost = Self.cost(of: entry, head)
         size += cost - entry.cost
-        entry.cost = cost
+        (entry.cost, entry.isWhole) = (cost, head.isWhole)
         queue.resize(id, cost: cost)
         entries[id] = entry
     }
@@ -216,8 +228,8 @@ struct MemoryStoreState: Sendable {
         return runs
     }
 
-    private static func cost(of entry: Entry) -> Int64 {
-        entry.body.reduce(Int64(entry.head.cost + entry.key.octets.count) + overhead) { $0 + Int64($1.bytes.count) }
+    private static func cost(of entry: Entry, _ head: StoredHead) -> Int64 {
+        entry.body.reduce(Int64(head.cost + entry.key.octets.count) + overhead) { $0 + Int64($1.bytes.count) }
     }
 
     // MARK: - Removing
@@ -241,7 +253,7 @@ struct MemoryStoreState: Sendable {
         note(selection, isInvalidation: true)
         let ids = selected(selection)
         for id in ids {
-            guard var head = entries[id]?.head else { continue }
+            guard var head = head(of: id) else { continue }
             head.mustValidate = true
             replaceHead(of: id, head)
         }
@@ -264,8 +276,9 @@ struct MemoryStoreState: Sendable {
     private func selected(_ selection: CacheSelection) -> [UInt64] {
         switch selection.kind {
         case .ids(let ids): ids.filter { entries[$0] != nil }
-        case .places(let wanted): wanted.flatMap { places[$0] ?? [] }.flatMap { keys[$0] ?? [] }
-        default: entries.filter { selection.contains($0.value.key, $0.value.head, id: $0.key) }.map(\.key)
+        case .places(let wanted): wanted.flatMap { places[$0] ?? [] }.flatMap { keys[$0] ?? [] }.map(\.id)
+        default:
+            keys.flatMap { key, heads in heads.filter { selection.contains(key, $0, id: $0.id) } }.map(\.id)
         }
     }
 
@@ -304,7 +317,7 @@ struct MemoryStoreState: Sendable {
         guard let entry = entries.removeValue(forKey: id) else { return }
         size -= entry.cost
         queue.remove(id)
-        keys[entry.key]?.removeAll { $0 == id }
+        keys[entry.key]?.removeAll { $0.id == id }
         if keys[entry.key]?.isEmpty == true {
             keys[entry.key] = nil
             places[entry.key.place]?.remove(entry.key)

@@ -31,19 +31,35 @@ enum Reading {
         var refusal: CacheRule?
         /// The entries that cannot be read.
         var damaged: [UInt64] = []
+        /// The body of the only entry, where it is short and lies in its row.
+        var body: Body?
     }
 
-    static func lookUp(_ connection: Connection, _ key: [UInt8]) throws(StoreFault) -> Lookup {
+    /// Finds the heads of a key.
+    ///
+    /// - Parameters:
+    ///   - connection: The connection.
+    ///   - key: The digest of the key.
+    ///   - withBody: Whether the body of an only entry is read, too, which most lookups are followed by.
+    /// - Returns: The heads.
+    /// - Throws: Why the database cannot be read.
+    static func lookUp(
+        _ connection: Connection,
+        _ key: [UInt8],
+        withBody: Bool = false
+    ) throws(StoreFault) -> Lookup {
         var lookup = Lookup()
+        var rows = 0
         // One statement, so that heads and ticket are of one moment.
         try connection.run(
             """
-            SELECT (SELECT max(number) FROM removal), id, version, head, sum, segments,
-                (SELECT rule FROM refusal WHERE refusal.key = ?1)
-            FROM (SELECT 1) LEFT JOIN entry ON entry.key = ?1 ORDER BY id
+            SELECT (SELECT max(number) FROM removal), e.id, e.version, e.head, e.sum, e.segments,
+                (SELECT rule FROM refusal WHERE refusal.key = ?1), e.length, e.account, b.id, b.seed, b.length, b.sums, b.bytes
+            FROM (SELECT 1) LEFT JOIN entry e ON e.key = ?1 LEFT JOIN blob b ON b.id = e.blob ORDER BY e.id
             """,
             [.bytes(key)]
         ) { row in
+            rows += 1
             lookup.ticket = row.id(0)
             lookup.refusal = row.optionalText(6).flatMap { CacheRule(rawValue: $0) }
             guard !row.isNull(1) else { return }
@@ -53,8 +69,28 @@ enum Reading {
             else { return lookup.damaged.append(id) }
             (head.id, head.version) = (id, version)
             lookup.heads.append(head)
+            lookup.body = withBody && rows == 1 ? shortBody(row) : nil
         }
         return lookup
+    }
+
+    /// Longer bodies are read when they are opened.
+    private static let shortLimit: Int64 = 16 << 10
+
+    /// The body of a row of the look-up, if it is short and in one blob.
+    private static func shortBody(_ row: Connection.Row) -> Body? {
+        guard !row.isNull(9), row.number(11) <= shortLimit, !row.isNull(13),
+            let segments = Segment.decode(row.bytes(5)),
+            let covering = Segment.covering(0..<row.number(7), segments), covering.allSatisfy({ $0.blob == row.id(9) })
+        else { return nil }
+        var body = Body(
+            length: row.number(7),
+            segments: covering,
+            account: row.optionalText(8),
+            ticket: row.id(0)
+        )
+        body.blobs[row.id(9)] = blob(row, 10)
+        return body
     }
 
     static func heads(_ connection: Connection, _ key: [UInt8]) throws(StoreFault) -> [StoredHead] {

@@ -1,3 +1,7 @@
+import CSQLite
+import LadeCache
+import LadeCore
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
@@ -5,8 +9,6 @@
 #elseif canImport(Darwin)
     import Darwin
 #endif
-import LadeCache
-import LadeCore
 
 /// Something for the writing thread to do.
 struct WriteJob: Sendable {
@@ -26,6 +28,8 @@ struct WriteJob: Sendable {
     var bytes = 0
     /// How long another process is waited for.
     var patience = Duration.milliseconds(100)
+    /// Whether no call waits for it, so that it is joined with later ones in one transaction.
+    var mayWait = false
     /// Called once, with the reason where it was not done.
     let finish: @Sendable (StoreFault?) -> Void
 }
@@ -39,18 +43,24 @@ final class WriteQueue: @unchecked Sendable {
     private var files: [WriteJob] = []
     private var changes: [WriteJob] = []
     private var bytes = 0
+    /// Whether a job waits that must not wait for later ones.
+    private var isUrgent = false
+    /// Whether the thread waits for a first job.
+    private var isIdle = false
     private var isEnding = false
     private var isRunning = false
 
     /// One transaction has no more than these bytes and jobs.
     private static let batchBytes = 1 << 20
-    private static let batchCount = 128
+    private static let batchCount = 256
+    /// How long jobs that no call waits for are joined with later ones, in milliseconds.
+    private static let batchTime: Int32 = 20
 
     init() {
         mutex.initialize(to: pthread_mutex_t())
         condition.initialize(to: pthread_cond_t())
         pthread_mutex_init(mutex, nil)
-        pthread_cond_init(condition, nil)
+        lade_make_condition(condition)
     }
 
     deinit {
@@ -78,7 +88,12 @@ final class WriteQueue: @unchecked Sendable {
             if case .file = job.work { files.append(job) } else { changes.append(job) }
             bytes += job.bytes
             defer { isRunning = true }
-            pthread_cond_signal(condition)
+            if !job.mayWait { isUrgent = true }
+            // A thread that joins jobs is not woken for each of them.
+            if isIdle || isUrgent || isFull {
+                isIdle = false
+                pthread_cond_signal(condition)
+            }
             return (true, !isRunning)
         }
         if mustStart, !startThread(process) {
@@ -100,12 +115,21 @@ final class WriteQueue: @unchecked Sendable {
         }
     }
 
-    /// Waits for jobs on the writing thread.
+    /// Whether one more transaction would not hold all jobs.
+    private var isFull: Bool { changes.count >= Self.batchCount || bytes >= Self.batchBytes }
+
+    /// Waits for jobs on the writing thread; those that no call waits for wait for later ones.
     ///
     /// - Returns: The writes to files, and changes for one transaction or one job that is alone; nil at the end.
     func next() -> (files: [WriteJob], changes: [WriteJob])? {
         locked {
-            while files.isEmpty, changes.isEmpty, !isEnding { pthread_cond_wait(condition, mutex) }
+            while files.isEmpty, changes.isEmpty, !isEnding {
+                isIdle = true
+                pthread_cond_wait(condition, mutex)
+            }
+            isIdle = false
+            let deadline = lade_deadline(Self.batchTime)
+            while !isUrgent, !isFull, !isEnding, lade_wait(condition, mutex, deadline) == 0 {}
             guard !files.isEmpty || !changes.isEmpty else { return nil }
             defer { files = [] }
             var count = 0
@@ -119,14 +143,20 @@ final class WriteQueue: @unchecked Sendable {
                 count += 1
                 size += job.bytes
             }
-            defer { changes.removeFirst(count) }
+            defer {
+                changes.removeFirst(count)
+                isUrgent = changes.contains { !$0.mayWait }
+            }
             return (files, Array(changes.prefix(count)))
         }
     }
 
     /// Puts jobs that another process was in the way of back to the front.
     func putBack(_ jobs: [WriteJob]) {
-        locked { changes.insert(contentsOf: jobs, at: 0) }
+        locked {
+            changes.insert(contentsOf: jobs, at: 0)
+            if jobs.contains(where: { !$0.mayWait }) { isUrgent = true }
+        }
     }
 
     /// Calls the end of a job, whose bytes are released.

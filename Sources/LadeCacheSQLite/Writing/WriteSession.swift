@@ -33,6 +33,8 @@ final class WriteSession {
     /// Takes the uses that are not recorded yet; nil once they are.
     private var takeUses: (() -> [(id: UInt64, count: Int64)])?
     private(set) var evictions = CacheRemoval()
+    /// The blob that was inserted for the next entry, whose use is counted already.
+    private var counted: UInt64?
     /// The bodies whose files are removed once the transaction is committed.
     private(set) var garbage: [UInt64] = []
 
@@ -141,12 +143,24 @@ final class WriteSession {
         let sums: ChunkSums
         /// The bytes; nil for those in a file.
         let bytes: Data?
+
+        init(seed: UInt64, length: Int64, sums: ChunkSums, bytes: Data?) {
+            (self.seed, self.length, self.sums, self.bytes) = (seed, length, sums, bytes)
+        }
+
+        /// Makes the blob of a body in memory.
+        init(of bytes: Data, seed: UInt64) {
+            self.init(seed: seed, length: Int64(bytes.count), sums: ChunkSums(of: bytes, seed: seed), bytes: bytes)
+        }
     }
 
     /// Stores an entry; nil when it is dropped.
     func store(_ entry: Entry) throws(StoreFault) -> UInt64? {
-        let stored = try Reading.heads(connection, entry.facts.key)
-        let removal = try Reading.removal(connection, of: entry.facts, since: entry.write.ticket)
+        let lookup = try Reading.lookUp(connection, entry.facts.key)
+        let stored = lookup.heads
+        let removal =
+            lookup.ticket == entry.write.ticket
+            ? .none : try Reading.removal(connection, of: entry.facts, since: entry.write.ticket)
         guard case .store(let head, let rivals) = CommitDecision(entry.write, entry.head, stored: stored, removal)
         else {
             return nil
@@ -165,10 +179,13 @@ final class WriteSession {
             }
             segments = all
         }
-        let id = try insert(head, entry.facts, segments, id: entry.id)
-        try connection.run("DELETE FROM refusal WHERE key = ?", [.bytes(entry.facts.key)])
+        let (id, cost) = try insert(head, entry.facts, segments, id: entry.id)
+        if lookup.refusal != nil {
+            try connection.run("DELETE FROM refusal WHERE key = ?", [.bytes(entry.facts.key)])
+        }
         for rival in rivals { try drop(rival) }
-        return try makeRoom(for: id, entry.facts.key) ? id : nil
+        let variants = stored.count + lookup.damaged.count + 1 - rivals.count
+        return try makeRoom(for: id, cost, entry.facts.key, variants: variants) ? id : nil
     }
 
     /// Adds a variant with the body of another one.
@@ -180,12 +197,14 @@ final class WriteSession {
             (facts, segments) = (row.facts, row.segments)
         }
         guard let facts = facts?.with(head), let segments else { return false }
-        let new = try insert(head, facts, segments, id: nil)
-        for other in try Reading.heads(connection, facts.key)
-        where other.id != id && other.id != new && other.isSameVariant(as: head) {
+        let (new, cost) = try insert(head, facts, segments, id: nil)
+        let lookup = try Reading.lookUp(connection, facts.key)
+        var variants = lookup.heads.count + lookup.damaged.count
+        for other in lookup.heads where other.id != id && other.id != new && other.isSameVariant(as: head) {
             try drop(other.id)
+            variants -= 1
         }
-        return try makeRoom(for: new, facts.key)
+        return try makeRoom(for: new, cost, facts.key, variants: variants)
     }
 
     /// Replaces a head, if its version is still that of the new one.
@@ -219,13 +238,14 @@ final class WriteSession {
 
     private func insert(_ blob: Blob, _ id: UInt64) throws(StoreFault) {
         try connection.run(
-            "INSERT INTO blob VALUES (?, 0, ?, ?, ?, ?)",
+            "INSERT INTO blob VALUES (?, 1, ?, ?, ?, ?)",
             [
                 .id(id), .number(blob.length), .id(blob.seed), .bytes(blob.sums.octets),
                 blob.bytes.map { .bytes(Array($0)) } ?? .null,
             ]
         )
         if blob.bytes == nil { totals.files += blob.length }
+        counted = id
     }
 
     private func insert(
@@ -233,7 +253,7 @@ final class WriteSession {
         _ facts: EntryFacts,
         _ segments: [Segment],
         id: UInt64?
-    ) throws(StoreFault) -> UInt64 {
+    ) throws(StoreFault) -> (id: UInt64, cost: Int64) {
         let id = id ?? totals.nextID
         if id == totals.nextID { totals.nextID += 1 }
         let octets = head.encoded
@@ -247,9 +267,12 @@ final class WriteSession {
                 fingerprint = Checksum.hash(bytes, seed: fingerprint)
             }
         }
-        try connection.run("DELETE FROM ghost WHERE fingerprint = ?", [.id(fingerprint)])
-        let isKnown = connection.changes > 0
-        if isKnown { totals.ghosts -= 1 }
+        var isKnown = false
+        if totals.ghosts > 0 {
+            try connection.run("DELETE FROM ghost WHERE fingerprint = ?", [.id(fingerprint)])
+            isKnown = connection.changes > 0
+            if isKnown { totals.ghosts -= 1 }
+        }
         let line: Line = head.isExpendable ? .first : isKnown ? .main : .short
         let position = tick()
         try connection.run(
@@ -263,13 +286,14 @@ final class WriteSession {
                 .number(cost), .number(line.rawValue), .number(position), .number(position), .id(fingerprint),
             ]
         )
-        for blob in Set(segments.map(\.blob)) {
+        for blob in Set(segments.map(\.blob)) where blob != counted {
             try connection.run("UPDATE blob SET uses = uses + 1 WHERE id = ?", [.id(blob)])
         }
+        counted = nil
         totals.count += 1
         totals.cost += cost
         join(line, cost)
-        return id
+        return (id, cost)
     }
 
     private func segments(of id: UInt64) throws(StoreFault) -> [Segment] {
@@ -282,15 +306,17 @@ final class WriteSession {
     }
 
     /// Evicts until everything is within the limits; false when the new entry itself has no room.
-    private func makeRoom(for id: UInt64, _ key: [UInt8]) throws(StoreFault) -> Bool {
-        var cost: Int64 = 0
-        try connection.run("SELECT cost FROM entry WHERE id = ?", [.id(id)]) { cost = $0.number(0) }
+    private func makeRoom(
+        for id: UInt64,
+        _ cost: Int64,
+        _ key: [UInt8],
+        variants: Int
+    ) throws(StoreFault) -> Bool {
         guard cost <= settings.limit else {
             try drop(id)
             return false
         }
-        var count: Int64 = 0
-        try connection.run("SELECT count(*) FROM entry WHERE key = ?", [.bytes(key)]) { count = $0.number(0) }
+        var count = Int64(variants)
         if count > Int64(max(settings.variantLimit, 1)) { try recordUses() }
         while count > Int64(max(settings.variantLimit, 1)) {
             var oldest: UInt64?

@@ -69,6 +69,16 @@ public struct Next: Sendable {
         let below = Next(parts: parts, index: index + 1, call: call)
         return try await parts.interceptors[index].intercept(request, next: below)
     }
+
+    /// Sends a request down the rest of the chain, and returns its outcome, whatever it is.
+    @inlinable
+    package func outcome(_ request: Request) async -> Result<Response, LoadingError> {
+        do throws(LoadingError) {
+            return .success(try await self(request))
+        } catch {
+            return .failure(error)
+        }
+    }
 }
 
 /// An ordered list of interceptors, outermost first, with a transport at its end.

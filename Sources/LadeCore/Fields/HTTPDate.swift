@@ -52,6 +52,10 @@ public struct HTTPDate: Sendable, Hashable {
     ///
     /// - Throws: `FieldError` if this is not a date, or an impossible one.
     public init(bytes: [UInt8], now: Date) throws(FieldError) {
+        if let written = Self.written(bytes) {
+            self = written
+            return
+        }
         var cursor = FieldCursor(bytes, field: "HTTP date")
         self = try Self.read(&cursor, now: now)
     }
@@ -108,6 +112,37 @@ extension HTTPDate {
 
     private init(seconds: Int64) {
         self.seconds = seconds
+    }
+
+    /// A date exactly in the form that is written, which nearly all servers send; nil for any other text.
+    private static func written(_ bytes: [UInt8]) -> HTTPDate? {
+        guard bytes.count == 29 else { return nil }
+        return bytes.withUnsafeBufferPointer { bytes in
+            func has(_ text: StaticString, at offset: Int) -> Bool {
+                (0..<text.utf8CodeUnitCount).allSatisfy { bytes[offset + $0] == text.utf8Start[$0] }
+            }
+            func number(_ range: Range<Int>) -> Int64? {
+                var value: Int64 = 0
+                for byte in bytes[range] {
+                    guard 0x30...0x39 ~= byte else { return nil }
+                    value = value * 10 + Int64(byte - 0x30)
+                }
+                return value
+            }
+            func index(_ names: StaticString, _ count: Int, at offset: Int) -> Int64? {
+                (0..<count).first { name in (0..<3).allSatisfy { bytes[offset + $0] == names.utf8Start[3 * name + $0] }
+                }
+                .map(Int64.init)
+            }
+            guard has(", ", at: 3), has(" ", at: 7), has(" ", at: 11), has(" ", at: 16), has(":", at: 19),
+                has(":", at: 22), has(" GMT", at: 25), index("MonTueWedThuFriSatSun", 7, at: 0) != nil,
+                let month = index("JanFebMarAprMayJunJulAugSepOctNovDec", 12, at: 8), let day = number(5..<7),
+                let year = number(12..<16), let hour = number(17..<19), let minute = number(20..<22),
+                let second = number(23..<25)
+            else { return nil }
+            let time = CivilTime(year: year, month: month + 1, day: day, hour: hour, minute: minute, second: second)
+            return time.isValid ? HTTPDate(seconds: min(time.secondsSince1970, CivilTime.latest)) : nil
+        }
     }
 
     /// `06 Nov 1994 08:49:37 GMT` or `06-Nov-94 08:49:37 GMT`.

@@ -230,6 +230,17 @@ package struct HeaderBlock: @unchecked Sendable {
         }
     }
 
+    /// Calls a closure with the position and the bytes of each name, in order.
+    func forEachName(_ body: (Int, UnsafeBufferPointer<UInt8>) -> Void) {
+        guard let memory else { return }
+        memory.withBytes { bytes in
+            for position in 0..<memory.count {
+                let name = memory.mark(position).name
+                body(position, UnsafeBufferPointer(rebasing: bytes[Int(name.lowerBound)..<Int(name.upperBound)]))
+            }
+        }
+    }
+
     /// The value of the field at a position, which must exist.
     func value(at position: Int) -> String {
         guard let memory else { preconditionFailure("an empty section has no field") }

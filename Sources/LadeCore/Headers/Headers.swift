@@ -203,6 +203,39 @@ public struct Headers: Sendable, Hashable {
         }
     }
 
+    /// Calls a closure with the position and the bytes of each name, in order.
+    ///
+    /// One pass over a section finds what several searches by name would find.
+    package func forEachName(_ body: (Int, UnsafeBufferPointer<UInt8>) -> Void) {
+        if case .block(let block) = storage { return block.forEachName(body) }
+        let fields = fields
+        for position in fields.indices {
+            var name = fields[position].name
+            name.withUTF8 { body(position, $0) }
+        }
+    }
+
+    /// The value of the field at a position, which must exist, as it was received.
+    package func octets(at position: Int) -> [UInt8] {
+        if case .block(let block) = storage { return block.octets(at: position) }
+        return fields[position].octets
+    }
+
+    /// The same as a list, of which copies with another field cost least.
+    package var listed: Headers {
+        if case .block = storage { Headers(checked: fields) } else { self }
+    }
+
+    /// The list with a field that was validated already: in the place of another one, or at its end.
+    package func placing(_ field: Field, at position: Int?) -> Headers {
+        var placed: [Field] = []
+        let fields = fields
+        placed.reserveCapacity(fields.count + 1)
+        placed += fields
+        if let position { placed[position] = field } else { placed.append(field) }
+        return Headers(checked: placed)
+    }
+
     /// Whether both have the same fields byte by byte.
     ///
     /// `==` also accepts texts that Unicode calls equivalent.

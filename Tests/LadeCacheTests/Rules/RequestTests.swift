@@ -104,7 +104,8 @@ struct RequestTests {
         let head = try desk.keep(["ETag": "\"a\"", "Last-Modified": Desk.date(-100)])
         let dated = try desk.keep(["Last-Modified": Desk.date(-100)])
         func outdates(_ head: StoredHead, _ headers: Headers, _ status: HTTPStatus = 200) -> Bool {
-            desk.rules.outdates(head, status, headers, received: Desk.at(0))
+            let times = ExchangeTimes(requested: Desk.at(0), received: Desk.at(0))
+            return desk.rules.outdates(head, by: ReceivedHead(status, headers, times: times))
         }
 
         #expect(outdates(head, ["ETag": "\"b\""]))

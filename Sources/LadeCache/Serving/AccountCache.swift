@@ -1,0 +1,164 @@
+import Synchronization
+package import LadeCore
+
+/// What a call does next at the cache.
+package enum CacheStep: Sendable {
+    /// Deliver this response.
+    case serve(Response)
+    /// Send this request, and settle the question with the outcome, whatever it is.
+    case send(Request, CacheQuestion)
+}
+
+/// The cache of a service for the calls of one account: stands between redirects and retries.
+///
+/// A call asks what to do, and settles each question with the outcome of the request that it sent:
+///
+/// ```swift
+/// var step = try await cache.ask(request, next)
+/// while case .send(let sent, let question) = step {
+///     step = try await cache.settle(await outcome(of: sent), question)
+/// }
+/// ```
+///
+/// `CacheRules` decides, and this carries the decisions out. A served call passes no interceptor below. Retries happen
+/// below, so that only the final response or error of a request is seen here. While the server is waited for, no function of the
+/// cache is: what it needs afterwards is in the question.
+package struct AccountCache: Sendable {
+    private let cache: ResponseCache
+    /// What the layers below add to the requests of the account.
+    package var identity: CallIdentity
+
+    /// Makes the cache of an account.
+    package init(_ cache: ResponseCache, _ identity: CallIdentity = CallIdentity()) {
+        (self.cache, self.identity) = (cache, identity)
+    }
+
+    /// Looks up what is stored, decides, and waits for an equal call where there is one.
+    ///
+    /// - Parameters:
+    ///   - request: The request at the cache.
+    ///   - next: What sends it; a validation in the background sends its own.
+    /// - Returns: The response, or what to send.
+    /// - Throws: `LoadingError.Kind.notStored` for a request that must not reach the server and has no response here; the
+    ///   error of an equal call that was waited for; `cancelled`.
+    package func ask(_ request: Request, _ next: Next) async throws(LoadingError) -> CacheStep {
+        guard !next.call.isCancelled else { throw LoadingError(.cancelled, ErrorContext(request)) }
+        let start = request.headRecord?.position ?? 0
+        if cache.leaves(request) {
+            return .send(request, CacheQuestion(.left(request, next, start), at: Moment(now: next.call.time)))
+        }
+        let work = CacheWork(cache, request, identity, next, start)
+        // Most calls need not wait: no function that could is called for them.
+        switch try work.begin() {
+        case .step(let step): return step
+        case let rest: return try await work.step(after: rest)
+        }
+    }
+
+    /// Carries out what the outcome of a request means, and hands over to the calls that wait for it.
+    ///
+    /// - Parameters:
+    ///   - outcome: The response, or why there is none; a cancellation too.
+    ///   - question: The question of the request, which is settled exactly once.
+    /// - Returns: The response, or what to send next.
+    /// - Throws: The error of the request, where nothing stored stands in for a response.
+    package func settle(
+        _ outcome: Result<Response, LoadingError>,
+        _ question: CacheQuestion
+    ) async throws(LoadingError) -> CacheStep {
+        question.close()
+        switch question.matter {
+        case .left(let request, let next, let start):
+            let response = try outcome.get()
+            let isChange = !request.method.isSafe && (200..<400).contains(response.status.code)
+            let hasMeaning = isChange || response.headers.contains("Clear-Site-Data")
+            guard hasMeaning || cache.settings.addsStatusField else { return .serve(response) }
+            return await CacheWork(cache, request, identity, next, start).left(response, since: question.began)
+        case .passed(let work, let rule, let lookup):
+            return await work.passed(try outcome.get(), rule, lookup, since: question.began)
+        case .asked(let inquiry):
+            return try await inquiry.work.settle(outcome, inquiry, since: question.began)
+        }
+    }
+}
+
+extension ResponseCache {
+    /// Whether a request is the server's alone, and is sent as it is: its method is no question, and no mode asks more.
+    fileprivate func leaves(_ request: Request) -> Bool {
+        guard request.method != .get, request.method != .head else { return false }
+        let mode = request.cacheMode == .standard ? settings.defaultMode : request.cacheMode
+        return mode == .standard && request.isHTTP && request.method.rawValue != "QUERY"
+            && (request.method != .post || request.cacheOptions.key == nil)
+            && FieldNames(request.headers).isDisjoint(with: [.cacheControl, .pragma])
+    }
+}
+
+/// A request that was sent for the cache, and what its outcome is settled by.
+package final class CacheQuestion: Sendable {
+    /// What the request is about.
+    enum Matter: Sendable {
+        /// Its method is no question: its key is only made if the response changes what is stored. The number is that of the
+        /// heads of the call before it.
+        case left(Request, Next, Int)
+        /// It passes by for a reason, and what was stored may be changed by its response.
+        case passed(CacheWork, CacheRule, CacheLookup)
+        /// It asks for a response that may be stored.
+        case asked(Inquiry)
+    }
+
+    let matter: Matter
+    /// When it was sent, for a transport whose response has no times.
+    let began: Moment
+    private let isSettled = Atomic(false)
+
+    init(_ matter: Matter, at began: Moment) {
+        (self.matter, self.began) = (matter, began)
+    }
+
+    deinit {
+        // Equal calls that wait for this one would wait for nothing.
+        guard !isSettled.load(ordering: .relaxed), case .asked(let inquiry) = matter else { return }
+        inquiry.lead?.end(inquiry.work, with: LoadingError(.cancelled))
+    }
+
+    /// Notes that the question is settled, which happens once.
+    fileprivate func close() {
+        let isFirst = !isSettled.exchange(true, ordering: .relaxed)
+        precondition(isFirst, "a question of the cache was settled twice")
+    }
+}
+
+/// What the server is asked, and what was stored when the question was made.
+struct Inquiry: Sendable {
+    /// How the request is sent.
+    enum Form: Sendable {
+        /// With a condition, which may be empty.
+        case condition(CacheCondition)
+        /// For the rest of a body.
+        case rest(of: UInt64, from: Int64, EntityTag)
+    }
+
+    let work: CacheWork
+    let form: Form
+    let lookup: CacheLookup
+    /// Why the server is asked.
+    let rule: CacheRule
+    var freshness: Freshness?
+    /// The exchange that other calls wait for, too.
+    var lead: CacheLead?
+
+    /// The same without a condition, as if nothing were stored; its response is final.
+    func anew(_ rule: CacheRule? = nil) -> Inquiry {
+        let lookup = CacheLookup(heads: [], ticket: lookup.ticket)
+        return Inquiry(
+            work: work,
+            form: .condition(CacheCondition()),
+            lookup: lookup,
+            rule: rule ?? self.rule,
+            lead: lead
+        )
+    }
+
+    /// The condition; empty where the rest of a body is asked for.
+    var condition: CacheCondition { if case .condition(let condition) = form { condition } else { CacheCondition() } }
+}
