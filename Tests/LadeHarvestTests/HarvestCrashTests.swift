@@ -42,12 +42,13 @@ struct HarvestCrashTests {
         options.keptRequests = 0
         return try LoopbackServer(options) { request in
             hunt.dying.wait()
-            let (fault, victim, pause) = hunt.state.withLock { state -> (Int, ChildProcess?, Int) in
+            let random = hunt.state.withLock { $0.random }
+            let (fault, pause) = (random.next(below: 100), random.next(below: 3_000_000))
+            let victim = hunt.state.withLock { state -> ChildProcess? in
                 state.requests += 1
-                let fault = state.random.next(below: 100)
-                guard state.requests >= state.killAt, let process = state.process else { return (fault, nil, 0) }
+                guard state.requests >= state.killAt, let process = state.process else { return nil }
                 state.killAt = .max
-                return (fault, process, state.random.next(below: 3_000_000))
+                return process
             }
             if let victim {
                 // In the 3 ms after a page was requested, the page before is written, flushed and saved.
@@ -102,9 +103,10 @@ struct HarvestCrashTests {
         let arguments = [server.address("/list"), folder.file("out"), String(prefetch), "1"]
         var kills = 0
         for _ in 0..<rounds {
+            let next = hunt.state.withLock { $0.random }.next(below: pages * 5 / 4 / rounds) + 1
             hunt.state.withLock { state in
                 state.process = nil
-                state.killAt = state.requests + state.random.next(below: pages * 5 / 4 / rounds) + 1
+                state.killAt = state.requests + next
             }
             let process = try Self.start(arguments)
             hunt.state.withLock { $0.process = process }

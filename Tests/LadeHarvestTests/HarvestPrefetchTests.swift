@@ -149,7 +149,8 @@ struct HarvestPrefetchTests {
         for run in 1...200 {
             harvest.prefetch = random.next(below: 6)
             let next = random.next(below: 6) + 1
-            failing.withLock { $0 = run == 200 ? 0 : requests.withLock { $0 } + next }
+            let number = run == 200 ? 0 : requests.withLock { $0 } + next
+            failing.withLock { $0 = number }
             do throws(HarvestError) {
                 let summary = try await harvest.run(with: source.loader, to: .file(folder.file("out")))
                 if summary.ending == .complete { break }

@@ -11,10 +11,10 @@
 ///
 /// | form | when the loader is released |
 /// | --- | --- |
-/// | awaited, and a sequence that is iterated | keeps the loader, so it ends by itself, or with its task |
+/// | awaited, its streamed body, and a sequence that is iterated | keeps the loader, so it ends by itself, or with its task |
 /// | a handle of `LadeCallbacks` | keeps the loader, so it calls back |
 /// | a `LoadRequest` of `LadeCallbacks` | its handlers receive `LoadingError.Kind.cancelled`, once |
-/// | a closure, a delegate | nothing |
+/// | a closure, a delegate | nothing; reading a streamed body that a closure has received throws |
 ///
 /// Keep the only reference to a loader where its results are shown. A loader keeps its account, and the account keeps
 /// its service.
@@ -68,14 +68,15 @@ public final class Loader: Sendable {
 
     /// Loads a response through the interceptor chain.
     ///
-    /// - Parameter request: The request. With `streamed` delivery this method returns when the head has arrived, and
-    ///   the body is cancelled when the loader is released. To bound the body to a scope, use ``withResponse(to:_:)``.
+    /// - Parameter request: The request. With `streamed` delivery this method returns when the head has arrived. The body
+    ///   keeps the loader until it is read, cancelled or released. To bound the body to a scope, use
+    ///   ``withResponse(to:_:)``.
     /// - Returns: A response whose status is acceptable.
     /// - Throws: `LoadingError.Kind.unacceptableStatus` with the headers and the beginning of the body for an unacceptable
     ///   status; otherwise the error of the chain. Cancelling the task cancels the call.
     @concurrent
     public func load(_ request: Request) async throws(LoadingError) -> Response {
-        try await core.perform(request, .response)
+        try await core.perform(request, .response, by: self)
     }
 
     /// Loads the value of an endpoint.
@@ -108,7 +109,7 @@ public final class Loader: Sendable {
     /// - Throws: The same as `load(_:)` of an endpoint.
     @concurrent
     public func loadValue<Value>(of endpoint: Endpoint<Value>) async throws(LoadingError) -> LoadedValue<Value> {
-        try await core.perform(endpoint.prepared, ending(of: endpoint))
+        try await core.perform(endpoint.prepared, ending(of: endpoint), by: self)
     }
 
     /// Streams a response within a scope.

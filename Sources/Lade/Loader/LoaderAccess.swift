@@ -23,7 +23,7 @@ package struct LoaderAccess: Sendable {
     package func answer<Value>(to endpoint: Endpoint<Value>) async throws(LoadingError) -> Response {
         var request = endpoint.prepared
         request.deliversEveryStatus = true
-        return try await core.perform(request, .response)
+        return try await core.perform(request, .response, by: loader)
     }
 
     /// Makes the value from a response: runs the processors of the service, then those of the endpoint.

@@ -6,7 +6,8 @@
 
 /// The parts of a loader that its work needs, and that outlive the loader itself.
 ///
-/// The work of a loader holds this object and never the loader, so that releasing the loader can end the work.
+/// The work of a loader holds this object and not the loader, so that releasing the loader can end the work. Awaited calls
+/// keep the loader beside it, and so do their streamed bodies.
 final class LoaderCore: Sendable {
     let account: Account
     let group: WorkGroup
@@ -35,14 +36,16 @@ final class LoaderCore: Sendable {
 
     /// Makes a call that is awaited.
     ///
-    /// The call has a scope, because cancelling the loader's work must not cancel the caller's task.
+    /// The call has a scope, because cancelling the loader's work must not cancel the caller's task. A streamed body keeps
+    /// the loader until it ends.
     func perform<Output: Sendable>(
         _ request: Request,
-        _ ending: Ending<Output>
+        _ ending: Ending<Output>,
+        by loader: Loader
     ) async throws(LoadingError) -> Output {
         let (call, scope, slot) = try begin(request)
         defer { group.leave(slot) }
-        return try await run(request, call, ending) { scope.end() }.get()
+        return try await run(request, call, ending, by: loader) { scope.end() }.get()
     }
 
     // This function and others below are not inlined. The frames of a call stay allocated while it waits for its
@@ -78,6 +81,7 @@ final class LoaderCore: Sendable {
     ///   - ending: Makes the result from the response.
     ///   - report: The reporter of the end of the whole body, of which this response has a part; nil for a body of its
     ///     own.
+    ///   - loader: The loader that a streamed body keeps; nil when releasing the loader ends the body.
     ///   - end: Called once at the end; returns false when the call was cancelled meanwhile, and its result is
     ///     discarded.
     /// - Returns: The result, which is also recorded as an event.
@@ -86,9 +90,10 @@ final class LoaderCore: Sendable {
         _ call: Call,
         _ ending: Ending<Output>,
         report: BodyReport? = nil,
+        by loader: Loader? = nil,
         _ end: () -> Bool
     ) async -> Result<Output, LoadingError> {
-        var course = Course(start: call.recordStart(request), report: report, isPart: report != nil)
+        var course = Course(start: call.recordStart(request), report: report, isPart: report != nil, loader: loader)
         var result: Result<Output, LoadingError>
         do throws(LoadingError) {
             result = .success(try await output(of: request, call, ending, &course))
@@ -152,6 +157,8 @@ final class LoaderCore: Sendable {
         var report: BodyReport?
         /// Whether the response's body is a part of one that is reported elsewhere.
         var isPart = false
+        /// What a streamed body keeps.
+        var loader: Loader?
         /// The length of a buffered body.
         var bytes = 0
     }
@@ -194,7 +201,10 @@ final class LoaderCore: Sendable {
             }
             if course.start != nil, !course.isPart { course.report = BodyReport(call, since: course.start) }
             let report = course.isPart ? nil : course.report
-            return try await ending.output(of: tracked(response, isSuccess, report), isSuccess: isSuccess)
+            return try await ending.output(
+                of: tracked(response, isSuccess, report, course.loader),
+                isSuccess: isSuccess
+            )
         } catch {
             throw error.completed(with: request, attempts: call.attemptsMade)
         }
@@ -207,10 +217,15 @@ final class LoaderCore: Sendable {
         return try await account.chain.send(request, call: call)
     }
 
-    /// A streamed response whose body ends with the loader.
+    /// A streamed response whose body ends with the work of the loader.
     @inline(never)
-    private func tracked(_ response: Response, _ isSuccess: Bool, _ report: BodyReport?) async -> Response {
-        var response = TrackedBody.track(response, in: group, report)
+    private func tracked(
+        _ response: Response,
+        _ isSuccess: Bool,
+        _ report: BodyReport?,
+        _ loader: Loader?
+    ) async -> Response {
+        var response = TrackedBody.track(response, in: group, report, keeping: loader)
         if !isSuccess { response.body = await Self.beginning(of: response.body) }
         return response
     }

@@ -1,13 +1,18 @@
 /// Makes streamed bodies end with the loader, account or service that delivered them.
+///
+/// The body of an awaited call keeps its loader, through the member of the group, until it ends or is released.
 enum TrackedBody {
     /// The group holds this member and not the body, so that an unread body can be released.
     private final class Member: Work {
         private weak let source: (any ResponseBody.Source)?
         let asked: Request?
+        // The loader holds the group, which holds this member: a cycle that the end of the body breaks.
+        private let loader: Loader?
 
-        init(_ source: any ResponseBody.Source, _ request: Request) {
+        init(_ source: any ResponseBody.Source, _ request: Request, keeping loader: Loader?) {
             self.source = source
             asked = request
+            self.loader = loader
         }
 
         func cancel() {
@@ -22,11 +27,17 @@ enum TrackedBody {
     ///   - group: The group that its body joins.
     ///   - report: The reporter of the end; nil when no observer would receive it, or when the body is a part of one
     ///     that is reported.
+    ///   - loader: The loader that the body keeps until its end; nil when releasing the loader ends the body.
     /// - Returns: The response with such a body.
-    static func track(_ response: Response, in group: WorkGroup, _ report: BodyReport? = nil) -> Response {
+    static func track(
+        _ response: Response,
+        in group: WorkGroup,
+        _ report: BodyReport? = nil,
+        keeping loader: Loader? = nil
+    ) -> Response {
         let (request, attempts) = (response.request, response.attempts)
         var copy = response
-        copy.body = response.body.wrapped { observed($0, request, attempts, in: group, report) }
+        copy.body = response.body.wrapped { observed($0, request, attempts, in: group, report, loader) }
         return copy
     }
 
@@ -35,9 +46,10 @@ enum TrackedBody {
         _ request: Request,
         _ attempts: Int,
         in group: WorkGroup,
-        _ report: BodyReport?
+        _ report: BodyReport?,
+        _ loader: Loader?
     ) -> ObservedBody {
-        let slot = group.join(Member(source, request))
+        let slot = group.join(Member(source, request, keeping: loader))
         let translate: @Sendable (LoadingError) -> LoadingError = { named($0, group, request, attempts) }
         let count: @Sendable (Int) -> Void = { report?.count($0) }
         let body = ObservedBody(source, onChunk: count, translate: translate) { (end: ObservedBody.End) in

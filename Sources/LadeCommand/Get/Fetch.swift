@@ -109,9 +109,7 @@ struct Fetch: Sendable {
             observers: output.writeOut == nil ? [] : [collector]
         )
         do throws(CommandError) {
-            // The loader is held until the body is written: a body ends when its loader is released.
             let loader = account.makeLoader()
-            defer { withExtendedLifetime(loader) {} }
             switch file {
             case .regular: try await download(request, by: loader, to: path, witness, &facts)
             case nil where output.usesRemoteName: try await download(request, by: loader, to: nil, witness, &facts)

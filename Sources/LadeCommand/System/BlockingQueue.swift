@@ -18,23 +18,10 @@ final class BlockingQueue: Sendable {
     /// - Returns: The result; nil as soon as the task is cancelled. A blocked system call cannot be cancelled: it
     ///   completes in the background and its result is discarded.
     func run<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value? {
-        let waiter = Locked(Waiter<Value>.notYet)
-        return await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let isCancelled = waiter.withLock { waiter in
-                    if case .gone = waiter { return true }
-                    waiter = .waiting(continuation)
-                    return false
-                }
-                guard !isCancelled else { return continuation.resume(returning: nil) }
-                queue.async {
-                    let value = work()
-                    waiter.withLock { $0.take() }?.resume(returning: value)
-                }
-            }
-        } onCancel: {
-            waiter.withLock { $0.take() }?.resume(returning: nil)
-        }
+        guard !Task.isCancelled else { return nil }
+        let waiter = Locked(Waiter<Value?>())
+        queue.async { waiter.end(work()) }
+        return await waiter.outcome(whenCancelled: nil)
     }
 
     /// Adds `work` to the queue without waiting.
@@ -52,17 +39,5 @@ final class BlockingQueue: Sendable {
         let end = DispatchSemaphore(value: 0)
         queue.async { end.signal() }
         _ = end.wait(timeout: .now() + .seconds(limit))
-    }
-
-    private enum Waiter<Value: Sendable> {
-        case notYet
-        case waiting(CheckedContinuation<Value?, Never>)
-        case gone
-
-        mutating func take() -> CheckedContinuation<Value?, Never>? {
-            defer { self = .gone }
-            guard case .waiting(let continuation) = self else { return nil }
-            return continuation
-        }
     }
 }

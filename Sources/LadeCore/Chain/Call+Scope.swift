@@ -248,21 +248,22 @@ extension Call {
         guard let scope else { return try await operation(self) }
         var inner = self
         inner.scope = nil
-        let watch = ScopeWatch()
-        let registration = scope.add { watch.resume(isCancelled: true) }
+        // Ends with the task, or with the request to cancel it.
+        let watch = Locked(Waiter<Bool>())
+        let registration = scope.add { watch.end(true) }
         defer { if let registration { scope.remove(registration) } }
         let result = await withTaskGroup(of: Result<Value, LoadingError>.self) { [inner] tasks in
             // Cancelled before it began: the child task must not run to its end before it sees the cancellation.
             if registration == nil { tasks.cancelAll() }
             tasks.addImmediately {
-                defer { watch.resume(isCancelled: false) }
+                defer { watch.end(false) }
                 do throws(LoadingError) {
                     return .success(try await operation(inner))
                 } catch {
                     return .failure(error)
                 }
             }
-            if await watch.isCancelled() { tasks.cancelAll() }
+            if await watch.outcome() { tasks.cancelAll() }
             return await tasks.next() ?? .failure(LoadingError(.cancelled))
         }
         return try result.get()
@@ -280,42 +281,5 @@ extension TaskGroup {
         } else {
             addTask(operation: operation)
         }
-    }
-}
-
-/// Waits until the task ends or a cancellation is requested, whichever comes first.
-private final class ScopeWatch: Sendable {
-    private enum State {
-        case open
-        case awaited(CheckedContinuation<Bool, Never>)
-        case over(isCancelled: Bool)
-    }
-
-    private let state = Locked(State.open)
-
-    func isCancelled() async -> Bool {
-        await withCheckedContinuation { continuation in
-            let known = state.withLock { state -> Bool? in
-                if case .over(let isCancelled) = state { return isCancelled }
-                state = .awaited(continuation)
-                return nil
-            }
-            if let known { continuation.resume(returning: known) }
-        }
-    }
-
-    func resume(isCancelled: Bool) {
-        let waiter = state.withLock { state -> CheckedContinuation<Bool, Never>? in
-            switch state {
-            case .over: return nil
-            case .open:
-                state = .over(isCancelled: isCancelled)
-                return nil
-            case .awaited(let continuation):
-                state = .over(isCancelled: isCancelled)
-                return continuation
-            }
-        }
-        waiter?.resume(returning: isCancelled)
     }
 }

@@ -14,7 +14,7 @@ final class Sleepers: Sendable {
 
     struct State {
         private var heap: [Entry] = []
-        private var waiting: [UInt64: CheckedContinuation<Bool, Never>] = [:]
+        private var waiting: [UInt64: Waiter<Bool>] = [:]
         private var lastID: UInt64 = 0
         /// The pending timers, in no order; when one was set, it was earlier than all others.
         private var timers: [Instant] = []
@@ -24,44 +24,52 @@ final class Sleepers: Sendable {
 
         mutating func makeID() -> UInt64 {
             lastID += 1
+            waiting[lastID] = Waiter()
             return lastID
         }
 
-        /// Adds a sleeper; returns the timer that the caller must set, if any.
+        /// A sleeper begins to wait; returns its task again if it was cancelled, or the timer that the caller must set.
         mutating func add(
             _ id: UInt64,
             until deadline: Instant,
-            _ continuation: CheckedContinuation<Bool, Never>
-        ) -> Instant? {
-            waiting[id] = continuation
+            _ resumption: Resumption<Bool>
+        ) -> (wake: Waiter<Bool>.Wake?, timer: Instant?) {
+            if let wake = waiting[id]?.wait(resumption) {
+                waiting[id] = nil
+                return (wake, nil)
+            }
             heap.append(Entry(deadline: deadline, id: id))
             var child = heap.count - 1
             while child > 0, heap[child].deadline < heap[(child - 1) / 2].deadline {
                 heap.swapAt(child, (child - 1) / 2)
                 child = (child - 1) / 2
             }
-            return nextTimer()
+            return (nil, nextTimer())
         }
 
-        mutating func remove(_ id: UInt64) -> CheckedContinuation<Bool, Never>? {
-            let continuation = waiting.removeValue(forKey: id)
+        mutating func cancel(_ id: UInt64) -> Waiter<Bool>.Wake? {
+            guard let wake = waiting[id]?.end(false) else { return nil }
+            waiting[id] = nil
             // Cancelled entries stay until they are due or outnumber the others.
             if heap.count > 2 * waiting.count + 64 {
                 heap = heap.filter { waiting[$0.id] != nil }.sorted { $0.deadline < $1.deadline }
             }
-            return continuation
+            return wake
         }
 
         /// Removes the sleepers that are due when a timer fires; returns the next timer that the caller must set, if any.
         mutating func fire(
             _ timer: Instant,
             at now: Instant
-        ) -> (due: [CheckedContinuation<Bool, Never>], next: Instant?) {
+        ) -> (due: [Waiter<Bool>.Wake], next: Instant?) {
             if let index = timers.firstIndex(of: timer) { timers.remove(at: index) }
-            var due: [CheckedContinuation<Bool, Never>] = []
+            var due: [Waiter<Bool>.Wake] = []
             while let first = heap.first, first.deadline <= now || waiting[first.id] == nil {
                 popFirst()
-                if let continuation = waiting.removeValue(forKey: first.id) { due.append(continuation) }
+                if let wake = waiting[first.id]?.end(true) {
+                    waiting[first.id] = nil
+                    due.append(wake)
+                }
             }
             return (due, nextTimer())
         }
@@ -96,19 +104,12 @@ final class Sleepers: Sendable {
     /// Returns false when the task was cancelled first.
     func sleep(until deadline: Instant) async -> Bool {
         let id = state.withLock { $0.makeID() }
-        return await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let (isCancelled, timer) = state.withLock { state -> (Bool, Instant?) in
-                    // A task is marked as cancelled before its handlers run. A handler that ran before the sleeper was
-                    // added found nothing to remove; the mark is seen here.
-                    if Task.isCancelled { return (true, nil) }
-                    return (false, state.add(id, until: deadline, continuation))
-                }
-                if isCancelled { return continuation.resume(returning: false) }
-                if let timer { set(timer) }
-            }
-        } onCancel: {
-            state.withLock { $0.remove(id) }?.resume(returning: false)
+        return await Waiter.outcome { resumption in
+            let (wake, timer) = state.withLock { $0.add(id, until: deadline, resumption) }
+            if let timer { set(timer) }
+            return wake
+        } _: {
+            state.withLock { $0.cancel(id) }?.resume()
         }
     }
 
@@ -124,7 +125,7 @@ final class Sleepers: Sendable {
             let now = SystemTime().now
             let (due, next) = state.withLock { $0.fire(timer, at: now) }
             if let next { set(next) }
-            for continuation in due { continuation.resume(returning: true) }
+            for wake in due { wake.resume() }
         }
     }
 }

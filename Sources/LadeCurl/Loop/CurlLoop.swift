@@ -30,9 +30,9 @@ final class CurlLoop: @unchecked Sendable {
     /// The time of this turn, in nanoseconds of the monotonic clock.
     @exclusivity(unchecked) private(set) var now: Int64 = 0
     /// The tasks that this thread resumes at the end of this turn.
-    @exclusivity(unchecked) private var resumptions: [Waiter] = []
+    @exclusivity(unchecked) private var resumptions: [LoopWaiter] = []
     /// The tasks of the default executor that are resumed at the end of this turn, by lane.
-    @exclusivity(unchecked) private var deliveries: [[Waiter]] = [[], [], [], []]
+    @exclusivity(unchecked) private var deliveries: [[LoopWaiter]] = [[], [], [], []]
     private let lanes = Delivery.Lane.priorities.map { Delivery(priority: $0) }
 
     let clock: LoopClock
@@ -264,7 +264,7 @@ final class CurlLoop: @unchecked Sendable {
     }
 
     /// Resumes a task at the end of this turn.
-    func resume(_ continuation: Waiter, _ lane: Delivery.Lane) {
+    func resume(_ continuation: LoopWaiter, _ lane: Delivery.Lane) {
         if lane == .direct {
             resumptions.append(continuation)
         } else {

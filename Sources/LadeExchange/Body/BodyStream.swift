@@ -42,11 +42,11 @@ package final class BodyStream: ResponseBody.Source {
         /// The number of bytes that the reader has taken, and the loop has not noted.
         var taken = 0
         var isReportPending = false
-        var waiter: Waiter?
+        var waiter: LoopWaiter?
         var trailers = Headers()
         var metrics = Response.Metrics()
 
-        mutating func takeWaiter() -> Waiter? {
+        mutating func takeWaiter() -> LoopWaiter? {
             defer { waiter = nil }
             return waiter
         }
@@ -161,7 +161,7 @@ package final class BodyStream: ResponseBody.Source {
     }
 
     package func cancel() {
-        let (wasOpen, dropped, waiter) = state.withLock { state -> (Bool, WaitingLine<Data>, Waiter?) in
+        let (wasOpen, dropped, waiter) = state.withLock { state -> (Bool, WaitingLine<Data>, LoopWaiter?) in
             let wasOpen = if case .open = state.end { true } else { false }
             // A body that was received and not read to its end has not ended for its reader.
             guard wasOpen || !state.ready.isEmpty else { return (false, WaitingLine(), nil) }
@@ -266,7 +266,7 @@ package final class BodyStream: ResponseBody.Source {
     /// Publishes the bytes that were appended to the reader.
     ///
     /// Returns the waiter to resume.
-    package func publish(now: Int64 = .min) -> Waiter? {
+    package func publish(now: Int64 = .min) -> LoopWaiter? {
         lastPublished = now
         // A slab is published only when there is something in it: a read may have brought nothing.
         if let last = slab, last.count > 0 {
@@ -287,11 +287,11 @@ package final class BodyStream: ResponseBody.Source {
     /// Ends the body.
     ///
     /// Returns the waiter to resume.
-    package func finish(_ error: LoadingError?, trailers: Headers, metrics: Response.Metrics) -> Waiter? {
+    package func finish(_ error: LoadingError?, trailers: Headers, metrics: Response.Metrics) -> LoopWaiter? {
         let published = publish()
         slab?.discard()
         slab = nil
-        let ended = state.withLock { state -> Waiter? in
+        let ended = state.withLock { state -> LoopWaiter? in
             state.metrics = metrics
             guard case .open = state.end else { return nil }
             state.trailers = trailers

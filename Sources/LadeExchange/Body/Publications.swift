@@ -19,7 +19,7 @@ package struct Publications {
     /// - Parameters:
     ///   - now: The time of the turn.
     ///   - resume: Called with each waiting reader.
-    package mutating func publish(now: Int64, _ resume: (Waiter) -> Void) {
+    package mutating func publish(now: Int64, _ resume: (LoopWaiter) -> Void) {
         guard !streams.isEmpty else { return }
         due = .max
         streams.removeAll { stream in

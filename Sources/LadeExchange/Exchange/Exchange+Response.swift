@@ -99,7 +99,7 @@ extension Exchange {
         pool: BufferPool,
         decoders: DecoderPool,
         inbox: Inbox
-    ) -> (continues: Bool, caller: Waiter?) {
+    ) -> (continues: Bool, caller: LoopWaiter?) {
         let hasBody = expectsBody(head)
         if isDecoding, hasBody, let field = head.contentEncoding {
             decoder = ContentDecoder(field: field, pool: decoders)
@@ -125,7 +125,7 @@ extension Exchange {
         _ window: Int?,
         _ pool: BufferPool,
         _ inbox: Inbox
-    ) -> Waiter? {
+    ) -> LoopWaiter? {
         guard isAwaited else { return nil }
         let stream = BodyStream(
             // The window holds as many bytes again that the reader has no room for.

@@ -77,7 +77,7 @@ package final class Exchange: @unchecked Sendable {
     /// The transport's own part of a running exchange, which carries its bytes.
     @exclusivity(unchecked) private var part: AnyObject?
     /// The task that waits for the outcome, which is stored before the task is resumed.
-    @exclusivity(unchecked) private var waiter: Waiter?
+    @exclusivity(unchecked) private var waiter: LoopWaiter?
     @exclusivity(unchecked) private var outcome: Result<Response, LoadingError>?
     /// Whether the outcome is stored: it orders the writes of the loop before the reads of the waiting task.
     private let isSettled = Atomic(false)
@@ -302,9 +302,9 @@ package final class Exchange: @unchecked Sendable {
     /// The tasks that are resumed when an exchange has ended.
     package struct Wakening {
         /// The reader of the stream, which the loop resumes itself.
-        package var reader: Waiter?
+        package var reader: LoopWaiter?
         /// The caller, which is resumed by its lane.
-        package var caller: Waiter?
+        package var caller: LoopWaiter?
     }
 
     /// Ends the exchange and stores exactly one outcome for the waiting task.
@@ -362,7 +362,7 @@ package final class Exchange: @unchecked Sendable {
     /// Stores the response of a stream, whose body follows.
     ///
     /// - Returns: The caller to resume.
-    func settle(_ response: Response) -> Waiter? {
+    func settle(_ response: Response) -> LoopWaiter? {
         outcome = .success(response)
         isSettled.store(true, ordering: .releasing)
         return waiter.take()
@@ -510,7 +510,7 @@ extension Exchange {
     package var isCarried: Bool { part != nil }
 
     /// The task that waits for the outcome.
-    package var continuation: Waiter? {
+    package var continuation: LoopWaiter? {
         get { waiter }
         set { waiter = newValue }
     }

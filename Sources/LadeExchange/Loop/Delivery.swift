@@ -1,7 +1,7 @@
 package import LadeCore
 
 /// A task that waits for the loop.
-package typealias Waiter = Resumption<Void>
+package typealias LoopWaiter = Resumption<Void>
 
 /// Resumes tasks of the default executor, many at a time, from a task of that executor.
 ///
@@ -34,8 +34,8 @@ package final class Delivery: Sendable {
     }
 
     private struct State {
-        var batch: [Waiter] = []
-        var waiter: Waiter?
+        var batch: [LoopWaiter] = []
+        var waiter: LoopWaiter?
         var isStarted = false
         var isOver = false
     }
@@ -48,14 +48,14 @@ package final class Delivery: Sendable {
     }
 
     private func run() async {
-        var batch: [Waiter] = []
+        var batch: [LoopWaiter] = []
         while await next(into: &batch) {
             for continuation in batch { continuation.resume() }
             batch.removeAll(keepingCapacity: true)
         }
     }
 
-    private func next(into batch: inout [Waiter]) async -> Bool {
+    private func next(into batch: inout [LoopWaiter]) async -> Bool {
         while true {
             let isOver = state.withLock { state in
                 swap(&state.batch, &batch)
@@ -77,7 +77,7 @@ package final class Delivery: Sendable {
     // MARK: - The loop's side
 
     /// Takes the tasks to resume; the list is empty afterwards.
-    package func take(_ continuations: inout [Waiter]) {
+    package func take(_ continuations: inout [LoopWaiter]) {
         // A single task is resumed directly.
         if continuations.count == 1 {
             continuations[0].resume()

@@ -60,7 +60,7 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
         var replacement: Value?
         /// The last credentials; a refresh starts from them.
         var last: Value?
-        var waiters: [UInt64: CheckedContinuation<Outcome, Never>] = [:]
+        var waiters: [UInt64: Waiter<Outcome>] = [:]
         var lastWaiter: UInt64 = 0
         /// The refresh in progress and its deadline task; cancelled when the result is no longer needed.
         var tasks: [Task<Void, Never>] = []
@@ -70,10 +70,34 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
             return tasks
         }
 
-        mutating func takeWaiters() -> [CheckedContinuation<Outcome, Never>] {
-            defer { waiters.removeAll() }
+        /// A call waits for the next change; returns its number, or the outcome if there is nothing to wait for.
+        mutating func addWaiter() -> (number: UInt64, ended: Outcome?) {
+            // The refresh may have ended since the caller checked. Its failure is that of this call too, even one that
+            // is not remembered.
+            guard machine.isRefreshing else {
+                return (0, machine.lastFailure.map { .failed($0.cause, detail: $0.detail) } ?? .changed)
+            }
+            lastWaiter += 1
+            waiters[lastWaiter] = Waiter()
+            return (lastWaiter, nil)
+        }
+
+        mutating func endWaiters(_ outcome: Outcome) -> [Waiter<Outcome>.Wake] {
             // In order of arrival, so that runs are reproducible.
-            return waiters.sorted { $0.key < $1.key }.map(\.value)
+            waiters.keys.sorted().compactMap { end($0, outcome) }
+        }
+
+        /// Ends the wait of a call; its entry stays until the call has its outcome.
+        mutating func end(_ waiter: UInt64, _ outcome: Outcome) -> Waiter<Outcome>.Wake? {
+            let wake = waiters[waiter]?.end(outcome)
+            if wake != nil { waiters[waiter] = nil }
+            return wake
+        }
+
+        mutating func wait(_ waiter: UInt64, _ resumption: Resumption<Outcome>) -> Waiter<Outcome>.Wake? {
+            let wake = waiters[waiter]?.wait(resumption)
+            if wake != nil { waiters[waiter] = nil }
+            return wake
         }
     }
 
@@ -243,12 +267,12 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
     }
 
     private func change(_ body: (inout State) -> Void) {
-        let (tasks, waiters) = locked.withLock { state in
+        let (tasks, wakes) = locked.withLock { state in
             body(&state)
-            return (state.takeTasks(), state.takeWaiters())
+            return (state.takeTasks(), state.endWaiters(.changed))
         }
         for task in tasks { task.cancel() }
-        for waiter in waiters { waiter.resume(returning: .changed) }
+        for wake in wakes { wake.resume() }
     }
 
     private func failure(_ cause: LoadingError.AuthorisationCause.Cause, _ detail: String? = nil) -> LoadingError {
@@ -276,55 +300,15 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
 
     /// Waits for the end of the refresh, the call's deadline or its cancellation, whichever comes first.
     private func outcome(by call: Call) async -> Outcome {
-        guard let deadline = call.deadline else { return await nextChange(for: call) }
-        return await withTaskGroup(of: Outcome.self) { group in
-            group.addTask { await self.nextChange(for: call) }
-            group.addTask {
-                do {
-                    try await call.time.sleep(until: deadline)
-                    return .deadline
-                } catch {
-                    return .cancelled
-                }
-            }
-            let first = await group.next() ?? .cancelled
-            group.cancelAll()
-            return first
+        let (waiter, ended) = locked.withLock { $0.addWaiter() }
+        if let ended { return call.isCancelled ? .cancelled : ended }
+        return await Waiter.outcome(of: call, until: call.deadline) { [locked] resumption in
+            locked.withLock { $0.wait(waiter, resumption) }
+        } cancel: { [locked] in
+            locked.withLock { $0.end(waiter, .cancelled) }?.resume()
+        } expire: { [locked] in
+            locked.withLock { $0.end(waiter, .deadline) }?.resume()
         }
-    }
-
-    private func nextChange(for call: Call) async -> Outcome {
-        let id = locked.withLock { state in
-            state.lastWaiter += 1
-            return state.lastWaiter
-        }
-        return await call.withCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let ended = locked.withLock { state -> Outcome? in
-                    // The refresh may have ended since the caller checked. Its failure is that of this call too, even one that
-                    // is not remembered.
-                    guard state.machine.isRefreshing else {
-                        return state.machine.lastFailure.map { .failed($0.cause, detail: $0.detail) } ?? .changed
-                    }
-                    state.waiters[id] = continuation
-                    return nil
-                }
-                // A call is marked as cancelled before its handlers run. A handler that ran before the waiter was added
-                // found nothing; the mark is seen here.
-                switch (ended, call.isCancelled) {
-                case (nil, true): giveUp(id)
-                case (nil, false): break
-                case (let ended?, let isCancelled): continuation.resume(returning: isCancelled ? .cancelled : ended)
-                }
-            }
-        } onCancel: { [self] in
-            giveUp(id)
-        }
-    }
-
-    /// Ends one wait, unless it has ended already.
-    private func giveUp(_ id: UInt64) {
-        locked.withLock { $0.waiters.removeValue(forKey: id) }?.resume(returning: .cancelled)
     }
 
     // MARK: - The refresh
@@ -375,21 +359,21 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
     /// Takes the first end of a refresh; any further one, and that of a refresh that is no longer awaited, has no effect.
     private func finish(_ result: Result<Fresh, any Error>, of refresh: Int, _ call: Call, _ start: Instant) {
         let (now, date) = (call.time.now, call.time.date)
-        let (tasks, waiters, outcome) = locked.withLock {
-            state -> ([Task<Void, Never>], [CheckedContinuation<Outcome, Never>], Outcome?) in
-            guard state.machine.isAwaited(refresh) else { return ([], [], nil) }
+        let (tasks, wakes, isFirst) = locked.withLock {
+            state -> ([Task<Void, Never>], [Waiter<Outcome>.Wake], Bool) in
+            guard state.machine.isAwaited(refresh) else { return ([], [], false) }
             switch result {
             case .success(let fresh):
                 state.last = fresh.value
                 state.machine.succeed(fresh.value, end: fresh.end, refresh: refresh, now: now, date: date)
-                return (state.takeTasks(), state.takeWaiters(), .changed)
+                return (state.takeTasks(), state.endWaiters(.changed), true)
             case .failure(let error):
                 let (cause, memory, detail) = Self.cause(of: error)
                 state.machine.fail(cause, memory, detail: detail, refresh: refresh, now: now)
-                return (state.takeTasks(), state.takeWaiters(), .failed(cause, detail: detail))
+                return (state.takeTasks(), state.endWaiters(.failed(cause, detail: detail)), true)
             }
         }
-        guard let outcome else { return }
+        guard isFirst else { return }
         let duration = start.duration(to: now)
         switch result {
         case .success: call.record(.refreshFinished(authoriser: identifier, after: duration))
@@ -399,7 +383,7 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
             )
         }
         for task in tasks { task.cancel() }
-        for waiter in waiters { waiter.resume(returning: outcome) }
+        for wake in wakes { wake.resume() }
     }
 
     private static func cause(

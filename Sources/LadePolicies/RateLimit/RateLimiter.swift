@@ -466,12 +466,9 @@ public final class RateLimiter: Sendable {
     }
 
     private func nextNews(of id: UInt64) async -> RateWake {
-        await withTaskCancellationHandler {
-            await withResumption { continuation in
-                // A handler that ran before this has removed the waiter; `settle` detects that.
-                if let news = state.withLock({ $0.settle(id, continuation) }) { continuation.resume(returning: news) }
-            }
-        } onCancel: {
+        await RateLimiterState.Wait.outcome { resumption in
+            state.withLock { $0.wait(id, resumption) }
+        } _: {
             cancel(id)
         }
     }
@@ -510,7 +507,7 @@ public final class RateLimiter: Sendable {
     }
 
     private func wake(_ wakes: RateLimiterState.Wakes) {
-        for (continuation, news) in wakes { continuation.resume(returning: news) }
+        for wake in wakes { wake.resume() }
     }
 
     private static func impossible(_ wait: Duration, _ reason: Call.WaitReason, _ call: Call) -> LoadingError {

@@ -11,8 +11,8 @@ import LadeCore
 /// blocked and no task runs for the limiter itself: one of the calls that wait for a service, the *leader*, runs its
 /// timer.
 struct RateLimiterState {
-    typealias Continuation = Resumption<RateWake>
-    typealias Wakes = [(Continuation, RateWake)]
+    typealias Wait = LadeCore.Waiter<RateWake>
+    typealias Wakes = [Wait.Wake]
 
     /// The result of requesting a slot.
     enum Arrival {
@@ -37,8 +37,8 @@ struct RateLimiterState {
         /// Whether its slot counts among all exchanges: that of the first key of a request does.
         let isCounted: Bool
         var isQueued = true
-        var pending: RateWake?
-        var continuation: Continuation?
+        /// The wait for the next news.
+        var wait = Wait()
     }
 
     let limits: RateLimits
@@ -149,23 +149,23 @@ struct RateLimiterState {
         waitersOfCalls[call.id, default: []].insert(place.id)
         waitingCount += 1
         change(key) { $0.enqueue(place, lane, deadline: deadline, taskPriority: taskPriority, now: now) }
-        // The new call has no continuation yet: it finds the instruction to lead when it suspends.
+        // The new call does not wait yet: it finds the instruction to lead when it suspends.
         var wakes: Wakes = []
         rearm(key, now, &wakes)
         return (.waiting(place.id, reason, gate: buckets[key]?.gateEnd(of: lane, now: now)), wakes)
     }
 
-    /// Stores the continuation of a waiter, unless there is news for it already.
-    mutating func settle(_ id: UInt64, _ continuation: Continuation) -> RateWake? {
-        guard var waiter = waiters[id] else { return .cancelled }
-        if let pending = waiter.pending {
-            waiter.pending = nil
-            waiters[id] = waiter.isQueued ? waiter : nil
-            return pending
+    /// A waiter waits for its next news; returns its task again if there is some already.
+    mutating func wait(_ id: UInt64, _ resumption: Resumption<RateWake>) -> Wait.Wake? {
+        guard var waiter = waiters[id] else {
+            var over = Wait()
+            _ = over.end(.cancelled)
+            return over.wait(resumption)
         }
-        waiter.continuation = continuation
-        waiters[id] = waiter
-        return nil
+        let wake = waiter.wait.wait(resumption)
+        if wake != nil { waiter.wait = Wait() }
+        waiters[id] = wake != nil && !waiter.isQueued ? nil : waiter
+        return wake
     }
 
     /// Removes a waiter that no longer wants a slot.
@@ -379,12 +379,14 @@ struct RateLimiterState {
     }
 
     private mutating func wake(_ id: UInt64, _ news: RateWake, _ wakes: inout Wakes) {
-        guard let waiter = waiters[id] else { return }
-        guard let continuation = waiter.continuation else {
-            waiters[id]?.pending = news
-            return
+        guard var waiter = waiters[id] else { return }
+        // Later news replaces an instruction to lead that was not received.
+        if waiter.wait.hasEnded { waiter.wait = Wait() }
+        let wake = waiter.wait.end(news)
+        if let wake {
+            wakes.append(wake)
+            waiter.wait = Wait()
         }
-        wakes.append((continuation, news))
-        if waiter.isQueued { waiters[id]?.continuation = nil } else { waiters[id] = nil }
+        waiters[id] = wake != nil && !waiter.isQueued ? nil : waiter
     }
 }

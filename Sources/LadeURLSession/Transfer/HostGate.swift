@@ -17,19 +17,64 @@ final class HostGate: Sendable {
         deinit { gate.leave(host) }
     }
 
-    private struct Waiter {
-        let id: UInt64
-        let continuation: CheckedContinuation<Bool, Never>
-    }
-
     private struct Room {
         var inside = 0
-        var waiting: [Waiter] = []
+        /// The numbers of the waiters.
+        var waiting: [UInt64] = []
     }
 
     private struct State {
         var rooms: [String: Room] = [:]
+        /// The waiters whose tasks do not have their outcome yet.
+        var waiters: [UInt64: Waiter<Bool>] = [:]
         var lastID: UInt64 = 0
+
+        /// Enters a host, or waits for it under the returned number.
+        mutating func enter(_ host: String, limit: Int) -> UInt64? {
+            var room = rooms[host] ?? Room()
+            defer { rooms[host] = room }
+            guard room.inside >= limit else {
+                room.inside += 1
+                return nil
+            }
+            lastID += 1
+            waiters[lastID] = Waiter()
+            room.waiting.append(lastID)
+            return lastID
+        }
+
+        mutating func wait(_ id: UInt64, _ resumption: Resumption<Bool>) -> Waiter<Bool>.Wake? {
+            let wake = waiters[id]?.wait(resumption)
+            if wake != nil { waiters[id] = nil }
+            return wake
+        }
+
+        /// Removes a waiter that no longer wants a slot.
+        mutating func cancel(_ id: UInt64, _ host: String) -> Waiter<Bool>.Wake? {
+            guard let index = rooms[host]?.waiting.firstIndex(of: id) else { return nil }
+            rooms[host]?.waiting.remove(at: index)
+            return end(id, false)
+        }
+
+        /// Frees a slot.
+        mutating func leave(_ host: String) -> Waiter<Bool>.Wake? {
+            guard var room = rooms[host] else { return nil }
+            // The slot passes directly to the next waiter: `inside` does not change.
+            guard room.waiting.isEmpty else {
+                let next = room.waiting.removeFirst()
+                rooms[host] = room
+                return end(next, true)
+            }
+            room.inside -= 1
+            rooms[host] = room.inside > 0 ? room : nil
+            return nil
+        }
+
+        private mutating func end(_ id: UInt64, _ isInside: Bool) -> Waiter<Bool>.Wake? {
+            let wake = waiters[id]?.end(isInside)
+            if wake != nil { waiters[id] = nil }
+            return wake
+        }
     }
 
     private let limit: Int
@@ -43,55 +88,19 @@ final class HostGate: Sendable {
     ///
     /// - Throws: ``LoadingError/Kind/cancelled`` when the task is cancelled before a slot is free.
     func enter(_ host: String, context: ErrorContext) async throws(LoadingError) -> Permit {
-        let id = state.withLock { state in
-            state.lastID += 1
-            return state.lastID
-        }
-        let isInside = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let outcome: Bool? = state.withLock { state in
-                    // A task is marked as cancelled before its handlers run. A handler that ran before the waiter was
-                    // added found nothing; the mark is seen here.
-                    if Task.isCancelled { return false }
-                    var room = state.rooms[host] ?? Room()
-                    defer { state.rooms[host] = room }
-                    guard room.inside >= limit else {
-                        room.inside += 1
-                        return true
-                    }
-                    room.waiting.append(Waiter(id: id, continuation: continuation))
-                    return nil
-                }
-                if let outcome { continuation.resume(returning: outcome) }
+        guard !Task.isCancelled else { throw LoadingError(.cancelled, context) }
+        if let id = state.withLock({ [limit] in $0.enter(host, limit: limit) }) {
+            let isInside = await Waiter.outcome { resumption in
+                state.withLock { $0.wait(id, resumption) }
+            } _: {
+                state.withLock { $0.cancel(id, host) }?.resume()
             }
-        } onCancel: {
-            giveUp(id, host)
+            guard isInside else { throw LoadingError(.cancelled, context) }
         }
-        guard isInside else { throw LoadingError(.cancelled, context) }
         return Permit(self, host)
     }
 
-    private func giveUp(_ id: UInt64, _ host: String) {
-        let waiter = state.withLock { state -> Waiter? in
-            guard let index = state.rooms[host]?.waiting.firstIndex(where: { $0.id == id }) else { return nil }
-            return state.rooms[host]?.waiting.remove(at: index)
-        }
-        waiter?.continuation.resume(returning: false)
-    }
-
     private func leave(_ host: String) {
-        let next = state.withLock { state -> Waiter? in
-            guard var room = state.rooms[host] else { return nil }
-            // The slot passes directly to the next waiter: `inside` does not change.
-            guard room.waiting.isEmpty else {
-                let next = room.waiting.removeFirst()
-                state.rooms[host] = room
-                return next
-            }
-            room.inside -= 1
-            state.rooms[host] = room.inside > 0 ? room : nil
-            return nil
-        }
-        next?.continuation.resume(returning: true)
+        state.withLock { $0.leave(host) }?.resume()
     }
 }

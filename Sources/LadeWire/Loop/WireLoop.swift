@@ -74,9 +74,9 @@ final class WireLoop: @unchecked Sendable {
     /// How much overhead nothing may pay for; a test sets a smaller one.
     @exclusivity(unchecked) var overheadLimit = OverheadMeter.limit
     @exclusivity(unchecked) var publications = Publications()
-    @exclusivity(unchecked) private var resumptions: [Waiter] = []
+    @exclusivity(unchecked) private var resumptions: [LoopWaiter] = []
     /// The tasks of the default executor that are resumed at the end of this turn, by lane.
-    @exclusivity(unchecked) private var deliveries: [[Waiter]] = [[], [], [], []]
+    @exclusivity(unchecked) private var deliveries: [[LoopWaiter]] = [[], [], [], []]
     private let lanes = Delivery.Lane.priorities.map { Delivery(priority: $0) }
     /// Where bytes are received whose place is not known yet.
     let scratch: UnsafeMutableRawBufferPointer
@@ -327,7 +327,7 @@ final class WireLoop: @unchecked Sendable {
     }
 
     /// Resumes a task at the end of this turn.
-    func resume(_ waiter: Waiter, _ lane: Delivery.Lane) {
+    func resume(_ waiter: LoopWaiter, _ lane: Delivery.Lane) {
         if lane == .direct {
             resumptions.append(waiter)
         } else {

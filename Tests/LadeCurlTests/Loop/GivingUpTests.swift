@@ -28,7 +28,10 @@ struct GivingUpTests {
         let transport = try CurlTransport(settings: settings, clock: clock)
         let request = try server.request()
         let ending = Locked<Int?>(nil)
-        let sink = EndingSink { ending.withLock { $0 = readings.withLock { $0 } } }
+        let sink = EndingSink {
+            let count = readings.withLock { $0 }
+            ending.withLock { $0 = count }
+        }
         let call = Task { try await transport.send(request, call: Call(events: [sink])) }
         try await server.requests(atLeast: 1)
 

@@ -34,7 +34,7 @@ struct DeliveryTests {
     func resumesOne() {
         let delivery = Delivery(priority: .medium)
         let executor = HeldExecutor()
-        let waiters = Locked<[Waiter]>([])
+        let waiters = Locked<[LoopWaiter]>([])
         let task = executor.start { await withResumption { waiter in waiters.withLock { $0.append(waiter) } } }
         var list = waiters.withLock { $0 }
         #expect(list.count == 1)
@@ -67,13 +67,13 @@ struct DeliveryTests {
         to delivery: Delivery,
         then finish: @escaping @Sendable () -> Void = {}
     ) async {
-        let waiters = Locked<[Waiter]>([])
+        let waiters = Locked<[LoopWaiter]>([])
         await withTaskGroup { group in
             for _ in 0..<count {
                 group.addTask {
                     await withResumption { waiter in
                         // The last to come hands all of them over, itself included.
-                        var batch = waiters.withLock { waiters -> [Waiter] in
+                        var batch = waiters.withLock { waiters -> [LoopWaiter] in
                             waiters.append(waiter)
                             return waiters.count == count ? waiters : []
                         }

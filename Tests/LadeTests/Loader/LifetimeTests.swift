@@ -56,13 +56,68 @@ struct LifetimeTests {
         #expect(try await task.value == Data("late".utf8))
     }
 
-    @Test("ends a streamed body with the loader it came by")
+    @Test("a streamed body of an awaited call keeps its loader until it is read, cancelled or released, and no longer")
+    func bodyKeepsItsLoader() async throws {
+        enum End: CaseIterable { case read, cancelled, released, failed, signedOut }
+        for end in End.allCases {
+            let rig = Rig()
+            rig.transport.onAnyRequest()
+                .respond(end == .failed ? .text("abcdef").breaking(after: 3) : .text("abcdef").inPieces(of: 3))
+            let account = rig.loader.account
+            weak var loader: Loader?
+            var response: Response?
+            do {
+                let temporary = account.makeLoader()
+                loader = temporary
+                response = try await temporary.load(rig.request().streamed)
+            }
+            #expect(loader != nil, "\(end)")
+            #expect(rig.transport.cancellations == 0, "\(end)")
+
+            switch end {
+            case .read: #expect(try await response?.body.collect() == Data("abcdef".utf8))
+            case .cancelled: response?.body.cancel()
+            case .released: response = nil
+            case .failed, .signedOut:
+                if end == .signedOut { await account.signOut() }
+                let read = response
+                #expect(await failure { () throws(LoadingError) in try await read?.body.collect() } != nil)
+            }
+
+            #expect(loader == nil, "\(end)")
+            withExtendedLifetime(response) {}
+        }
+    }
+
+    @Test("finding DC-7 a temporary loader delivers a streamed body whole, and is freed afterwards with its service")
+    func temporaryLoader() async throws {
+        let transport = ScriptedTransport()
+        transport.onAnyRequest().respond(.chunks(["a", "b", "c"]))
+        weak var service: Service?
+        let response: Response
+        do {
+            let owner = Service(.still(in: VirtualTime()), transport: transport)
+            service = owner
+            response = try await owner.anonymous.makeLoader().load(Request("https://svc.example.com/").streamed)
+        }
+
+        let bytes = try await response.body.collect()
+
+        #expect(bytes == Data("abc".utf8))
+        #expect(service == nil)
+        withExtendedLifetime(response) {}
+    }
+
+    @Test("ends a streamed body that a closure has received with the loader it came by")
     func bodyEnds() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.text("abcdef").stalling(after: 3))
         var loader: Loader? = rig.loader.account.makeLoader()
-        let response = try await loader?.load(rig.request().streamed)
-        var iterator = try #require(response).body.makeAsyncIterator()
+        let request = try rig.request().streamed
+        let result = await withCheckedContinuation { continuation in
+            _ = loader?.load(request, on: .anywhere) { continuation.resume(returning: $0) }
+        }
+        var iterator = try result.get().body.makeAsyncIterator()
         let first = try await iterator.next()
 
         loader = nil

@@ -171,13 +171,12 @@ final class Simulation: Sendable {
             switch random.unit() {
             case ..<0.70:
                 let number = random.next()
-                let gone = state.withLock { state -> Loader in
+                let (index, gone) = state.withLock { state in
                     let index = Int(number % UInt64(state.loaders.count))
-                    let gone = state.loaders[index]
-                    state.loaders[index] = gone.account.makeLoader()
-                    return gone
+                    return (index, state.loaders[index])
                 }
-                _ = gone
+                let fresh = gone.account.makeLoader()
+                state.withLock { $0.loaders[index] = fresh }
             case ..<0.95:
                 loader().cancelAllLoads()
             default:

@@ -65,15 +65,26 @@ final class StoryCheck: EventSink {
             if case .callFailed(let error) = event { dumped += error.description + String(reflecting: error) }
             if Self.showsSecret(dumped) { shown = dumped }
         }
+        let times: Call.Times? =
+            switch event {
+            case .callFinished, .callFailed: call.times
+            default: nil
+            }
         let line = keepsLines ? "\(now.nanoseconds) \(call.id).\(call.attempt) \(text)" : ""
         state.withLock { state in
             if let shown { state.violations.append("a secret is shown: \(shown.prefix(300))") }
             if keepsLines { state.lines.append(line) }
-            follow(event, call, now, &state)
+            follow(event, call, now, times, &state)
         }
     }
 
-    private func follow(_ event: CallEvent, _ call: Call, _ now: Instant, _ state: inout State) {
+    private func follow(
+        _ event: CallEvent,
+        _ call: Call,
+        _ now: Instant,
+        _ times: Call.Times?,
+        _ state: inout State
+    ) {
         let id = call.id.number
         var story = state.stories[id] ?? Story()
         switch event {
@@ -90,19 +101,19 @@ final class StoryCheck: EventSink {
         case .callFinished:
             story.endings += 1
             story.isSuccess = true
-            checkTimes(call, now, &state)
+            checkTimes(call, now, times, &state)
         case .callFailed(let error):
             story.endings += 1
             story.isCancelled = error.isCancellation
-            checkTimes(call, now, &state)
+            checkTimes(call, now, times, &state)
         default: break
         }
         state.stories[id] = story
     }
 
     /// Every nanosecond of a call is a wait with a reason, or an exchange.
-    private func checkTimes(_ call: Call, _ now: Instant, _ state: inout State) {
-        guard let times = call.times else { return }
+    private func checkTimes(_ call: Call, _ now: Instant, _ times: Call.Times?, _ state: inout State) {
+        guard let times else { return }
         let elapsed = times.start.duration(to: now)
         let total = times.stages.total
         if total != elapsed {
