@@ -157,7 +157,7 @@ final class LoaderCore: Sendable {
         var report: BodyReport?
         /// Whether the response's body is a part of one that is reported elsewhere.
         var isPart = false
-        /// What a streamed body keeps.
+        /// The loader that a streamed body keeps.
         var loader: Loader?
         /// The length of a buffered body.
         var bytes = 0

@@ -129,7 +129,7 @@ enum OutputFile {
             return nil
         }
         var reported = CommandError(error)
-        let start = reported.what.cut(at: "The answer could not be decoded").map { String($0.before) } ?? ""
+        let start = reported.what.cut(at: "The response could not be decoded").map { String($0.before) } ?? ""
         let actual = bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
         reported.what = start + "The file has the SHA-256 \(actual), and --sha256 says \(wanted)."
         return reported

@@ -149,7 +149,7 @@ struct PolicySettings: Sendable {
             "hedge",
             "TIME|pN",
             .policy,
-            "Send again if no answer begins within TIME",
+            "Send again if no response begins within TIME",
             details:
                 "Once, beside the request that is in progress; the first good answer counts, and the other request is "
                 + "cancelled. It goes to another address of --host where there is one. Only what --retry may repeat is "

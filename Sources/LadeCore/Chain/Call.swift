@@ -41,9 +41,11 @@ public struct Call: Sendable {
     }
     /// Whether anything was chosen for the request above a wait.
     package var hasLateChoices: Bool { extras?.facts.lateChoices.isEmpty == false }
-    /// The number of the hedge that the exchange is, from 1; 0 for the first exchange of an attempt, and for one that is not hedged.
+    /// The number of the hedge that the exchange is, from 1.
+    ///
+    /// It is 0 for the first exchange of an attempt, and for one that is not hedged.
     public var hedge: Int { extras?.facts.hedge ?? 0 }
-    /// What the exchanges of a hedged attempt share; nil for any other attempt.
+    /// The state that the exchanges of a hedged attempt share; nil for any other attempt.
     package var race: Call.Race? { extras?.facts.race }
     /// The statuses that count as success, as they were decided when the call began; nil for a call without a loader, whose
     /// request decides.
@@ -115,7 +117,7 @@ public struct Call: Sendable {
     /// Adds the times of an exchange, when the times are recorded.
     ///
     /// - Parameters:
-    ///   - stages: What the transport has measured; nil where it does not tell stages apart.
+    ///   - stages: The times that the transport has measured; nil where it does not tell stages apart.
     ///   - duration: How long the exchange took.
     package func add(_ stages: Call.StageTimes.Exchange?, lasting duration: Duration) {
         if recordsTimes { object?.add(Call.StageTimes.Exchange(stages, lasting: duration)) }
@@ -154,7 +156,7 @@ public struct Call: Sendable {
 
     /// Sends the last event of the call, once no exchange of it is in progress.
     ///
-    /// An exchange may end later than what its caller waits for: the loop of a transport ends that of a body which was
+    /// An exchange may end after the wait of its caller: the loop of a transport ends it later when its body was
     /// cancelled or released.
     package func recordLast(_ event: CallEvent) {
         guard isObserved else { return }
@@ -179,7 +181,7 @@ public struct Call: Sendable {
     /// The call as one of the exchanges of a hedged attempt sees it.
     ///
     /// - Parameters:
-    ///   - race: What the exchanges of the attempt share.
+    ///   - race: The state that the exchanges of the attempt share.
     ///   - hedge: The number of the hedge, from 1; 0 for the first exchange.
     ///   - sink: A further sink for the events of this exchange.
     /// - Returns: The call.
@@ -229,7 +231,7 @@ public struct Call: Sendable {
 }
 
 extension Call {
-    /// What the exchanges of a hedged attempt share: the addresses of the host that they have used.
+    /// The state that the exchanges of a hedged attempt share: the addresses of the host that they have used.
     package final class Race: Sendable {
         // Guarded by its lock.
         private let used = Locked<[Request.Destination]>([])

@@ -38,7 +38,7 @@ package struct SingleField: Sendable {
         case belongs
     }
 
-    /// What the lines of a field mean together.
+    /// The meaning of all lines of a field together.
     package enum Reading: Sendable, Hashable {
         /// No line has a value.
         case none
@@ -128,7 +128,7 @@ package struct SingleField: Sendable {
 }
 
 extension Headers {
-    /// What the lines of a field mean together: the one function that decides which of them counts.
+    /// The meaning of all lines of a field together: the one function that decides which of them counts.
     package func reading(_ field: SingleField) -> SingleField.Reading {
         var first: Field?
         var others: [Field] = []

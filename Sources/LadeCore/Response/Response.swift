@@ -22,7 +22,7 @@ public struct Response: Sendable {
     /// The header section.
     public var headers: Headers {
         get { parts.headers }
-        // What was read from another head says nothing about this one.
+        // A reading of another head says nothing about this one.
         set { change { ($0.headers, $0.reading) = (newValue, nil) } }
     }
 
@@ -61,7 +61,7 @@ public struct Response: Sendable {
         set { change { $0.times = newValue } }
     }
 
-    /// What a policy has read from ``headers``; nil where nothing was read, and after the fields were changed.
+    /// The reading of ``headers`` by a policy; nil where nothing was read, and after the fields were changed.
     package var reading: (any HeadReading)? {
         get { parts.reading }
         set { change { $0.reading = newValue } }
@@ -125,5 +125,5 @@ public struct Response: Sendable {
     public var metrics: Response.Metrics { body.metrics }
 }
 
-/// What a policy has read from the head of a response, for the policies above it.
+/// The reading of the head of a response by a policy, for the policies above it.
 package protocol HeadReading: AnyObject, Sendable {}
