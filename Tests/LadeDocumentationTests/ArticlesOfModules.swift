@@ -139,6 +139,12 @@ private func retries() throws {
     order.retryLimit = 5
 }
 
+private func hedging() {
+    var settings = Service.Settings()
+    settings.hedging = .delay(.milliseconds(200))
+    settings.hedging = .percentile(95)  // the time within which 95 % of the recent heads came
+}
+
 private func limits(key: ServiceKey, searchURL: URL, call: Call) throws {
     let limiter = try RateLimiter(RateLimits(default: .perSecond(10)))
     try limiter.setRate(1, burst: 5, for: key)

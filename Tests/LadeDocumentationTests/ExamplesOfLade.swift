@@ -112,6 +112,12 @@ private struct Auditing: Interceptor {
     }
 }
 
+private func hedging() {
+    var settings = Service.Settings()
+    settings.hedging = .delay(.milliseconds(200))
+    settings.hedging = .percentile(95)
+}
+
 private func settings(request: Request) throws {
     var settings = Service.Settings()
     settings.adjustChain = { layout in
