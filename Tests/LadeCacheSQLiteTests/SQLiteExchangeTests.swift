@@ -2,6 +2,7 @@ import CacheStoreConformance
 import Lade
 import LadeCache
 import LadeCacheSQLite
+import LadeCore
 import LadeTesting
 import SharedDoubles
 import Testing
@@ -40,16 +41,21 @@ struct SQLiteExchangeTests {
         _ = try await one.transport.request(at: 0)
         let second = (0..<100).map { _ in Task { try await load(two) } }
         // One call of the second process looks again from time to time, and the others wait for it.
-        _ = try await two.time.sleepers(atLeast: 100)
+        let waiting = Locked(0)
+        try await two.events.event { event in
+            guard case .waitStarted(.coalescing) = event else { return false }
+            return waiting.withLock {
+                $0 += 1
+                return $0
+            } == 99
+        }
+        // That call sleeps, and the timer of the others.
+        _ = try await two.time.sleepers(atLeast: 2)
         signal.raise()
         for task in first { #expect(try await task.value == "one") }
         try await one.service.cache?.flush()
-        await two.time.runAutomatically {
-            for task in second {
-                let text = try? await task.value
-                #expect(text == "one")
-            }
-        }
+        two.time.advance(by: .milliseconds(2))
+        for task in second { #expect(try await task.value == "one") }
 
         #expect(one.transport.received.count == 1)
         #expect(two.transport.received.isEmpty)
