@@ -167,7 +167,11 @@ let package = Package(
         .executableTarget(name: "Probe", dependencies: ["LadeHarvest"], path: "Tests/Probe"),
         // Doubles that several test targets use.
         .target(name: "SharedDoubles", dependencies: ["Lade", "LadeTesting"], path: "Tests/SharedDoubles"),
-        .testTarget(name: "LadeTests", dependencies: ["Lade", "LadeCallbacks", "LadeTesting", "SharedDoubles"]),
+        .testTarget(
+            name: "LadeTests",
+            dependencies: ["Lade", "LadeCallbacks", "LadeTesting", "SharedDoubles"],
+            exclude: ["Simulation/RecordedRuns.txt"]
+        ),
         .testTarget(
             name: "LadeHarvestTests",
             dependencies: ["Probe", "LadeHarvest", "LadeTesting", "SharedDoubles"]
