@@ -126,6 +126,8 @@ struct ScriptedRun {
             if numbers[id] == nil { numbers[id] = numbers.count }
         }
         for record in rig.events.records {
+            // A task of the default executor ends the storing of a body that was cancelled, so its time is not that of the run.
+            if case .cacheNotStored(let rule) = record.event, rule == .brokenOff { continue }
             let place = "\(first[record.call] ?? -1).\(record.attempt)"
             let line = "\(Self.stamp(record.instant)) \(place) \(EventRecorder.line(for: record.event))"
             story.events.append(line)
