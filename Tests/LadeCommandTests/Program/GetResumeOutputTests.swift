@@ -29,7 +29,7 @@ struct GetResumeOutputTests: GetResumeSuite {
         #expect(outcome.code == .network)
         #expect(Self.same(outcome.output, Self.content.prefix(70_000)))
         #expect(server.requestCount == 1)
-        #expect(outcome.story.contains("attempt 1 is not sent again (the server named no version to resume)"))
+        #expect(outcome.story.contains("attempt 1: the server named no version to resume; not sent again"))
         let text = try self.server { _, _ in Self.whole(Data("a text".utf8), [], upTo: 4) }
         let laidOut = try await run("--retry", "3", "--color", "always", text.address())
         #expect(laidOut.code == .network)
