@@ -11,14 +11,8 @@ package enum CacheStep: Sendable {
 
 /// The cache of a service for the calls of one account: stands between redirects and retries.
 ///
-/// A call asks what to do, and settles each question with the outcome of the request that it sent:
-///
-/// ```swift
-/// var step = try await cache.ask(request, next)
-/// while case .send(let sent, let question) = step {
-///     step = try await cache.settle(await outcome(of: sent), question)
-/// }
-/// ```
+/// A call asks what to do. While the step is to send a request, it sends that request and settles the question with the outcome,
+/// which is the next step.
 ///
 /// `CacheRules` decides, and this carries the decisions out. A served call passes no interceptor below. Retries happen
 /// below, so that only the final response or error of a request is seen here. While the server is waited for, no function of the
