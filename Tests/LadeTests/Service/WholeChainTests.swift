@@ -254,7 +254,10 @@ struct WholeChainTests {
             }
 
             guard case .deadlineExceeded(let report)? = error?.kind else { throw error ?? LoadingError(.cancelled) }
-            #expect(error?.description.hasSuffix("went into \(words).") == true, "\(error?.description ?? "")")
+            // On a busy machine the program itself may take longer than all of them.
+            let stages: [Call.StageTimes.Stage] = [.connecting, .sending, .awaiting, .receiving]
+            let times = report.stages.entries.filter { stages.contains($0.stage) }
+            #expect(times.max { $0.duration < $1.duration }?.stage.description == words, "\(report)")
             #expect(report.stages.total == report.elapsed)
             await service.shutDown()
         }
