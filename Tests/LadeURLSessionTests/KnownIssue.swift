@@ -254,8 +254,8 @@ struct KnownIssue: Sendable {
         KnownIssue("TR-85", "A chunked body with trailers: see TR-49", .endsTheProcess),
         KnownIssue(
             "TR-87",
-            "A reset within the head looks like one before it: see TR-23; on a busy machine a reset is rarely noticed at "
-                + "the end of the idle time-out only",
+            "A reset within the head looks like one before it: see TR-23. On a busy machine, a reset is sometimes noticed "
+                + "only at the end of the idle time-out",
             findings: ["/resetInHead/"],
             occasional: ["Nothing was sent or received within 30 s"]
         ),

@@ -215,7 +215,7 @@ struct WriteOut: Sendable {
             let octets: [UInt8]
             switch piece {
             case .text(let plain): octets = Array(plain.utf8)
-            case .variable(.contentType): octets = facts.response?.headers.octets("Content-Type").first ?? []
+            case .variable(.contentType): octets = facts.response?.headers.octets("Content-Type").last ?? []
             case .variable(.headers): octets = Self.headersInJSON(facts.response)
             case .variable(let variable): octets = Array(Self.value(variable, facts).utf8)
             case .component(let component): octets = Array(Self.value(component, facts).utf8)

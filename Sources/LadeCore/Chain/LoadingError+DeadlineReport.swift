@@ -46,12 +46,26 @@ extension Call {
 
             /// The stages that took time, in their order; the whole exchange where none did.
             var entries: [Entry] {
+                let times = withoutOverlap
                 let all: [(Stage, Int64)] = [
-                    (.connecting, connecting), (.sending, sending), (.awaiting, awaiting), (.receiving, receiving),
-                    (.exchange, whole),
+                    (.connecting, times.connecting), (.sending, times.sending), (.awaiting, times.awaiting),
+                    (.receiving, times.receiving), (.exchange, times.whole),
                 ]
                 let known = all.filter { $0.1 > 0 }.map { Entry(stage: $0.0, duration: .nanoseconds($0.1)) }
                 return known.isEmpty ? [Entry(stage: .exchange, duration: .zero)] : known
+            }
+
+            /// The same times, where those of two exchanges in progress together count once.
+            ///
+            /// That time is subtracted from the whole. It passes mostly while the response is awaited.
+            private var withoutOverlap: Exchange {
+                var times = self
+                for stage in [\Exchange.awaiting, \.connecting, \.receiving, \.sending] where times.whole < 0 {
+                    let part = min(times[keyPath: stage], -times.whole)
+                    times[keyPath: stage] -= part
+                    times.whole += part
+                }
+                return times
             }
 
             static func += (sum: inout Exchange, times: Exchange) {
@@ -78,7 +92,9 @@ extension Call {
         public init() {}
 
         /// The sum of all times.
-        public var total: Duration { entries.reduce(.zero) { $0 + $1.duration } }
+        public var total: Duration {
+            others.reduce(.nanoseconds(exchange?.times.total ?? 0)) { $0 + $1.duration }
+        }
 
         /// The stage that took the most time.
         public var longest: Entry? { entries.max { $0.duration < $1.duration } }

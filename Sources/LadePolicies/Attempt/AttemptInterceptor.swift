@@ -76,6 +76,8 @@ package struct AttemptInterceptor: Interceptor {
         do throws(LoadingError) {
             let response = try await next(request)
             guard isRetrying, !RetryPolicy.settles(response.status, nil) else {
+                // A success at the first attempt refills the budget.
+                if isRetrying { budget?.refund(for: keyRule(request), 0) }
                 return RetryRound.counted(response, next.call.attempt)
             }
             first = .success(response)

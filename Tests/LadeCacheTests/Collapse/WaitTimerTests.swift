@@ -3,7 +3,7 @@ import Testing
 
 @testable import LadeCache
 
-@Suite("The timer of calls that wait together", .timeLimit(.minutes(1)))
+@Suite("The timer of calls that wait together", .timeLimit(.minutes(5)))
 struct WaitTimerTests {
     private func at(_ seconds: Int64) -> Instant { Instant(nanoseconds: seconds * 1_000_000_000) }
 

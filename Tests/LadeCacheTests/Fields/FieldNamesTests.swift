@@ -3,7 +3,7 @@ import LadeCore
 import SharedDoubles
 import Testing
 
-@Suite("Names of fields that mean something to a cache", .timeLimit(.minutes(1)))
+@Suite("Names of fields that mean something to a cache", .timeLimit(.minutes(5)))
 struct FieldNamesTests {
     private static let table: [(String, FieldNames)] = [
         ("Connection", .connection), ("TE", .hopByHop), ("Trailer", .hopByHop), ("Upgrade", .hopByHop),

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LadeCore
 
-@Suite("Where the time of a call went")
+@Suite("Where the time of a call went", .timeLimit(.minutes(5)))
 struct StageTimesTests {
     private typealias Exchange = Call.StageTimes.Exchange
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import LadeWire
 
-@Suite("The life of a connection")
+@Suite("The life of a connection", .timeLimit(.minutes(5)))
 struct ConnectionLifeTests {
     typealias Departure = ConnectionLife.Departure
 
