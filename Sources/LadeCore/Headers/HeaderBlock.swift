@@ -88,31 +88,20 @@ package struct HeaderBlock: @unchecked Sendable {
 
     /// Which names may be in a section: most questions for a field are about one that is not there.
     ///
-    /// A set of bits: a name that is in the section has all of its bits, and few others have them too.
+    /// A set of bits. A name that is in the section has both of its bits, and few others have them too.
     fileprivate struct NameSet: Equatable {
-        private var letters: UInt32 = 0
-        private var forms: UInt32 = 0
+        private(set) var bits: UInt64 = 0
 
         /// Adds a name, which is not empty.
         mutating func insert(_ name: UnsafeBufferPointer<UInt8>) {
-            letters |= Self.letter(name[0])
-            forms |= Self.form(name[name.count - 1], name.count)
+            bits |= Self.bits(name[0], name[name.count - 1], name.count)
         }
 
-        /// Whether the name may be in the section.
-        func mayContain(_ name: String) -> Bool {
-            guard let first = name.utf8.first, let last = name.utf8.last else { return false }
-            return letters & Self.letter(first) != 0 && forms & Self.form(last, name.utf8.count) != 0
-        }
-
-        /// Whether a name that begins with the byte may be in the section.
-        func mayContainName(startingWith byte: UInt8) -> Bool { letters & Self.letter(byte) != 0 }
-
-        // The lowest five bits of a letter are the same in both cases.
-        private static func letter(_ byte: UInt8) -> UInt32 { 1 << UInt32(byte & 31) }
-
-        private static func form(_ last: UInt8, _ count: Int) -> UInt32 {
-            1 << UInt32(truncatingIfNeeded: (Int(last & 31) &+ 5 &* count) & 31)
+        /// The bits of a name: one of its first letter, and one of its last letter and its length.
+        ///
+        /// The lowest five bits of a letter are the same in both cases.
+        static func bits(_ first: UInt8, _ last: UInt8, _ count: Int) -> UInt64 {
+            1 << UInt64(first & 31) | 1 << UInt64(32 + (Int(last & 31) &+ 5 &* count) & 31)
         }
     }
 
@@ -187,7 +176,7 @@ package struct HeaderBlock: @unchecked Sendable {
 
     /// Whether the name of some field begins with one of the given texts, which are in lower case and not empty.
     func containsName(startingWithOneOf prefixes: [StaticString]) -> Bool {
-        guard let memory, prefixes.contains(where: { memory.names.mayContainName(startingWith: $0.utf8Start.pointee) })
+        guard let memory, prefixes.contains(where: { memory.names.bits & 1 << UInt64($0.utf8Start.pointee & 31) != 0 })
         else { return false }
         return memory.withBytes { bytes in
             (0..<memory.count).contains { position in
@@ -208,7 +197,11 @@ package struct HeaderBlock: @unchecked Sendable {
     }
 
     /// Whether a field may have the given name; false is certain.
-    func mayContain(_ name: String) -> Bool { memory?.names.mayContain(name) ?? false }
+    func mayContain(_ name: String) -> Bool {
+        guard let memory, let first = name.utf8.first, let last = name.utf8.last else { return false }
+        let bits = NameSet.bits(first, last, name.utf8.count)
+        return memory.names.bits & bits == bits
+    }
 
     /// The positions of the fields with the given name, in order.
     func positions(of name: String) -> some Sequence<Int> {

@@ -68,10 +68,14 @@ package struct AttemptInterceptor: Interceptor {
     ///   deadline; `LoadingError.Kind.cancelled` as soon as the task is cancelled.
     package func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         // Most requests are sent as they are: no key, no body that is watched. Nothing is copied for them.
-        guard !request.hasTags, !request.hasBody, authorisers.isEmpty, hedging == nil, !hasPlaces else {
+        guard !request.hasTags, !request.hasBody, authorisers.isEmpty, hedging == nil, hosts?.isEmpty ?? true else {
             return try await attempts(of: request, next)
         }
-        noteAttempt(next.call)
+        let isRetrying = retries != nil
+        if isRetrying {
+            next.call.noteAttempt()
+            next.call.record(.attemptStarted(next.call.attempt))
+        }
         let first: Result<Response, LoadingError>
         do throws(LoadingError) {
             let response = try await next(request)
@@ -88,22 +92,12 @@ package struct AttemptInterceptor: Interceptor {
         return try await repeated(request, after: first, next)
     }
 
-    private var isRetrying: Bool { if case .some = retries { true } else { false } }
-
-    private var hasPlaces: Bool { hosts.map { !$0.isEmpty } ?? false }
-
-    @inline(__always)
-    private func noteAttempt(_ call: Call) {
-        guard isRetrying else { return }
-        call.noteAttempt()
-        call.record(.attemptStarted(call.attempt))
-    }
-
     /// Makes the attempts of a request that has an address, credentials, a key or a body.
     private func attempts(of request: Request, _ next: Next) async throws(LoadingError) -> Response {
         guard let retries else { return try await attempt(request, next) }
         var round = RetryRound(retries, budget, keyRule, gateLimit, keys, request, next.call)
-        noteAttempt(next.call)
+        next.call.noteAttempt()
+        next.call.record(.attemptStarted(next.call.attempt))
         let first: Result<Response, LoadingError>
         do throws(LoadingError) {
             let response = try await attempt(round.request, next)
