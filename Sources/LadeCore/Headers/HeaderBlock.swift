@@ -94,14 +94,15 @@ package struct HeaderBlock: @unchecked Sendable {
 
         /// Adds a name, which is not empty.
         mutating func insert(_ name: UnsafeBufferPointer<UInt8>) {
-            bits |= Self.bits(name[0], name[name.count - 1], name.count)
+            bits |= Self.bits(of: name)
         }
 
         /// The bits of a name: one of its first letter, and one of its last letter and its length.
         ///
         /// The lowest five bits of a letter are the same in both cases.
-        static func bits(_ first: UInt8, _ last: UInt8, _ count: Int) -> UInt64 {
-            1 << UInt64(first & 31) | 1 << UInt64(32 + (Int(last & 31) &+ 5 &* count) & 31)
+        static func bits(of name: UnsafeBufferPointer<UInt8>) -> UInt64 {
+            let last = Int(name[name.count - 1] & 31)
+            return 1 << UInt64(name[0] & 31) | 1 << UInt64(32 + (last &+ 5 &* name.count) & 31)
         }
     }
 
@@ -198,14 +199,18 @@ package struct HeaderBlock: @unchecked Sendable {
 
     /// Whether a field may have the given name; false is certain.
     func mayContain(_ name: String) -> Bool {
-        guard let memory, let first = name.utf8.first, let last = name.utf8.last else { return false }
-        let bits = NameSet.bits(first, last, name.utf8.count)
+        guard let memory, !name.isEmpty else { return false }
+        var name = name
+        let bits = name.withUTF8(NameSet.bits)
         return memory.names.bits & bits == bits
     }
 
     /// The positions of the fields with the given name, in order.
-    func positions(of name: String) -> some Sequence<Int> {
-        (mayContain(name) ? 0..<count : 0..<0).lazy.filter { isNamed(name, at: $0) }
+    func positions(of name: String) -> [Int] {
+        guard mayContain(name) else { return [] }
+        var found: [Int] = []
+        for position in 0..<count where isNamed(name, at: position) { found.append(position) }
+        return found
     }
 
     /// Whether the field at a position has the given name.
