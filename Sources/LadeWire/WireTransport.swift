@@ -82,8 +82,8 @@ public final class WireTransport: Transport {
 
     /// Checks that this process made the transport.
     ///
-    /// - Throws: `LoadingError.Kind.transport` in a child that was forked after the transport was made: it has the
-    ///   transport's memory, and neither its thread nor the right to use its connections.
+    /// - Throws: `LoadingError.Kind.transport` in a child process that was forked after the transport was made. The child has
+    ///   the transport's memory, but neither its thread nor the right to use its connections.
     func checkProcess() throws(LoadingError) {
         guard lade_wire_forks() != process else { return }
         throw LoadingError(.transport(code: 0, message: "the transport was made before fork"))

@@ -28,11 +28,11 @@ final class Connection: Due {
     @exclusivity(unchecked) var lookUp: String?
     /// The end of the tunnel through the proxy; nil without one.
     @exclusivity(unchecked) var target: Tunnel.Target?
-    /// What the connected socket needs before it can carry an exchange, the next first.
+    /// The layers that the connected socket needs before it can carry an exchange, the next first.
     @exclusivity(unchecked) var layers: [Layer] = []
     /// The tunnel while the proxy is asked for it.
     @exclusivity(unchecked) var tunnel: Tunnel?
-    /// What has arrived through the tunnel before it was used.
+    /// The bytes that arrived through the tunnel before it was used.
     @exclusivity(unchecked) var surplus: [UInt8] = []
     @exclusivity(unchecked) var race: AddressRace?
     /// The sockets of the attempts that have not ended, by the index of their address.
@@ -43,7 +43,7 @@ final class Connection: Due {
 
     // Open.
     @exclusivity(unchecked) var socket: Int32 = -1
-    /// What its bytes pass; nil in clear text.
+    /// The TLS layer that the connection's bytes pass; nil in clear text.
     @exclusivity(unchecked) var tls: TLSLayer?
     /// The peer of that layer.
     @exclusivity(unchecked) var layerPeer: TLSPeer?
@@ -51,9 +51,9 @@ final class Connection: Due {
     @exclusivity(unchecked) var tlsFault: TLSFault?
     /// Whether a step of the handshake runs on another thread, which has the layer meanwhile.
     @exclusivity(unchecked) var isComputing = false
-    /// What the peer may still cause while the connection is idle, in units of work.
+    /// The work that the peer may still cause while the connection is idle, in units.
     @exclusivity(unchecked) var idleUnits = Connection.unitsOfRest
-    /// What the peer sends beside content.
+    /// The meter of the bytes that the peer sends beside content.
     @exclusivity(unchecked) var meter = OverheadMeter(at: 0)
     /// Whether the peer has announced its end by close_notify.
     @exclusivity(unchecked) var wasEndAnnounced = false
@@ -86,7 +86,7 @@ final class Connection: Due {
     @exclusivity(unchecked) var isIgnored = false
     /// Whether sending failed, so that the end of the connection completes no body.
     @exclusivity(unchecked) var wasReset = false
-    /// What the poller reports.
+    /// Whether the poller reports that the socket can be read, and below, written.
     @exclusivity(unchecked) var reads = true
     @exclusivity(unchecked) var writes = false
     /// Whether the loop has it in a list of this turn.

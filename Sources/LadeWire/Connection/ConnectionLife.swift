@@ -100,7 +100,7 @@ enum ConnectionLife: Equatable, CaseIterable {
 
     /// Changes the state by an event.
     ///
-    /// - Returns: What the loop must do; ``Action/close`` comes before ``Event/ended``, unless it is the action of that.
+    /// - Returns: The action for the loop; ``Action/close`` comes before ``Event/ended``, or is the action of that event.
     mutating func transition(_ event: Event) -> Action {
         switch (self, event) {
         case (.closed, _): return .none

@@ -1,13 +1,13 @@
 import LadeCore
 
-/// What a peer sends beside content, in proportion to it.
+/// A measure of the bytes that a peer sends beside content, in proportion to the content.
 ///
 /// Every byte that arrives is overhead until it proves to be content, which pays for three more bytes. A second pays for
-/// 256 KiB, so that a server may send single bytes for hours: eleven thousand records of TLS a second. What costs more than
-/// its bytes counts as more of them. 4 MiB that nothing has paid for are too much, and from 256 KiB on the connection has a
+/// 256 KiB, so that a server may send single bytes for hours: eleven thousand records of TLS a second. Data that costs more work
+/// than its bytes counts as more bytes. 4 MiB that nothing has paid for are too much, and from 256 KiB on the connection has a
 /// small share of each turn.
 struct OverheadMeter: Equatable {
-    /// What the overhead is; the greatest part names the fault.
+    /// The kind of the overhead; the greatest part names the fault.
     enum Kind: Int, CaseIterable {
         case keyUpdates
         case tickets
@@ -35,7 +35,7 @@ struct OverheadMeter: Equatable {
     static let ticket = 64 << 10
 
     private var parts = SIMD4<Int>()
-    /// What nothing has paid for.
+    /// The overhead that nothing has paid for, in bytes.
     private(set) var debt = 0
     private var paidAt: Int64
 
@@ -61,7 +61,7 @@ struct OverheadMeter: Equatable {
     /// Whether nothing has paid for much of what the peer has sent.
     var isInDebt: Bool { debt > Self.debtOfSmallShare }
 
-    /// What there is too much of; nil when it is in proportion.
+    /// The kind of overhead that there is too much of; nil when the overhead is in proportion.
     mutating func fault(at now: Int64, limit: Int = limit) -> Kind? {
         guard debt > limit else { return nil }
         // A minute pays for everything.

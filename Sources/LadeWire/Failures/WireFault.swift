@@ -7,7 +7,7 @@ import LadeExchange
     import Musl
 #endif
 
-/// What the error number of connecting says.
+/// The meaning of an error number of connecting.
 enum ConnectFailure: Equatable {
     case refused
     case unreachable

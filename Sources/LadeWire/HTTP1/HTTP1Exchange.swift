@@ -28,7 +28,7 @@ struct HTTP1Exchange {
         case done
     }
 
-    /// What the front of the received bytes is.
+    /// The meaning of the front of the received bytes.
     enum Finding {
         /// More bytes are needed; all were taken.
         case more
@@ -40,7 +40,7 @@ struct HTTP1Exchange {
         case complete(surplus: Int)
     }
 
-    /// What the end of the connection means for the response.
+    /// The meaning of the connection's end for the response.
     enum End: Equatable {
         /// The end completes the body.
         case complete
@@ -48,7 +48,7 @@ struct HTTP1Exchange {
         case incomplete(expected: Int64?)
         /// The head is not complete.
         case lost
-        /// What arrived cannot begin a response.
+        /// The bytes that arrived cannot begin a response.
         case notHTTP
     }
 
@@ -84,8 +84,9 @@ struct HTTP1Exchange {
     /// Whether both halves have ended.
     var hasEnded: Bool { receiving == .done && sending.hasEnded }
 
-    /// How many bytes of content may be received directly into the memory of the body; nil when framing follows at a
-    /// place that is not known.
+    /// The number of bytes of content that may be received directly into the memory of the body.
+    ///
+    /// It is nil when framing follows at an unknown place.
     var directContent: Int64? { if case .length(let left) = receiving { left } else { nil } }
 
     /// Whether the beginning of a line of the head has arrived, and its end has not.
@@ -99,8 +100,8 @@ struct HTTP1Exchange {
     ///   - bytes: The received bytes.
     ///   - vetting: Checks the lines of heads and trailers.
     ///   - heads: Receives the lines of heads; nil when they are not recorded.
-    /// - Returns: What was found.
-    /// - Throws: What is malformed or too large.
+    /// - Returns: The meaning of the front of the bytes.
+    /// - Throws: The part that is malformed or too large.
     mutating func next(
         _ bytes: inout UnsafeRawBufferPointer,
         _ vetting: inout HeadVetting,
@@ -186,7 +187,7 @@ struct HTTP1Exchange {
             bytes = UnsafeRawBufferPointer(rebasing: bytes[bytes.endIndex...])
             let most = rules.limits.headBytes
             guard vetting.bytes + line.count <= most else { throw .tooLarge(.bytes(most)) }
-            // What cannot become a status line is refused before its end, which may never arrive.
+            // Bytes that cannot become a status line are refused before the end of the line, which may never arrive.
             guard canBeginResponse else {
                 let excerpt = String(decoding: line.prefix(200), as: UTF8.self)
                 throw .malformed(LoadingError.MalformedResponse(.statusLine, excerpt: excerpt))

@@ -5,7 +5,7 @@
 /// frames may exceed the useful ones, which count for ten each. A second of time counts like a useful frame, so that a peer
 /// may send a PING now and then for hours.
 struct FrameMeter {
-    /// What became of received bytes.
+    /// The division of received bytes.
     struct Share: Equatable {
         /// How many may be handled now.
         var count = 0
@@ -19,7 +19,7 @@ struct FrameMeter {
     private static let worth = 10
     /// How many bytes of frames other than DATA cost a unit: a field may have one byte.
     private static let bytesOfUnit = 8
-    /// What a frame of a stream that was ended here takes of what may be in flight, beside its content.
+    /// The bytes in flight that a frame of a stream that was ended here takes, beside its content.
     private static let inFlight = 64
 
     private typealias Kind = FrameHeader.Kind
@@ -28,7 +28,7 @@ struct FrameMeter {
     private(set) var count = 0
     /// The streams on which the peer may still send something.
     private var open: Set<Int32> = []
-    /// What the peer may have sent on streams that were ended here, before it knew: bytes of content, and other frames.
+    /// The bytes of content and the other frames that the peer may have sent on streams that were ended here, before it knew.
     private var covered = (bytes: 0, frames: 0)
     /// The beginning of a header that has not arrived whole.
     private var header: [UInt8] = []

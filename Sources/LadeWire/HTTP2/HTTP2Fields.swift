@@ -54,8 +54,9 @@ struct HTTP2Fields {
 
     // MARK: - Reading
 
-    /// Calls a closure with each field of a section and the length of its name; the pieces of a split `cookie` are one
-    /// field, at the place of the first (RFC 9113 §8.2.3).
+    /// Calls a closure with each field of a section and the length of its name.
+    ///
+    /// The pieces of a split `cookie` are one field, at the place of the first (RFC 9113 §8.2.3).
     func forEachJoiningCookies(
         in range: Range<Int>,
         _ body: (UnsafeBufferPointer<UInt8>, Int) throws(HeadVetting.Fault) -> Void

@@ -9,7 +9,7 @@ struct HTTP2Life: Equatable {
         case closed
     }
 
-    /// What is due.
+    /// The action that is due.
     enum Action: Equatable {
         case none
         case ping
@@ -112,7 +112,7 @@ struct HTTP2Life: Equatable {
         mayPing = true
     }
 
-    /// What is due now.
+    /// The action that is due now.
     mutating func expired(at now: Int64) -> Action {
         guard now >= due else { return .none }
         guard pingSent == nil else {

@@ -4,10 +4,10 @@ import LadeExchange
 
 /// A connection of HTTP/2 without I/O: received bytes go in, findings and bytes to send come out.
 ///
-/// nghttp2 does the framing. Its callbacks only append to a list of events; ``next()`` makes findings of them, by
-/// ``HTTP2Life`` and the ``HTTP2Stream`` of each stream, when no callback is active. Used by one thread at a time.
+/// nghttp2 does the framing. Its callbacks only append to a list of events. When no callback is active, ``next()`` makes
+/// findings of the events, by ``HTTP2Life`` and the ``HTTP2Stream`` of each stream. One thread at a time uses the session.
 final class HTTP2Session {
-    /// What the caller must know of what happened.
+    /// An occurrence that the caller must know.
     enum Finding {
         /// The peer allows this number of streams; with the first of these the connection is open.
         case allowed(Int)
@@ -50,7 +50,7 @@ final class HTTP2Session {
         case failed
     }
 
-    /// What callbacks report.
+    /// An event that a callback reports.
     enum Event {
         /// SETTINGS, with the number of streams where the frame has it.
         case settings(streams: UInt32?)
@@ -210,7 +210,7 @@ final class HTTP2Session {
     /// - Parameters:
     ///   - bytes: The bytes.
     ///   - now: The time.
-    ///   - units: What handling them may cost.
+    ///   - units: The units of work that handling the bytes may cost.
     /// - Returns: How many were taken, and how many of these are content; the rest must be offered again.
     @discardableResult
     func receive(_ bytes: UnsafeRawBufferPointer, at now: Int64, units: inout Int) -> (count: Int, content: Int) {
@@ -370,7 +370,7 @@ final class HTTP2Session {
 
     private func responseEnded(_ number: Int32) {
         streams[number]?.state.ended()
-        // What is left of the body must not look like the whole of it.
+        // The rest of the body must not look like the whole body.
         if streams[number]?.state.sending == .stopped { reset(number, NGHTTP2_CANCEL) }
     }
 
@@ -402,7 +402,7 @@ final class HTTP2Session {
         guard !hasFailed else { return }
         hasFailed = true
         life.closed()
-        // What follows the fault in the same bytes counts as little as what would arrive later.
+        // Events behind the fault in the same bytes are dropped, as later bytes would be.
         events.removeSubrange(nextEvent...)
         switch fault {
         case .flood, .overhead: call { nghttp2_session_terminate_session($0, NGHTTP2_ENHANCE_YOUR_CALM.rawValue) }

@@ -26,7 +26,7 @@ struct HTTP2Stream {
         case ended
     }
 
-    /// What a header section is.
+    /// The kind of a header section.
     enum Section {
         case interim(HTTPStatus, Headers)
         case final(HeadVetting.Head)
@@ -55,7 +55,7 @@ struct HTTP2Stream {
 
     private(set) var sending: Sending
     private(set) var receiving = Receiving.head
-    /// What is known of the head and the trailers.
+    /// The checked part of the head and the trailers.
     private(set) var vetting: HeadVetting
     var window = StreamWindow(.onArrival)
     /// The size of the head of the request, before compression.
@@ -84,8 +84,8 @@ struct HTTP2Stream {
     /// - Parameters:
     ///   - fields: The fields of several sections.
     ///   - range: Which of them belong to this one.
-    /// - Returns: What the section is.
-    /// - Throws: What is malformed or too large.
+    /// - Returns: The kind of the section.
+    /// - Throws: The part that is malformed or too large.
     mutating func take(_ fields: HTTP2Fields, _ range: Range<Int>) throws(HeadVetting.Fault) -> Section {
         try fields.forEachJoiningCookies(in: range) { field, name throws(HeadVetting.Fault) in
             if field.first == UInt8(ascii: ":") {

@@ -1,11 +1,11 @@
 import LadeCore
 import LadeExchange
 
-/// What becomes of an exchange whose stream has ended.
+/// The outcome of an exchange whose stream has ended.
 ///
-/// The one place that decides which requests over HTTP/2 are sent again without the caller: those that the peer has
-/// certainly not processed, and once those that a reused connection has lost (RFC 9113 §8.7, RFC 9110 §9.2.2). After a
-/// head, interim ones included, none is.
+/// This is the one place that decides which requests over HTTP/2 are sent again without the caller (RFC 9113 §8.7, RFC 9110
+/// §9.2.2). A request that the peer has certainly not processed is sent again. A request that a reused connection has lost is
+/// sent again once. After a head, interim heads included, no request is sent again.
 enum StreamOutcome: Equatable {
     case complete
     case fail(WireFault)
@@ -20,7 +20,7 @@ enum StreamOutcome: Equatable {
     /// The request is sent over HTTP/1.1.
     case downgrade
 
-    /// What is known of the exchange.
+    /// The known facts of the exchange.
     struct Facts: Equatable {
         /// How much of the response has arrived; a body with the number of its bytes before decoding.
         var progress = LoadingError.ResponseProgress.nothing

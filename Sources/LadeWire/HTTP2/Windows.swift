@@ -14,8 +14,9 @@ struct StreamWindow: Equatable {
     /// The window of a connection.
     static let connection: Int32 = 16 << 20
 
-    /// The window of each stream: half of the high-water mark, so that the bytes in the window and the decoded bytes
-    /// stay within the mark together, and at least one frame.
+    /// The window of each stream: half of the high-water mark, but at least one frame.
+    ///
+    /// So the bytes in the window and the decoded bytes stay within the mark together.
     static func size(highWater: Int) -> Int32 {
         Int32(clamping: max(highWater / 2, 16 << 10))
     }

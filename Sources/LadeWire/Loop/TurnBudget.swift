@@ -1,4 +1,4 @@
-/// What one connection may still do in a turn, and how long a turn may work on sockets.
+/// The work that one connection may still do in a turn, and how long a turn may work on sockets.
 ///
 /// A connection whose budget is used up continues in the next turn, so that no peer delays the others.
 struct TurnBudget: Equatable {
@@ -6,8 +6,9 @@ struct TurnBudget: Equatable {
     static let longestWork: Int64 = 2_000_000
     /// How many bytes one system call reads at most, unless their place is known.
     static let piece = 64 << 10
-    /// How many bytes one system call reads while a head is expected: what follows the head is copied, and the rest of a
-    /// body is received where it stays.
+    /// How many bytes one system call reads while a head is expected.
+    ///
+    /// Bytes behind the head are copied; the rest of a body is received where it stays.
     static let headPiece = 16 << 10
     /// How much ciphertext one system call reads at most.
     static let ciphertext = 256 << 10
@@ -30,11 +31,11 @@ struct TurnBudget: Equatable {
     mutating func sent(_ count: Int) { sendable = max(0, sendable - count) }
 }
 
-/// What a turn costs beside the bytes that it moves, in units of about a microsecond.
+/// The cost of a turn beside the bytes that it moves, in units of about a microsecond.
 ///
-/// A record or a message of TLS, a frame, a chunk, a field, a coded block costs units. A connection that has used its own
-/// continues in the next turn, and so does everything when the turn has used all of them, or 2 ms. A call to another host
-/// takes about three turns, so that a connection that brings little beside overhead has a small share of each.
+/// A record or a message of TLS, a frame, a chunk, a field, a coded block costs units. A connection that has used its own units
+/// continues in the next turn. All connections continue in the next turn when this one has used all its units, or 2 ms. A call
+/// to another host takes about three turns. So a connection that brings little beside overhead has a small share of each.
 struct TurnWork: Equatable {
     /// The units of one connection in a turn.
     static let perConnection = 1_000
@@ -45,9 +46,9 @@ struct TurnWork: Equatable {
     /// How many units may be used between two readings of the clock, which is read after every eighth connection too.
     static let perReading = 256
 
-    /// What the present connection may still use.
+    /// The units that the present connection may still use.
     private(set) var left = perConnection
-    /// What the turn has used.
+    /// The units that the turn has used.
     private(set) var spent = 0
     private var readAt = 0
     private var connections = 0

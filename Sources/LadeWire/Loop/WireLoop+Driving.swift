@@ -173,7 +173,7 @@ extension WireLoop {
         }
         do throws(HeadVetting.Fault) {
             while true {
-                // What follows a complete response is noticed in the same step.
+                // Bytes behind a complete response are noticed in the same step.
                 let isLong = work.spent - spent >= TurnWork.perReading
                 guard rest.isEmpty || connection.http.receiving == .done || (work.left > 0 && (!isLong || hasTime()))
                 else {
@@ -498,7 +498,7 @@ extension WireLoop {
         guard connection.carriage.hasSent || !exchange.wasReused || connection.carriage.firstByte > 0 else {
             return sendAgain(exchange, connection, isFresh: false)
         }
-        // What has arrived is read to its end first: a complete response counts.
+        // The bytes that have arrived are read first: a complete response counts.
         noteReset(connection)
         stopUpload(exchange, connection)
         watch(connection, reads: true, writes: false)

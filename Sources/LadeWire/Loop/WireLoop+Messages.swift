@@ -155,8 +155,10 @@ extension WireLoop {
         if let action = connection.race?.expire(at: now) { carryOut(action, connection) }
     }
 
-    /// Whether what its socket has was looked at before a time-out is judged, which it was not when the process was
-    /// stopped meanwhile, or had no time for it; true the second time that the same time is due.
+    /// Whether a connection's socket was read before a time-out ends its exchange.
+    ///
+    /// A process that was stopped meanwhile, or was busy, has not read the socket. True the second time that the same time is
+    /// due.
     private func wasLookedAt(_ connection: Connection) -> Bool {
         let due = due(of: connection)
         guard due <= now, connection.socket >= 0, connection.judgedDue != due else { return true }

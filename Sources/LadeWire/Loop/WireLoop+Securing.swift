@@ -68,7 +68,7 @@ extension WireLoop {
 
     /// Gives a layer what the socket has, about as much as there is room for; the result when that is nothing.
     private func feed(_ tls: TLSLayer, _ connection: Connection, for room: Int) -> IOResult? {
-        // What was not read of the memory that is used again.
+        // The layer keeps its unread bytes: the memory in which they lie is used again.
         tls.keepInput()
         // A whole record at least, whose padding and tags take room too.
         let most = min(max(room + room / 64, 17 << 10), ciphertext.count)
@@ -148,7 +148,7 @@ extension WireLoop {
         if isFirst { note(layer.handshake(), layer, connection) } else { compute(layer, connection) }
     }
 
-    /// What is offered to the peer; `Connection.applicationProtocol` is what it chose.
+    /// The protocols that are offered to the peer; `Connection.applicationProtocol` is its choice.
     private func protocols(for connection: Connection, _ peer: TLSPeer) -> [ApplicationProtocol] {
         connection.wantsHTTP2 && !peer.isProxy ? [.http2, .http1_1] : [.http1_1]
     }
@@ -157,7 +157,7 @@ extension WireLoop {
     func noteSecuring(_ ready: ReadySocket, on connection: Connection) {
         guard let tls = connection.tls else { return failSecuring(connection, .refused(0)) }
         guard !connection.isComputing else {
-            // What has arrived waits in the socket.
+            // The bytes that have arrived wait in the socket.
             guard ready.isBroken else { return watch(connection, reads: false, writes: false) }
             system.ignore(connection.socket)
             connection.isIgnored = true
@@ -242,7 +242,7 @@ extension WireLoop {
 
     // MARK: - Without a request
 
-    /// What has arrived on an open connection before its first request.
+    /// The arrivals on an open connection before its first request.
     func bytesBeforeRequest(_ connection: Connection) -> Arrivals {
         guard connection.tls != nil else { return system.peek(connection.socket) }
         connection.isDrained = false
@@ -277,7 +277,7 @@ extension WireLoop {
             guard connection.life == .idle else { return false }
             arrivals = system.peek(connection.socket)
         }
-        // What a part of a record will be is not known yet.
+        // The content of a partial record is not known yet.
         return arrivals == .nothing && connection.tls?.hasPartialRecord != true
     }
 

@@ -1,7 +1,7 @@
 import LadeCore
 import LadeExchange
 
-// What lies between a connected socket and the origin: TLS to a proxy, a tunnel through it, TLS to the origin.
+// The layers between a connected socket and the origin: TLS to a proxy, a tunnel through the proxy, TLS to the origin.
 extension WireLoop {
     /// How often one step of a tunnel reads the socket.
     private static let mostReads = 8
@@ -95,7 +95,7 @@ extension WireLoop {
                 refuse(connection, refusal)
                 return false
             case .open:
-                // What follows would be sent behind the rest of the request.
+                // The next bytes would be sent behind the rest of the request.
                 guard connection.output.isEmpty else {
                     refuse(connection, .malformed("its response precedes the request"))
                     return false

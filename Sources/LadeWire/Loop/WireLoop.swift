@@ -69,7 +69,7 @@ final class WireLoop: @unchecked Sendable {
     @exclusivity(unchecked) private var asleep: Int64
     /// The number of this turn.
     @exclusivity(unchecked) private var turns = 0
-    /// What this turn has done, and may still do.
+    /// The work that this turn has done, and may still do.
     @exclusivity(unchecked) var work = TurnWork()
     /// How much overhead nothing may pay for; a test sets a smaller one.
     @exclusivity(unchecked) var overheadLimit = OverheadMeter.limit
@@ -161,16 +161,16 @@ final class WireLoop: @unchecked Sendable {
 
     /// Runs one turn; false when the loop must stop.
     ///
-    /// A turn handles what there is at its beginning and after its wait, and nothing twice: what a step makes necessary
-    /// for a connection that was served waits for the next step. Therefore a turn ends whatever peers do, and messages,
-    /// due times and the end of the loop are looked at between any two turns.
+    /// A turn handles the work that exists at its beginning and after its wait, and nothing twice. New work for a connection
+    /// that was served waits for the next step. Therefore a turn ends whatever peers do. Between any two turns the loop checks
+    /// messages, due times and whether it must end.
     func turn() -> Bool {
         now = system.now()
         work.begin(at: now)
         guard handleMessages() else { return false }
         settle()
-        // Nothing is judged before the sockets: what is due already ends no call whose bytes wait in one, as they do when
-        // the process was stopped.
+        // The sockets are read before due times are checked. A due time ends no call whose bytes wait in a socket, as they do
+        // after the process was stopped.
         let wakeTime = wakeTime
         let mayWait = !hasWork && wakeTime > now && inbox.fallAsleep()
         system.wait(until: mayWait ? wakeTime : nil, into: &ready)
@@ -276,8 +276,8 @@ final class WireLoop: @unchecked Sendable {
 
     /// Starts exchanges, sends output, and resumes all waiting tasks.
     ///
-    /// Each list is taken once. What a connection makes of its output, such as the start of the next exchange, or more
-    /// output, is settled after the next messages.
+    /// Each list is taken once. New work that a connection's output causes, such as the next exchange or more output, is
+    /// settled after the next messages.
     private func settle() {
         let exchanges = admitted
         admitted = []

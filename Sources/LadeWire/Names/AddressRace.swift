@@ -2,7 +2,7 @@
 ///
 /// A value: failures, successes and the time go in, and what to connect to next comes out.
 struct AddressRace {
-    /// What the loop does next.
+    /// The loop's next step.
     enum Action: Equatable {
         /// Begin to connect to the address at this index.
         case connect(Int)

@@ -2,7 +2,7 @@
 ///
 /// A value: outcomes of attempts go in, and what is known comes out.
 struct RouteMemory {
-    /// What is known of the addresses of a route.
+    /// The known facts about the addresses of a route.
     struct Known: Equatable {
         /// The address that worked last.
         var worked: SocketAddress?
@@ -30,7 +30,7 @@ struct RouteMemory {
     /// The number of routes that are remembered.
     var count: Int { entries.count }
 
-    /// What is known of a route.
+    /// The known facts about a route.
     func known(_ route: Route, at now: Int64) -> Known {
         guard let entry = entries[route] else { return Known() }
         return Known(

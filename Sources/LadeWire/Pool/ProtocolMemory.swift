@@ -1,5 +1,7 @@
-/// Which protocols hosts have negotiated, so that the next exchange knows whether it can share a connection, and how many
-/// streams they allow, so that a further connection opens no more before its settings arrive.
+/// The protocols that hosts have negotiated, and how many streams they allow.
+///
+/// By the protocol, the next exchange knows whether it can share a connection. By the number, a further connection opens no
+/// more streams before its settings arrive.
 struct ProtocolMemory {
     private static let life: Int64 = 600_000_000_000
     private static let most = 1_024
@@ -21,7 +23,7 @@ struct ProtocolMemory {
     /// How many streams a host has allowed; nil when that is not known.
     func streams(_ key: Int) -> Int? { entries[key]?.streams }
 
-    /// What a host has chosen in the last ten minutes; nil when that is not known.
+    /// The protocol that a host has chosen in the last ten minutes; nil when it is not known.
     func choice(_ key: Int, at now: Int64) -> ApplicationProtocol? {
         guard let entry = entries[key], now - entry.at < Self.life else { return nil }
         return entry.protocol

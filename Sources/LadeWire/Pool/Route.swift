@@ -43,7 +43,7 @@ enum Route: Hashable {
         return target
     }
 
-    /// What is known of the addresses of a host without a look-up.
+    /// The facts about the addresses of a host that are known without a look-up.
     enum Known: Equatable {
         case addresses([SocketAddress])
         /// The zone of the address does not exist on this machine.

@@ -3,7 +3,7 @@ import LadeExchange
 
 /// Asks an HTTP proxy for a tunnel (RFC 9110 §9.3.6).
 ///
-/// The head of the response is checked like every head, except for its fields about a body: a consent has none, whatever
+/// The head of the response is checked like every head, except for its fields about a body. A consent has no body, whatever
 /// they say, and the body of a refusal is not read.
 struct ConnectTunnel {
     /// The bytes of the request.
@@ -56,7 +56,7 @@ struct ConnectTunnel {
         return refusal ?? .more
     }
 
-    /// What is wrong with the line as far as it has arrived, by the first byte that is.
+    /// The fault of the line as far as it has arrived, by its first wrong byte.
     private var refusal: Tunnel.Step? {
         let room = limit - count
         // A head begins like one of HTTP.

@@ -8,7 +8,7 @@ import LadeExchange
 
 /// A proxy that connections go through.
 struct Proxy: Hashable, Sendable {
-    /// What is spoken with it.
+    /// The protocol of the proxy.
     enum Kind: Hashable, Sendable {
         case http
         /// HTTP within TLS.
@@ -132,7 +132,7 @@ struct Proxy: Hashable, Sendable {
     /// Where a connection to the proxy leads.
     var route: Route { .host(host, port: port) }
 
-    /// What its certificate must be for; nil for a proxy without TLS.
+    /// The peer that its certificate must be for; nil for a proxy without TLS.
     var peer: TLSPeer? {
         guard kind == .https, let normal = NormalHost(host) else { return nil }
         return TLSPeer(

@@ -7,7 +7,7 @@ enum Tunnel {
     case connect(ConnectTunnel)
     case socks5(SOCKS5)
 
-    /// What follows from received bytes.
+    /// The step that follows from received bytes.
     enum Step: Equatable {
         /// More bytes are needed; all were taken.
         case more
@@ -27,7 +27,7 @@ enum Tunnel {
         case ended
         /// The response has more bytes than a head may have.
         case tooLarge
-        /// What is no response, in words.
+        /// The proxy sent something other than a response; the text describes it.
         case malformed(String)
     }
 
@@ -43,7 +43,7 @@ enum Tunnel {
         var authority: String { host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]:\(port)" : "\(host):\(port)" }
     }
 
-    /// What is sent first.
+    /// The bytes that are sent first.
     var opening: [UInt8] {
         switch self {
         case .connect(let tunnel): tunnel.request
@@ -56,7 +56,7 @@ enum Tunnel {
     /// - Parameters:
     ///   - bytes: The received bytes.
     ///   - heads: Receives the lines of heads; nil when they are not recorded.
-    /// - Returns: What follows from them.
+    /// - Returns: The next step.
     mutating func receive(_ bytes: inout ArraySlice<UInt8>, _ heads: HeadRecord? = nil) -> Step {
         switch self {
         case .connect(var tunnel):

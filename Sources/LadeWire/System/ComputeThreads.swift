@@ -25,7 +25,7 @@ final class ComputeThreads: Sendable {
         }
     }
 
-    /// What the semaphore of the threads lies in, at one address for its whole life.
+    /// The memory of the threads' semaphore, at one address for its whole life.
     private final class Bell: @unchecked Sendable {
         private let raw: UnsafeMutablePointer<sem_t>
 

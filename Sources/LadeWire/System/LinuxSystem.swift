@@ -158,8 +158,8 @@ final class LinuxSystem: WireSystem {
 
     /// Makes the next wait end at a given time at the latest.
     ///
-    /// A timer that is set for an earlier time stays: an occasional early wake-up is cheaper than a new kernel timer for
-    /// each wait, because most deadlines are moved before they expire.
+    /// A timer that is set for an earlier time stays. An occasional early wake-up is cheaper than a new kernel timer for each
+    /// wait, because most deadlines are moved before they expire.
     private func wake(at moment: Int64) {
         guard moment < timerMoment else { return }
         timerMoment = moment

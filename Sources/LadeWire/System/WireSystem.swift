@@ -1,6 +1,6 @@
 import LadeCore
 
-/// What a call of the system for a socket gave.
+/// The result of a system call for a socket.
 enum IOResult: Equatable {
     /// A number of bytes, greater than 0, was moved.
     case bytes(Int)
@@ -12,7 +12,7 @@ enum IOResult: Equatable {
     case failed(Int32)
 }
 
-/// What waits at a socket.
+/// The data or event that waits at a socket.
 enum Arrivals: Equatable {
     case nothing
     case bytes

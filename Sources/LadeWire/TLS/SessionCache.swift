@@ -1,6 +1,6 @@
 /// The sessions of TLS that the next connection to the same peer may resume (RFC 8446 §2.2).
 ///
-/// What may share a connection may share a session, so the keys are those of the connection pool.
+/// Exchanges that may share a connection may share a session, so the keys are those of the connection pool.
 struct SessionCache<Session> {
     private struct Entry {
         var sessions: [(session: Session, isSingleUse: Bool)]

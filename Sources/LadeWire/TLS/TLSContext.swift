@@ -127,7 +127,7 @@ final class TLSContext: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - peer: Where it leads.
-    ///   - protocols: What is offered, the preferred one first.
+    ///   - protocols: The offered protocols, the preferred one first.
     ///   - session: The session to resume.
     ///   - lower: The open layer of a proxy that the connection is within.
     ///   - now: The time of the loop's clock.
@@ -142,7 +142,7 @@ final class TLSContext: @unchecked Sendable {
         ERR_clear_error()
         // An empty name would not be checked.
         guard !peer.host.isEmpty, let store = trust.current(at: now), let ssl = SSL_new(raw) else { return nil }
-        // What was verified with other authorities or lists must be verified again.
+        // A session that was verified with other authorities or lists must be verified again.
         let session = session?.trust === store ? session : nil
         let pins = Pins(settings, host: peer.host)
         guard let layer = TLSLayer(ssl, pins: pins, trust: store, session: session, within: lower) else { return nil }

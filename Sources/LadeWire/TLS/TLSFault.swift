@@ -76,7 +76,7 @@ enum TLSFault: Error, Equatable {
         // no_certificate, bad_certificate, unsupported_, revoked, expired, unknown; unknown_ca, access_denied;
         // certificate_unobtainable, bad_certificate_status_response, bad_certificate_hash_value, certificate_required.
         case 41...46, 48, 49, 111, 113, 114, 116: .clientCertificate
-        // handshake_failure: before TLS 1.3, it is also the answer to a certificate that is missing.
+        // handshake_failure: before TLS 1.3, a peer also sends it when a client certificate is missing.
         case 40: wasAsked ? .clientCertificate : .handshake
         case 70: .version
         default: .handshake

@@ -43,11 +43,11 @@ final class TLSSession {
 
 /// One side of a TLS connection without I/O: ciphertext and plaintext go in and come out.
 ///
-/// It never sees a socket, so a second one around the first is a tunnel through a proxy. Used by one thread at a time: the
-/// loop hands it to another thread for a step of the handshake, and takes it back with the message of its end. This justifies
-/// `@unchecked Sendable`.
+/// It never sees a socket, so a second one around the first is a tunnel through a proxy. One thread at a time uses the layer,
+/// which justifies `@unchecked Sendable`. The loop hands it to another thread for a step of the handshake, and takes it back
+/// with the message of the step's end.
 final class TLSLayer: @unchecked Sendable {
-    /// What a step of the handshake gave.
+    /// The result of a step of the handshake.
     enum Handshake: Equatable {
         /// More ciphertext is needed.
         case wantsInput
@@ -55,7 +55,7 @@ final class TLSLayer: @unchecked Sendable {
         case failed(TLSFault)
     }
 
-    /// What a read gave.
+    /// The result of a read.
     enum Read: Equatable {
         /// A number of bytes, greater than 0.
         case bytes(Int)
@@ -237,10 +237,10 @@ final class TLSLayer: @unchecked Sendable {
 
     // MARK: - The handshake
 
-    /// What the latest ``advance()`` gave.
+    /// The result of the latest ``advance()``.
     private(set) var advanced = Handshake.wantsInput
 
-    /// Continues the handshake, and keeps what that gave.
+    /// Continues the handshake, and keeps the result.
     func advance() { advanced = handshake() }
 
     /// Continues the handshake with the ciphertext that has arrived.
@@ -342,8 +342,9 @@ final class TLSLayer: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - buffer: Receives it.
-    ///   - units: What reading may still cost; without any left, a wish for input may be one for more units.
-    /// - Returns: What the read gave.
+    ///   - units: The units of work that reading may still cost. Without any left, `wantsInput` may mean that more units are
+    ///     needed.
+    /// - Returns: The result of the read.
     func read(into buffer: UnsafeMutableRawBufferPointer, units: inout Int) -> Read {
         if lower != nil {
             // Each layer has half of them.

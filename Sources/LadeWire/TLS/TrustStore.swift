@@ -38,7 +38,7 @@ final class TrustStore: Sendable {
         }
     }
 
-    /// What tells whether a file has changed.
+    /// The facts by which a changed file is noticed.
     private struct Stamp: Equatable {
         var inode: UInt64 = 0
         var size: Int64 = 0
@@ -131,7 +131,7 @@ final class TrustStore: Sendable {
     private func refresh(at now: Int64) {
         let stamps = sources.files.map(Stamp.init)
         let known = state.withLock { $0.stamps }
-        // What cannot be read now leaves the old store in use.
+        // A file that cannot be read now leaves the old store in use.
         let store = stamps == known ? nil : try? Self.parse(sources)
         state.withLock { state in
             if let store {
