@@ -5,7 +5,7 @@ package import LadeCore
 /// The first of equal requests starts an exchange, which belongs to the service and not to that call. Others wait for its head.
 /// The exchange goes on as long as any call wants it.
 package struct CollapseState: Sendable {
-    /// What a caller of the machine does next.
+    /// The next step of the machine's caller.
     package enum Action: Sendable, Hashable {
         /// Start the exchange for the call, which waits for it like all others.
         case start(exchange: UInt64)
@@ -27,11 +27,11 @@ package struct CollapseState: Sendable {
         case raise(exchange: UInt64, to: Request.Priority)
     }
 
-    /// What the head of a response means for those that wait.
+    /// The meaning of a response's head for the calls that wait.
     package enum Head: Sendable {
-        /// It is stored, and those that match it share it.
+        /// The response is stored, and the calls that match it share it.
         case shared(StoredHead)
-        /// It is not stored, or no request can be known to match it.
+        /// The response is not stored, or no request can be known to match it.
         case unshared
     }
 

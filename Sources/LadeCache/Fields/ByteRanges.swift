@@ -1,6 +1,6 @@
 package import LadeCore
 
-/// What `Range` of a request asks for (RFC 9110 §14.2).
+/// The range of bytes that `Range` of a request asks for (RFC 9110 §14.2).
 package enum RangeRequest: Sendable, Hashable {
     /// There is no such field.
     case none

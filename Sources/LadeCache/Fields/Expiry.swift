@@ -5,7 +5,7 @@
 #endif
 package import LadeCore
 
-/// What `Expires` says, read strictly: everything that is not exactly one date has expired (RFC 9111 §5.3).
+/// The value of `Expires`, read strictly: everything that is not exactly one date has expired (RFC 9111 §5.3).
 package enum Expiry: Sendable, Hashable {
     /// At a date.
     case at(Date)

@@ -4,8 +4,9 @@ import LadeCore
 package enum SelectingFields {
     /// The form of a field's lines in which equal requests have equal bytes; nil without a line.
     ///
-    /// Lines are joined, and blanks around commas outside of quoted strings are dropped. Of `Accept`, `Accept-Language`
-    /// and `Accept-Encoding`, case, `q=1` and the order within equal weight do not count either, unless `isExact`.
+    /// Lines are joined, and blanks around commas outside of quoted strings are dropped. Unless `isExact`, three more
+    /// differences do not count in `Accept`, `Accept-Language` and `Accept-Encoding`: case, `q=1`, and the order within equal
+    /// weight.
     ///
     /// | name | lines | form |
     /// | --- | --- | --- |

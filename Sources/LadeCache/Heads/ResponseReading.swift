@@ -5,9 +5,9 @@
 #endif
 package import LadeCore
 
-/// What the fields of a response say about caching, parsed once when the head is stored.
+/// The statements of a response's fields about caching, parsed once when the head is stored.
 ///
-/// A reference, so that copies of heads are cheap.
+/// It is a class, so that copies of heads are cheap.
 package final class ResponseReading: Sendable {
     /// The directives of `Cache-Control`.
     package let directives: CacheControl

@@ -44,7 +44,7 @@ public struct StoredHead: Sendable, Hashable {
     package var mustValidate = false
     /// The tags that the request had, for removal.
     package var tags: Set<String> = []
-    /// What the fields say about caching.
+    /// The statements of the fields about caching.
     package private(set) var reading: ResponseReading
 
     /// Makes the head of a response.
@@ -54,7 +54,7 @@ public struct StoredHead: Sendable, Hashable {
     ///   - headers: Its fields.
     ///   - times: When it was received.
     ///   - extent: How much of its body is stored.
-    ///   - reading: What the fields say, where that is known.
+    ///   - reading: The statements of the fields, where they are known.
     package init(
         status: HTTPStatus,
         headers: Headers,

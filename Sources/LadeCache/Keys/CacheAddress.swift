@@ -7,9 +7,9 @@ import LadeCore
 
 /// An address of HTTP in normal form: equal resources have equal bytes (RFC 3986 §6.2.2, RFC 9110 §4.2.3).
 ///
-/// Scheme and host are in lower case, the default port and the fragment are dropped, an empty path is `/`, dot segments
-/// are removed, escapes of unreserved characters are decoded, and other escapes have upper-case digits. The query is
-/// kept: the order and repetition of its items, a lone `?`, and `+` against `%20` make different addresses.
+/// Scheme and host are in lower case; the default port and the fragment are dropped. An empty path is `/`, and dot segments are
+/// removed. Escapes of unreserved characters are decoded, and other escapes have upper-case digits. The query is kept: the
+/// order and repetition of its items, a lone `?`, and `+` against `%20` make different addresses.
 package struct CacheAddress: Sendable, Hashable {
     /// The address as text.
     package let text: String

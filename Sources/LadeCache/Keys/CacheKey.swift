@@ -1,10 +1,10 @@
 package import LadeCore
 
-/// What a stored response belongs to: everything about a request that is not a header field named by `Vary`.
+/// The key of a stored response: everything about a request that is not a header field named by `Vary`.
 ///
 /// The parts are joined with their lengths, so that no two lists of parts have the same bytes.
 public struct CacheKey: Sendable, Hashable {
-    /// What distinguishes requests for one address.
+    /// The parts that distinguish requests for one address.
     package struct Parts: Sendable {
         /// The method; GET and HEAD share responses.
         package var method = HTTPMethod.get

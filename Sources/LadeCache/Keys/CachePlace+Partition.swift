@@ -8,7 +8,8 @@ package import LadeCore
 extension CachePlace {
     /// The partition of a service: its name, and what weakens the check of its servers.
     ///
-    /// What a service accepted without checking certificates, or in spite of violations of HTTP, is served to no other.
+    /// A response that a service accepted without checking certificates, or in spite of violations of HTTP, is served to no
+    /// other service.
     package static func partition(_ name: String, _ settings: TransportSettings) -> String {
         let isChecked = settings.tls.verification == .full && settings.tolerances.isEmpty
         // A name has no control characters, so that no name looks like a weakened partition.
@@ -18,7 +19,7 @@ extension CachePlace {
     }
 }
 
-/// What the settings of a transport mean for stored responses.
+/// The settings of a transport that matter for stored responses.
 package struct ConnectionFacts: Sendable {
     /// The bytes of the client certificate, or its path where it cannot be read; nil without one.
     package var identity: [UInt8]?

@@ -36,25 +36,26 @@ package struct CallIdentity: Sendable {
     /// Makes the identity of calls that only have what their requests have.
     package init() {}
 
-    /// The lines of `Cookie` that a request is sent with: what is part of its key, or what the jar has at any time; nil for
-    /// its own.
+    /// The lines of `Cookie` that a request is sent with: those in its key, or the jar's at any time.
+    ///
+    /// Nil without a jar: the request's own lines are sent.
     func sentCookies(of request: Request, at date: Date) -> SentCookies? {
         guard let cookies else { return nil }
         return isNamed ? .current { cookies(request, date) } : .known(cookies(request, date))
     }
 
-    /// What is part of the key of a request, before it is digested.
+    /// The part of a request's key that identifies its account, before it is digested.
     ///
     /// - Parameters:
     ///   - request: The request at the cache.
     ///   - cookies: The lines of `Cookie` that it is sent with; nil for its own.
-    ///   - connection: What the connection proves; see ``ConnectionFacts``.
+    ///   - connection: The facts that the connection proves; see ``ConnectionFacts``.
     /// - Returns: The bytes; nil for an anonymous call.
     package func octets(of request: Request, cookies: [[UInt8]]?, _ connection: ConnectionFacts) -> [UInt8]? {
         let isShared = request.cacheOptions.isShared
         let credentials = RequestCredentials(request, cookies: isNamed || isShared ? nil : cookies)
         let owners = hasAuthorisers && !isShared ? owners().filter { !isNamed || !$0.isRenewed } : []
-        // What a layer may add is only known once the request is sent; see `covers`.
+        // The fields that a layer may add are only known once the request is sent; see `covers`.
         let mayHaveMore = !isNamed && !isShared && below.mayAddCredentials
         guard mayHaveMore || connection.identity != nil || !owners.isEmpty || !credentials.isEmpty else { return nil }
         var writer = OctetWriter()
@@ -68,7 +69,7 @@ package struct CallIdentity: Sendable {
 
     /// Whether a request was sent with no other credentials than those that its key was made of.
     ///
-    /// What authorisers add is theirs, and their account has an identifier.
+    /// Credentials that authorisers add do not count: their account has an identifier.
     func covers(_ sent: RequestCredentials, of request: Request, cookies: SentCookies?) -> Bool {
         guard !isNamed else { return true }
         var expected = RequestCredentials(request, cookies: cookies?())

@@ -51,8 +51,8 @@ extension CacheQuery {
     ///   - request: The request as it stands at the cache.
     ///   - partition: The partition of the service.
     ///   - account: The identifier of the account.
-    ///   - identity: What the layers below the cache add.
-    ///   - connection: What the transport adds.
+    ///   - identity: The fields that the layers below the cache add.
+    ///   - connection: The facts that the transport adds.
     ///   - body: The bytes of the body; nil where they cannot be read for the key.
     ///   - address: The address to use in place of the request's, already normalised.
     ///   - now: The present.

@@ -1,6 +1,6 @@
 public import LadeCore
 
-/// What a cache has done since it was made.
+/// The numbers of a cache's responses and exchanges since it was made.
 public struct CacheCounters: Sendable, Hashable {
     /// Responses served while fresh.
     public var servedFresh = 0

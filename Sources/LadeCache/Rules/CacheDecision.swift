@@ -1,6 +1,6 @@
 public import LadeCore
 
-/// What to do with a request.
+/// The way in which a request is handled.
 package enum CacheDecision: Sendable, Hashable {
     /// Respond from the store.
     case serve(Serving)

@@ -16,9 +16,9 @@ package enum SentCookies: Sendable {
     }
 }
 
-/// What the fields of a request say about caching, parsed once.
+/// The statements of a request's fields about caching, parsed once.
 ///
-/// A reference, which most requests share because they say nothing.
+/// It is a class, and most requests share one instance because they state nothing.
 private final class RequestReading: Sendable {
     let names: FieldNames
     let directives: CacheControl
@@ -47,7 +47,7 @@ private final class RequestReading: Sendable {
 package struct CacheQuery: Sendable {
     /// The method.
     package var method: HTTPMethod
-    /// What stored responses are looked up by; nil for a scheme that is not HTTP's.
+    /// The key by which stored responses are looked up; nil for a scheme that is not HTTP's.
     package var key: CacheKey?
     /// The fields of the request at the cache.
     package let headers: Headers
@@ -69,7 +69,7 @@ package struct CacheQuery: Sendable {
     package var below = FieldsBelow()
     /// The lines of `Cookie` that the request is sent with; nil for its own.
     package var cookies: SentCookies?
-    /// What the fields of the request say about caching.
+    /// The statements of the request's fields about caching.
     private let reading: RequestReading
 
     /// Makes a query.

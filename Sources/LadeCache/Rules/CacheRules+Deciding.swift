@@ -26,7 +26,7 @@ extension CacheRules {
         var best = use(of: suitable[0], query, key.place.address)
         for candidate in suitable.dropFirst() {
             let use = use(of: candidate, query, key.place.address)
-            // What is served is better than what must be validated.
+            // A response that can be served is better than one that must be validated.
             let isBetter = use.isServed == best.isServed ? Use.isWorse(best, use) : use.isServed
             if isBetter { best = use }
         }

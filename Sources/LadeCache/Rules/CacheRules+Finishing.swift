@@ -12,11 +12,11 @@ extension CacheRules {
     /// Decides what remains of a storage decision once the body has ended (RFC 9111 §3.3).
     ///
     /// - Parameters:
-    ///   - decision: What was decided by the head.
+    ///   - decision: The decision by the head.
     ///   - received: The bytes that were received, decoded where the transport decodes.
     ///   - end: How the body ended.
     ///   - digest: The SHA-256 of the bytes; nil where none was needed.
-    /// - Returns: What to commit.
+    /// - Returns: The decision about the commit.
     package func finished(
         _ decision: StorageDecision,
         received: Int64,

@@ -1,6 +1,6 @@
 import LadeCore
 
-/// What becomes of a response to a request for the rest of a body.
+/// The use of a response to a request for the rest of a body.
 package enum CompletionDecision: Sendable, Hashable {
     /// The bytes continue those that are stored; together they are the body of this head.
     case join(StoredHead, isStored: Bool)

@@ -7,7 +7,7 @@ extension CacheRules {
     ///   - query: The request at the cache.
     ///   - received: The head.
     ///   - stored: Everything stored under the key, to know what is replaced.
-    /// - Returns: What to store, as long as the body arrives.
+    /// - Returns: The decision, which holds if the body arrives.
     package func storage(
         _ query: CacheQuery,
         _ received: ReceivedHead,

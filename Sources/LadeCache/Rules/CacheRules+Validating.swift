@@ -1,6 +1,6 @@
 import LadeCore
 
-/// What a response to a validation, or its failure, means for what is stored.
+/// The consequence of a response to a validation, or of its failure, for the stored responses.
 package enum ValidationDecision: Sendable, Hashable {
     /// Store the heads, and serve one of them; `adding` is another variant with the same body.
     case update([StoredHead], serve: UInt64, adding: StoredHead?)
@@ -56,7 +56,7 @@ extension CacheRules {
     ///   - condition: The condition that was sent, which may be empty.
     ///   - stored: Everything stored under the key.
     ///   - received: The final response, after all retries.
-    /// - Returns: What to store, and what to deliver.
+    /// - Returns: The heads to store, and the response to deliver.
     package func validation(
         _ query: CacheQuery,
         _ condition: CacheCondition,
@@ -220,7 +220,7 @@ extension CacheRules {
 
     // MARK: - HEAD
 
-    /// What a 200 to HEAD means for a stored response to GET (RFC 9111 §4.3.5).
+    /// The consequence of a 200 to HEAD for a stored response to GET (RFC 9111 §4.3.5).
     package enum HeadUpdate: Sendable, Hashable {
         /// Store the head.
         case update(StoredHead)

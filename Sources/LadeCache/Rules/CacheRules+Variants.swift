@@ -73,8 +73,9 @@ extension CacheRules {
         head.selecting.first { $0.name == name }?.form ?? .absent
     }
 
-    /// Whether a response varies on a field whose value only the layers below the cache know: one that they set when it was
-    /// requested, or that they may set for this request.
+    /// Whether a response varies on a field whose value only the layers below the cache know.
+    ///
+    /// They set the field when the response was requested, or may set it for this request.
     func hasUnseenField(_ head: StoredHead, _ query: CacheQuery) -> Bool {
         head.reading.vary.names.contains { name in
             if head.unseen.contains(name) { return true }

@@ -2,7 +2,7 @@ package import LadeCore
 
 /// How a cache handled a request, as the member of `Cache-Status` that it adds (RFC 9211).
 package struct CacheStatus: Sendable, Hashable {
-    /// What decided.
+    /// The rule that decided.
     package var rule: CacheRule
     /// Whether the response is from the store, and the server was not asked.
     package var isHit: Bool

@@ -2,9 +2,9 @@ package import LadeCore
 
 /// A decision with the rule that made it and the numbers it used.
 package struct Explained<Decision: Sendable>: Sendable {
-    /// What to do.
+    /// The decision.
     package let decision: Decision
-    /// Why.
+    /// The rule that made it.
     package let rule: CacheRule
     /// The lifetime and age that were compared; nil where none were.
     package let freshness: Freshness?

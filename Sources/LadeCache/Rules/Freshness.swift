@@ -1,6 +1,6 @@
 /// How long a stored response is fresh, and how old it is (RFC 9111 §4.2).
 public struct Freshness: Sendable, Hashable {
-    /// What the lifetime is taken from.
+    /// The source of the lifetime.
     public enum Source: String, Sendable, Hashable {
         /// `max-age`.
         case maxAge = "max-age"
@@ -14,7 +14,7 @@ public struct Freshness: Sendable, Hashable {
 
     /// How long the response is fresh.
     public let lifetime: Duration
-    /// What the lifetime is taken from.
+    /// The source of the lifetime.
     public let source: Source
     /// The age by `Date` on arrival; zero where it is not used.
     public let apparentAge: Duration

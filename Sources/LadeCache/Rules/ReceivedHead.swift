@@ -8,7 +8,7 @@ package struct ReceivedHead: Sendable {
     package var headers: Headers {
         didSet { reading = ResponseReading(headers, received: times.received.date) }
     }
-    /// What they say, read once for everything that is decided about the response.
+    /// The statements of the fields, parsed once for all decisions about the response.
     package private(set) var reading: ResponseReading
     /// The fields of the request as it was sent.
     package var sent: Headers
@@ -37,7 +37,7 @@ package struct ReceivedHead: Sendable {
     }
 }
 
-/// What to store of a response.
+/// Whether and how a response is stored.
 package enum StorageDecision: Sendable, Hashable {
     /// Store it, in place of other stored responses.
     case store(StoredHead, replacing: [UInt64])

@@ -6,7 +6,7 @@ package enum StoredFields {
     ///
     /// - Parameters:
     ///   - received: The fields as they were received.
-    ///   - reading: What they say.
+    ///   - reading: The statements of the fields.
     ///   - isDecoded: Whether the transport removed the coding, which two fields describe.
     /// - Returns: The fields to store, in the form in which they are served, and whether they say the same.
     package static func make(
@@ -37,7 +37,7 @@ package enum StoredFields {
 
     /// The stored fields with those of a later exchange, whose own age and date they have.
     ///
-    /// What that exchange does not state about its time is unknown, and not that of the older one.
+    /// An age or a date that the later exchange does not state is unknown; the older exchange's is not kept.
     package static func renewed(_ stored: Headers, by update: Headers) -> Headers {
         let outdated = ["age", "date"].filter { !update.contains($0) }
         let kept = stored.keeping { field in !outdated.contains(where: field.name.equalsIgnoringASCIICase) }

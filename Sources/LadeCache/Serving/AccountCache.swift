@@ -1,7 +1,7 @@
 import Synchronization
 package import LadeCore
 
-/// What a call does next at the cache.
+/// The next step of a call at the cache.
 package enum CacheStep: Sendable {
     /// Deliver this response.
     case serve(Response)
@@ -19,7 +19,7 @@ package enum CacheStep: Sendable {
 /// cache is: what it needs afterwards is in the question.
 package struct AccountCache: Sendable {
     private let cache: ResponseCache
-    /// What the layers below add to the requests of the account.
+    /// The fields that the layers below add to the requests of the account.
     package var identity: CallIdentity
 
     /// Makes the cache of an account.
@@ -31,10 +31,10 @@ package struct AccountCache: Sendable {
     ///
     /// - Parameters:
     ///   - request: The request at the cache.
-    ///   - next: What sends it; a validation in the background sends its own.
-    /// - Returns: The response, or what to send.
-    /// - Throws: `LoadingError.Kind.notStored` for a request that must not reach the server and has no response here; the
-    ///   error of an equal call that was waited for; `cancelled`.
+    ///   - next: The rest of the chain, which sends the request; a validation in the background sends its own request.
+    /// - Returns: The response, or the request to send.
+    /// - Throws: `LoadingError.Kind.notStored` for a request that must not reach the server and has no stored response. The
+    ///   error of an equal call that was waited for. `cancelled`.
     package func ask(_ request: Request, _ next: Next) async throws(LoadingError) -> CacheStep {
         guard !next.call.isCancelled else { throw LoadingError(.cancelled, ErrorContext(request)) }
         let start = request.headRecord?.position ?? 0
@@ -89,7 +89,7 @@ extension ResponseCache {
 
 /// A request that was sent for the cache, and what its outcome is settled by.
 package final class CacheQuestion: Sendable {
-    /// What the request is about.
+    /// The reason for which the request was sent.
     enum Matter: Sendable {
         /// Its method is no question: its key is only made if the response changes what is stored. The number is that of the
         /// heads of the call before it.
@@ -122,7 +122,7 @@ package final class CacheQuestion: Sendable {
     }
 }
 
-/// What the server is asked, and what was stored when the question was made.
+/// The question to the server, and the responses that were stored when it was made.
 struct Inquiry: Sendable {
     /// How the request is sent.
     enum Form: Sendable {

@@ -189,8 +189,8 @@ extension CacheWork {
     ///
     /// - Parameters:
     ///   - response: The response.
-    ///   - storage: What is stored of it.
-    ///   - lookup: What was stored before.
+    ///   - storage: The part of it that is stored.
+    ///   - lookup: The responses that were stored before.
     ///   - isMiss: Whether it counts as a request for which the server sent the response.
     /// - Returns: The response to deliver; where the body is complete already, the stored head, or why nothing is stored.
     func storing(

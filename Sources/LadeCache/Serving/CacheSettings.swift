@@ -5,7 +5,7 @@
 #endif
 public import LadeCore
 
-/// What a service caches, and where (RFC 9111, as a private cache).
+/// The responses that a service caches, and where (RFC 9111, as a private cache).
 ///
 /// ```swift
 /// var settings = Service.Settings()
@@ -23,7 +23,7 @@ public struct CacheSettings: Sendable {
     public var store: any CacheStore
     /// Keeps the responses of one app apart from those of others in the same store; empty by default.
     public var name = ""
-    /// What is fresh, and what is stored.
+    /// The rules that decide which responses are stored, and how long they are fresh.
     public var rules = CacheRules()
     /// The mode of requests whose own mode is `standard`; `standard` by default.
     public var defaultMode = Request.CacheMode.standard
@@ -31,8 +31,8 @@ public struct CacheSettings: Sendable {
     public var coalescesRequests = true
     /// How long a call waits for the exchange of an equal one before it sends its own request; 10 s by default.
     ///
-    /// A call whose deadline comes first fails immediately if that exchange waits until after it, for its next attempt or for
-    /// a delay that the server has requested.
+    /// The exchange may wait for its next attempt, or for a delay that the server has requested. A call whose deadline is
+    /// before the end of that wait fails immediately.
     public var patience = Duration.seconds(10)
     /// Whether responses say in `Cache-Status` what the cache did (RFC 9211); false by default.
     public var addsStatusField = false

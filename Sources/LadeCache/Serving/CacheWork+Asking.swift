@@ -6,7 +6,7 @@
 import LadeCore
 
 extension CacheWork {
-    /// What is left to do before a call knows its next step.
+    /// The work that is left before a call knows its next step.
     enum Rest {
         /// Nothing.
         case step(CacheStep)
@@ -25,7 +25,7 @@ extension CacheWork {
     func begin() throws(LoadingError) -> Rest {
         if let rule = rules.passes(query) {
             if case .unsatisfiable(let reason) = rules.decide(query, []).decision { throw notStored(reason) }
-            // What may be stored or changed afterwards depends on what was removed since now.
+            // The lookup notes the present: later removals decide what may be stored or changed.
             guard rule == .ownCondition || rule == .bypass else { return .step(passing(rule, .none)) }
             guard let lookup = lookUpNow() else { return .lookUp }
             return .step(passing(rule, lookup))
@@ -52,7 +52,7 @@ extension CacheWork {
         }
     }
 
-    /// What is stored, where that needs no waiting; nil where it does.
+    /// The stored responses, where they can be looked up without waiting; otherwise nil.
     private func lookUpNow() -> CacheLookup? {
         guard let memory = cache.memory, let key = query.key else { return nil }
         do throws(CacheError) {

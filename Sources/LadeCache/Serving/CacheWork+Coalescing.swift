@@ -7,7 +7,7 @@ import LadeCore
 
 /// A call that waits for the exchange of another one.
 enum CacheWaiter: Sendable {
-    /// What it waits for is settled before, or after, it waits.
+    /// Its exchange is settled before it begins to wait, or after that.
     case open
     /// It waits until an instant at most.
     case waiting(Resumption<CacheWait>, until: Instant)
@@ -87,9 +87,9 @@ extension CacheWork {
 
     /// Whether the response may be that of another call.
     private var mayShare: Bool {
-        // Directives of the request's own are its own. A streamed body is read at the pace of its caller and within its
-        // scope: the deadline and the cancellation of that call would end it for all others, in the middle of their
-        // bodies, and what they had received could not be continued from another exchange.
+        // A request with directives of its own shares no exchange. A streamed body is read at the pace of its caller and within
+        // its scope. The deadline and the cancellation of that call would end the body for all other calls, in the middle. The
+        // bytes that they had received could not be continued from another exchange.
         guard cache.settings.coalescesRequests, query.method != .head, case .buffered = request.delivery else {
             return false
         }
@@ -217,7 +217,7 @@ extension CacheWork {
 
 // MARK: - The calls together
 
-/// What a call that needs the server does.
+/// The role of a call that needs the server.
 enum CacheArrival {
     case alone
     case lead(exchange: UInt64, number: UInt64)
@@ -288,7 +288,7 @@ extension ResponseCache {
     func share(_ outcome: CacheOutcome, of exchange: UInt64, _ query: CacheQuery, now: Instant) {
         let settled = state.withLock { state -> [(Resumption<CacheWait>, CacheWait)] in
             let leader = state.leaders.removeValue(forKey: exchange)?.call ?? Call.ID(0)
-            // What was added below the cache may differ from call to call.
+            // Fields that were added below the cache may differ from call to call.
             let shared = outcome.shared.flatMap { rules.hasUnseenField($0, query) ? nil : $0 }
             let head = shared.map { CollapseState.Head.shared($0) } ?? .unshared
             let actions = state.collapse.receive(exchange, head, now: now)
@@ -470,8 +470,8 @@ struct WaitTimer: Sendable {
 extension ResponseCache.State {
     /// Ends the wait of a call.
     ///
-    /// - Returns: What to resume outside of the lock; nil for a call that does not wait yet, or is the one that carries
-    ///   the exchange out.
+    /// - Returns: The waiter to resume outside of the lock. Nil for a call that does not wait yet, and for the call that
+    ///   carries the exchange out.
     mutating func settle(_ call: UInt64, _ outcome: CacheWait) -> (Resumption<CacheWait>, CacheWait)? {
         switch waiters[call] {
         case .open:

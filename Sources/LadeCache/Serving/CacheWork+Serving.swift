@@ -87,7 +87,7 @@ extension CacheWork {
     /// - Parameters:
     ///   - head: The head.
     ///   - freshness: The age to state; nil for a response that the server has just confirmed.
-    ///   - rule: What decided.
+    ///   - rule: The rule that decided.
     ///   - span: The bytes of the body.
     ///   - confirmation: The 304 that confirmed the head.
     /// - Returns: The form.

@@ -6,7 +6,7 @@
 import LadeCore
 
 extension CacheWork {
-    /// What the outcome of a request has led to.
+    /// The result of a request's outcome.
     enum Settlement {
         case done(CacheOutcome)
         /// Another request.
@@ -313,7 +313,7 @@ extension CacheWork {
 }
 
 extension ExchangeFailure {
-    /// What an error of the chain is for the cache.
+    /// Makes the cache's failure of an error of the chain.
     init(_ error: LoadingError) {
         self =
             switch error.kind {

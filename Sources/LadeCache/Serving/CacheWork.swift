@@ -26,7 +26,7 @@ final class CacheWork: Sendable {
         query = Self.query(request, next.call, identity, cache)
     }
 
-    /// What a request asks of the cache.
+    /// The query of a request to the cache.
     static func query(
         _ request: Request,
         _ call: Call,
@@ -67,7 +67,7 @@ final class CacheWork: Sendable {
         return query
     }
 
-    /// What is stored under the key; nothing where the store fails.
+    /// The responses that are stored under the key; nothing where the store fails.
     func lookUp() async -> CacheLookup {
         guard let key = query.key else { return .none }
         do throws(CacheError) {
@@ -102,7 +102,7 @@ final class CacheWork: Sendable {
         return try body()
     }
 
-    /// What takes less is not worth an event.
+    /// A use of the store that takes less time is not worth an event.
     private static let leastStoreTime = Duration.microseconds(10)
 
     /// The request as it is sent: with a condition, and the directive of its mode unless it has its own.

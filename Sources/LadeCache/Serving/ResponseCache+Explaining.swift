@@ -1,8 +1,8 @@
 public import LadeCore
 
-/// What the cache would do with a request now, and why.
+/// The decision that the cache would make about a request now, and the reason.
 public struct CacheExplanation: Sendable {
-    /// What the cache would do.
+    /// The action of the cache.
     @nonexhaustive
     public enum Action: Sendable, Hashable {
         /// Respond from the store.
@@ -21,7 +21,7 @@ public struct CacheExplanation: Sendable {
         case fail(NotStoredReason)
     }
 
-    /// What the cache would do.
+    /// The action of the cache.
     public let action: Action
     /// The rule that decides.
     public let rule: CacheRule
@@ -41,7 +41,7 @@ extension ResponseCache {
     /// - Parameters:
     ///   - request: The request, with the fields that the service adds to it.
     ///   - call: A call of the account.
-    ///   - identity: What the layers below the cache add for the account.
+    ///   - identity: The fields that the layers below the cache add for the account.
     /// - Returns: The decision.
     /// - Throws: Why the store cannot be read.
     package func explain(

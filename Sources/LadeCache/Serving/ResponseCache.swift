@@ -8,7 +8,7 @@ public import LadeCore
 /// The cache of a service: what is stored for its accounts, which calls share an exchange, and what is validated in the
 /// background.
 public final class ResponseCache: Sendable {
-    /// What all calls share; guarded by its lock.
+    /// The state that all calls share, guarded by its lock.
     struct State: Sendable {
         var counters = CacheCounters()
         var collapse: CollapseState
@@ -66,7 +66,7 @@ public final class ResponseCache: Sendable {
         state = Locked(State(collapse: CollapseState(rules)))
     }
 
-    /// What the cache has done since it was made.
+    /// The numbers of the cache's responses and exchanges since it was made.
     ///
     /// Its numbers of bytes and entries are those of the whole store, and zero where the store cannot be read.
     public var counters: CacheCounters {
@@ -91,7 +91,7 @@ public final class ResponseCache: Sendable {
             .map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }
 
-    /// What is stored, by address and in the order of storing, for all accounts.
+    /// The stored responses of all accounts, by address and in the order of storing.
     ///
     /// - Throws: Why the store cannot be read.
     public func entries(_ selection: CacheSelection = .all) async throws(CacheError) -> [CacheEntry] {

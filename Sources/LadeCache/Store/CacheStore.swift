@@ -26,8 +26,8 @@ public protocol CacheStore: Sendable {
     /// - Parameters:
     ///   - id: The entry.
     ///   - span: The bytes to read; nil for the whole body.
-    /// - Returns: A reader, which reads the body to its end even if the entry is replaced or removed meanwhile; nil when there
-    ///   is no such entry, or not all of these bytes.
+    /// - Returns: A reader, which reads the body to its end even if the entry is replaced or removed meanwhile. Nil when the
+    ///   entry does not exist, or lacks some of these bytes.
     /// - Throws: Why the store cannot be read.
     func open(_ id: UInt64, span: Range<Int64>?) async throws(CacheError) -> (any CacheReader)?
 
@@ -68,12 +68,12 @@ public protocol CacheStore: Sendable {
     /// Explanations show it, as long as the store knows it.
     func note(_ refusal: CacheRule, for key: CacheKey)
 
-    /// Reserves the exchange for a key, so that processes that use the store together do not ask a server for the same at
-    /// the same time.
+    /// Reserves the exchange for a key, so that processes that share the store do not send equal requests at the same time.
     ///
-    /// The process that ends, in any way, ends its reservations.
+    /// The reservations of a process end when it ends in any way.
     ///
-    /// - Returns: Whether the caller may ask, and calls ``endExchange(for:)`` afterwards; always true by default.
+    /// - Returns: Whether the caller may send the request; it then calls ``endExchange(for:)`` afterwards. Always true by
+    ///   default.
     func reserveExchange(for key: CacheKey) -> Bool
 
     /// Ends a reservation as soon as other processes find what was committed for the key; does nothing by default.
@@ -132,9 +132,9 @@ package struct OpenedBody: Sendable {
     }
 }
 
-/// What is going to be stored.
+/// The data that is going to be stored.
 public struct CacheWrite: Sendable {
-    /// What the entry is looked up by.
+    /// The key by which the entry is looked up.
     public var key: CacheKey
     /// The head, as far as it is known.
     public var head: StoredHead
@@ -200,7 +200,7 @@ public struct CacheRemoval: Sendable, Hashable {
 
 /// One entry in a listing.
 public struct CacheEntry: Sendable {
-    /// What it is looked up by.
+    /// The key by which it is looked up.
     public var key: CacheKey
     /// Its head.
     public var head: StoredHead

@@ -2,7 +2,7 @@ import LadeCore
 
 /// Whether a response that was received is stored, and what it takes the place of; the same for every store.
 package enum CommitDecision: Sendable {
-    /// What happened to such entries since the exchange began.
+    /// The removals of entries of the same key since the exchange began.
     package enum Removal: Sendable, Hashable { case none, invalidated, removed }
 
     /// It is dropped: it was removed meanwhile, what it continues has changed, or a later exchange is stored.
@@ -13,7 +13,7 @@ package enum CommitDecision: Sendable {
     /// Decides.
     ///
     /// - Parameters:
-    ///   - write: What was begun.
+    ///   - write: The write that was begun.
     ///   - head: The final head.
     ///   - stored: The heads of the key.
     ///   - removal: The removals since the ticket of the write.

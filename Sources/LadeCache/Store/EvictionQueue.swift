@@ -1,8 +1,8 @@
 /// Which entry a store evicts next: S3-FIFO (Yang et al., *FIFO queues are all you need for cache eviction*, SOSP 2023).
 ///
-/// New entries wait in a short line. Those that are used there move to the main line, the others are evicted, so that
-/// entries that are requested once push no useful ones out. Evicted entries are remembered for a while: one that comes
-/// back goes to the main line immediately. Entries that are of little use are evicted before all others.
+/// New entries wait in a short line. Entries that are used there move to the main line; the others are evicted. So entries that
+/// are requested once push no useful ones out. Evicted entries are remembered for a while: one that comes back goes to the main
+/// line immediately. Entries that are of little use are evicted before all others.
 struct EvictionQueue {
     private enum Place { case first, short, main }
 
@@ -60,7 +60,7 @@ struct EvictionQueue {
     /// - Parameters:
     ///   - id: The entry.
     ///   - cost: The bytes it takes.
-    ///   - fingerprint: What a later entry for the same request has, too.
+    ///   - fingerprint: A number that a later entry for the same request has, too.
     ///   - isExpendable: Whether it is evicted before all others.
     mutating func insert(_ id: UInt64, cost: Int64, fingerprint: Int, isExpendable: Bool) {
         let isKnown = ghosts.removeValue(forKey: fingerprint) != nil

@@ -6,7 +6,7 @@
 import LadeCore
 import Synchronization
 
-/// What a memory store keeps; the store's lock guards it.
+/// The entries of a memory store; the store's lock guards them.
 struct MemoryStoreState: Sendable {
     /// Whether the bodies that readers hold may still be read.
     final class Lease: Sendable {
@@ -63,10 +63,10 @@ struct MemoryStoreState: Sendable {
     /// Why the latest response for a key was not stored; the oldest go first.
     private var refusals: [CacheKey: CacheRule] = [:]
     private var refusalOrder: [CacheKey] = []
-    /// What the state no longer refers to, to be released outside of the lock.
+    /// The entries that the state no longer refers to, to be released outside of the lock.
     private var garbage: [Entry] = []
 
-    /// What the tables need for an entry, beyond key, head and body.
+    /// The bytes that the tables need for an entry, beyond key, head and body.
     static let overhead: Int64 = 512
     private static let removalLimit = 64
     private static let refusalLimit = 256
