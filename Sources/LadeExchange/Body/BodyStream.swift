@@ -8,9 +8,8 @@ package import LadeCore
 /// The bridge between the loop, which receives a streamed body, and the task that reads it.
 ///
 /// The loop appends to its own slab and publishes it once per turn, or a little later while a large body arrives
-/// (``dueTime(now:)``); the reader takes the published bytes. Above the high-water mark the loop pauses the transfer, and
-/// below half of it the reader requests more. Where windows hold the sender back, the reader reports the bytes that it
-/// has taken.
+/// (``dueTime(now:)``). The reader takes the published bytes. Above the high-water mark the loop pauses the transfer, and below
+/// half of it the reader requests more. Where windows hold the sender back, the reader reports the bytes that it has taken.
 package final class BodyStream: ResponseBody.Source {
     /// The size of the smallest slab.
     private static let slab = 64 << 10
@@ -20,15 +19,16 @@ package final class BodyStream: ResponseBody.Source {
     private static let largestSlab = 512 << 10
     /// Fewer bytes are published in their turn in any case, because the sender of a short message may wait for the reader.
     private static let smallestKept = 8 << 10
-    /// How soon after the last bytes others are published, in nanoseconds: to wake the reader for each 16 KiB of a large
-    /// body costs more than to receive them.
+    /// The least time between two publications of bytes, in nanoseconds.
+    ///
+    /// To wake the reader for each 16 KiB of a large body costs more than to receive them.
     private static let interval: Int64 = 250_000
 
     private enum End {
         case open
         case finished
         case failed(LoadingError)
-        /// What was received and not read is dropped.
+        /// Bytes that were received and not read are dropped.
         case cancelled
     }
 
@@ -202,7 +202,7 @@ package final class BodyStream: ResponseBody.Source {
     ///   - write: Writes bytes and returns their number.
     /// - Returns: The number of bytes that `write` returned; nil when the reader is too far behind and the transfer
     ///   must pause.
-    /// - Throws: What `write` throws.
+    /// - Throws: The error that `write` throws.
     package func append<Failure>(
         atMost most: Int = .max,
         _ write: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int

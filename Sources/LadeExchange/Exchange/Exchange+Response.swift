@@ -8,7 +8,7 @@ package import LadeCore
 // MARK: - The response as it arrives
 
 extension Exchange {
-    /// What became of a piece of the body.
+    /// The use that was made of a piece of the body.
     package enum Intake: Sendable {
         /// All of it was taken.
         case taken
@@ -31,7 +31,7 @@ extension Exchange {
         }
     }
 
-    /// What a line of a head or trailer section completed.
+    /// The finding after a line of a head or trailer section.
     package enum LineFinding: Sendable {
         case more
         /// An interim head, which the sinks were notified of.
@@ -146,7 +146,7 @@ extension Exchange {
     ///   - rest: The bytes; what was taken is removed.
     ///   - pool: Gives the memory.
     ///   - most: How many bytes are decoded at most.
-    /// - Returns: What became of them.
+    /// - Returns: The use that was made of them.
     package func take(_ rest: inout UnsafeRawBufferPointer, pool: BufferPool, decodingAtMost most: Int = .max) -> Intake
     {
         if let decoder { return take(coded: &rest, by: decoder, pool: pool, most) }
@@ -172,7 +172,7 @@ extension Exchange {
     ///   - most: The largest number of bytes; no more than the announced length leaves.
     ///   - pool: Gives the memory.
     ///   - read: Writes bytes to the memory and returns their number.
-    /// - Returns: What `read` returned; nil when the reader is too far behind, and `read` was not called.
+    /// - Returns: The result of `read`; nil when the reader is too far behind, and `read` was not called.
     package func receive(
         atMost most: Int,
         pool: BufferPool,

@@ -220,8 +220,8 @@ package final class Exchange: @unchecked Sendable {
 
     /// Resets the state of one sending before the next.
     ///
-    /// No transport sends a request again once a part of the response has arrived, interim heads included: the server
-    /// has begun to process the request, and the caller may have read what came of it (RFC 9110 §9.2.2, RFC 9113 §8.7).
+    /// No transport sends a request again once a part of the response has arrived, interim heads included (RFC 9110 §9.2.2,
+    /// RFC 9113 §8.7). The server has begun to process the request, and the caller may have read that part.
     ///
     /// - Returns: Whether the request may be sent; if not, the exchange must end.
     package func prepareForSending() -> Bool {

@@ -118,7 +118,7 @@ package struct HeadVetting: Sendable {
     /// - Parameters:
     ///   - field: The name, and the value directly behind it.
     ///   - name: The length of the name.
-    /// - Throws: What is malformed or too large.
+    /// - Throws: The part that is malformed or too large.
     package mutating func take(field: UnsafeBufferPointer<UInt8>, name: Int) throws(Fault) {
         lines += 1
         try count(field.count + 4)

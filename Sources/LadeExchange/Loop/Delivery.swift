@@ -5,14 +5,14 @@ package typealias LoopWaiter = Resumption<Void>
 
 /// Resumes tasks of the default executor, many at a time, from a task of that executor.
 ///
-/// A resumed task enters the queue of its executor, which wakes a sleeping thread of the pool. When the loop thread
-/// resumes tasks one after the other, each may cost a switch to the pool's thread and back, because that thread
-/// finishes before the next task comes: 12 of 45 µs per request. Therefore one wake-up hands over all tasks of a turn,
-/// and a task of the pool resumes them. Each priority class has its own threads, and therefore its own delivery.
+/// A resumed task enters the queue of its executor, which wakes a sleeping thread of the pool. When the loop thread resumes
+/// tasks one after the other, each may cost a switch to the pool's thread and back. The pool's thread finishes before the next
+/// task comes: 12 of 45 µs per request. Therefore one wake-up hands over all tasks of a turn, and a task of the pool resumes
+/// them. Each priority class has its own threads, and therefore its own delivery.
 ///
-/// The loop itself resumes tasks with another executor (an actor, the main thread, the loop), so that they do not wait
-/// for a pool that they do not use. A custom task executor is the exception: detecting it costs as much as the delivery
-/// saves for a single call in flight.
+/// The loop itself resumes tasks with another executor: an actor, the main thread, or the loop. So they do not wait for a pool
+/// that they do not use. A custom task executor is the exception: detecting it costs as much as the delivery saves for a single
+/// call in flight.
 package final class Delivery: Sendable {
     /// How a waiting task is resumed.
     package enum Lane: Int {

@@ -2,10 +2,10 @@ package import LadeCore
 
 // Credentials, and the replay after a refusal.
 //
-// Only HTTP 401 is a refusal. The replay is not a retry: it happens without delay and does not count as an attempt. A
-// request whose body cannot be sent again is not replayed, but the authorisers are notified of the refusal. A second
-// 401 is returned as the response, unless it has another challenge for an authoriser that answers challenges: up to
-// three are answered (RFC 7616 §3.3).
+// Only HTTP 401 is a refusal. The replay is not a retry: it happens without delay and does not count as an attempt. A request
+// whose body cannot be sent again is not replayed, but the authorisers are notified of the refusal. A second 401 is returned as
+// the response, unless it has a new challenge for an authoriser that handles challenges. At most three challenges are handled
+// (RFC 7616 §3.3).
 extension AttemptInterceptor {
     /// The first authoriser that handles a request; nil when the request is sent as it is.
     @inline(never)

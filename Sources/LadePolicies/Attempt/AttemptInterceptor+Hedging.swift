@@ -102,7 +102,7 @@ private struct HedgeRun {
     /// - Parameters:
     ///   - signal: The signal.
     ///   - withdraw: Takes the cost of a hedge from the budget; returns whether it was there.
-    /// - Returns: What is to be done.
+    /// - Returns: The action to carry out.
     mutating func step(after signal: Signal, withdrawing withdraw: () -> Bool) -> HedgeRace.Action {
         switch signal {
         case .idle: return .wait

@@ -13,7 +13,7 @@ package import LadeCore
 /// - Another address of the host, when the request certainly was not processed at this one: immediately, and not counted.
 /// - A replay, when an authoriser has other credentials after a 401: immediately, once, and paid from the budget.
 package struct AttemptInterceptor: Interceptor {
-    /// What is retried; nil for nothing.
+    /// The policy that decides what is retried; nil for no retries.
     package var retries: RetryPolicy?
     /// The retry budget of each service, shared by everything that sends again; nil for no such limit.
     package var budget: RetryBudget?
@@ -30,7 +30,7 @@ package struct AttemptInterceptor: Interceptor {
     /// Makes the interceptor.
     ///
     /// - Parameters:
-    ///   - retries: What is retried.
+    ///   - retries: The policy that decides what is retried.
     ///   - budget: The budget of each service.
     ///   - hedging: When a request is sent a second time.
     ///   - hosts: The addresses of hosts.
@@ -63,9 +63,9 @@ package struct AttemptInterceptor: Interceptor {
 
     /// Sends the request until it succeeds, fails for good, or may not be retried.
     ///
-    /// - Throws: The last attempt's error, with the number of attempts; `LoadingError.Kind.rateLimited` when the server
-    ///   requests a longer delay than allowed; `LoadingError.Kind.deadlineExceeded` when the delay would end after the
-    ///   deadline; `LoadingError.Kind.cancelled` as soon as the task is cancelled.
+    /// - Throws: The last attempt's error, with the number of attempts. `LoadingError.Kind.rateLimited` when the server
+    ///   requests a longer delay than allowed. `LoadingError.Kind.deadlineExceeded` when the delay would end after the
+    ///   deadline. `LoadingError.Kind.cancelled` as soon as the task is cancelled.
     package func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         // Most requests are sent as they are: no key, no body that is watched. Nothing is copied for them.
         guard !request.hasTags, !request.hasBody, authorisers.isEmpty, hedging == nil, hosts?.isEmpty ?? true else {

@@ -5,15 +5,15 @@
 #endif
 package import LadeCore
 
-/// Carries out one exchange: waits for a slot of the rate limit, adds what must be new when the request is sent, and reads what
-/// the response announces.
+/// Carries out one exchange: waits for a slot of the rate limit, adds the fields that must be new, and reads the response's
+/// announcements.
 ///
 /// It stands below everything that sends a request again, directly above the transport. There is no loop in it. A policy
 /// that is not set does not act. The order is that of the properties:
 ///
-/// 1. The slot is the last wait before the transport, so the time in the queue does not count as time with the server. What was
-///    chosen for the request above the wait is checked behind it (`Call.lateChoices`): credentials that were renewed meanwhile
-///    are used, and an address that was marked is not.
+/// 1. The slot is the last wait before the transport, so the time in the queue does not count as time with the server. Choices
+///    that were made for the request above the wait are checked behind it (`Call.lateChoices`). Credentials that were renewed
+///    meanwhile are used; an address that was marked meanwhile is not.
 /// 2. Cookies are added behind the wait, so that each exchange sends those that the one before it set.
 /// 3. The exchange is limited by its own limit and by the time that the call has left. The limit travels as `timeouts.whole`.
 ///    The transport enforces it, so no task watches a clock.
@@ -32,7 +32,7 @@ package struct ExchangeInterceptor: Interceptor {
     package var jar: CookieJar?
     /// How long an exchange may take.
     package var deadlines: DeadlineSettings?
-    /// What identifies exchanges in the traces of servers.
+    /// The tracing that identifies exchanges in the traces of servers.
     package var tracing: Tracing?
     /// Whether the bodies of buffered responses are collected here; the library's own transports collect them themselves.
     package var collectsBodies: Bool

@@ -5,7 +5,7 @@
 #endif
 import LadeCore
 
-/// What the head of a response asks of the calls after it: the delay that the server requests, and the quota that it announces.
+/// The demands of a response's head on later calls: the delay that the server requests, and the quota that it announces.
 ///
 /// It is parsed once, where the response arrives (`ExchangeInterceptor`), and travels with the response to the limiter, the
 /// addresses and the retries above. An app's interceptor that changes the head takes it away, so that everything above the
@@ -38,7 +38,7 @@ final class Reply: HeadReading {
 }
 
 extension Response {
-    /// What the head asks of later calls; nil for one that asks nothing.
+    /// The demands of the head on later calls; nil for a head without one.
     ///
     /// An event reports a requested delay that is not understood, where the head is parsed.
     func reply(_ call: Call) -> Reply? {

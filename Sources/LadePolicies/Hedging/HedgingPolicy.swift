@@ -10,9 +10,9 @@ public import LadeCore
 /// The first response that ``RetryPolicy`` would not retry is the result of the attempt, and the other exchange is cancelled. A
 /// failure waits for the other exchange. A buffered response counts when its body is complete, a streamed one with its head.
 ///
-/// A request is hedged when ``RetryPolicy`` would send it again after any failure: its method is idempotent, or it has an
-/// idempotency key, and its body can be sent again. Each hedge takes a slot of the rate limit that is free immediately, and
-/// withdraws the cost of a retry from the ``RetryBudget``. Without either it is not sent.
+/// A request is hedged when ``RetryPolicy`` would send it again after any failure. Its body can be sent again, and its method
+/// is idempotent or it has an idempotency key. Each hedge takes a slot of the rate limit that is free immediately, and
+/// withdraws the cost of a retry from the ``RetryBudget``. If the slot or the tokens are missing, the hedge is not sent.
 public struct HedgingPolicy: Sendable, Hashable {
     /// How long the head of a response is awaited.
     public enum Delay: Sendable, Hashable {
@@ -104,7 +104,9 @@ package final class Hedging: Sendable {
         }
     }
 
-    /// The position of a percentile in a sorted list: 95 of 20 → 18, of 200 → 189; 0 → the first, 100 → the last.
+    /// The position of a percentile in a sorted list.
+    ///
+    /// Percentile 95 of 20 values → 18, of 200 values → 189. Percentile 0 → the first, 100 → the last.
     static func rank(_ percent: Double, of count: Int) -> Int {
         let share = percent.isNaN ? 1 : min(max(percent / 100, 0), 1)
         return min(max(Int((share * Double(count)).rounded(.up)) - 1, 0), count - 1)

@@ -136,7 +136,9 @@ struct AddressBreaker: Equatable {
         }
     }
 
-    /// Marks the address, by hand or by evidence: 30 s, 1 min, 2 min, 4 min, 5 min …, less jitter of at most a quarter.
+    /// Marks the address, by hand or by evidence.
+    ///
+    /// The mark lasts for 30 s, 1 min, 2 min, 4 min, 5 min …, less jitter of at most a quarter.
     private mutating func mark(
         _ reason: String,
         at now: Instant,

@@ -64,7 +64,7 @@ struct QuotaReading: Sendable, Hashable {
 
     private static let names: [StaticString] = ["ratelimit", "x-ratelimit"]
 
-    /// Of several quotas the one that delays calls the most, the first of equal ones.
+    /// The quota that delays calls the most; the first one where several are equal.
     static func strictest(of readings: [QuotaReading], _ reserve: QuotaReserve) -> QuotaReading? {
         readings.dropFirst().reduce(readings.first) { strictest, reading in
             strictest.map { reading.isStricter(than: $0, reserve) } ?? true ? reading : strictest

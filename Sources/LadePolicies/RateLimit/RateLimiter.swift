@@ -213,12 +213,13 @@ public final class RateLimiter: Sendable {
     /// Reserves a slot for an exchange, waiting for it if necessary.
     ///
     /// - Parameters:
-    ///   - request: What is to be sent.
+    ///   - request: The request to send.
     ///   - call: The call it belongs to; its deadline bounds the wait.
     /// - Returns: The slot, to be returned when the exchange has ended; nil when nothing limits the request.
-    /// - Throws: `LoadingError.Kind.deadlineExceeded` when the wait could not end before the deadline, or has not;
+    /// - Throws: `LoadingError.Kind.deadlineExceeded` when the wait could not end before the deadline, or has not.
     ///   `LoadingError.Kind.rateLimited` when the server requests a longer delay than ``RateLimits/delayLimit``, or when
-    ///   ``RateLimits/waitingLimit`` calls wait already; `LoadingError.Kind.cancelled` as soon as the task or the call is cancelled.
+    ///   ``RateLimits/waitingLimit`` calls wait already. `LoadingError.Kind.cancelled` as soon as the task or the call is
+    ///   cancelled.
     public func start(_ request: Request, call: Call) async throws(LoadingError) -> Slot? {
         switch try startNow(request, call: call) {
         case .slot(let slot): return slot
@@ -361,8 +362,8 @@ public final class RateLimiter: Sendable {
     ///
     /// - Parameters:
     ///   - status: The status of the response.
-    ///   - reply: What its head asks of later calls; nil for nothing.
-    ///   - request: The request that was answered.
+    ///   - reply: The demands of its head on later calls; nil for none.
+    ///   - request: The request of the response.
     ///   - call: The call.
     ///   - isRunning: Whether the slot of the exchange has not been returned yet.
     func observe(_ status: HTTPStatus, _ reply: Reply?, of request: Request, call: Call, isRunning: Bool) {
@@ -401,8 +402,8 @@ public final class RateLimiter: Sendable {
 
     /// Waits for the slots of all keys, for one after the other.
     ///
-    /// When the key that was waited for has a slot and another has none, the slot goes to the next call, and this one
-    /// waits for the other key, in its order of arrival.
+    /// The key that the call waited for may have a slot when another key has none. Then the slot goes to the next call, and
+    /// this call waits for the other key, in its order of arrival.
     func wait(_ first: SetWait, _ call: Call) async throws(LoadingError) -> Slot? {
         var wait = first
         while true {

@@ -7,9 +7,8 @@ import LadeCore
 
 /// The limits of all services and the calls that wait for them: a state machine without tasks.
 ///
-/// Every change returns the waiters to resume; the caller resumes them after it has released the lock. No thread is
-/// blocked and no task runs for the limiter itself: one of the calls that wait for a service, the *leader*, runs its
-/// timer.
+/// Every change returns the waiters to resume; the caller resumes them after it has released the lock. No thread is blocked and
+/// no task runs for the limiter itself. One of the calls that wait for a service, the *leader*, runs the timer.
 struct RateLimiterState {
     typealias Wait = LadeCore.Waiter<RateWake>
     typealias Wakes = [Wait.Wake]

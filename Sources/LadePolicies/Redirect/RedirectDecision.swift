@@ -64,7 +64,7 @@ package struct RedirectTrail {
         return .follow(next, isRepeat: everAsked.contains(key))
     }
 
-    /// What a redirect names that cannot be followed, as an error may show it.
+    /// The target of a redirect that cannot be followed, as an error may show it.
     private static func shown(_ location: SingleField.Reading, _ request: Request) -> String {
         let fields: [Headers.Field] =
             switch location {

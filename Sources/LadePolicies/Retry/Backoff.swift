@@ -14,8 +14,8 @@ public struct Backoff: Sendable, Hashable {
 
     /// Uniform between zero and a bound that doubles with each attempt: base × 2ⁿ before the n-th further attempt.
     ///
-    /// With the defaults: n = 1 → up to 1 s, 2 → up to 2 s, 5 → up to 16 s, 6 and more → up to 20 s. Clients that
-    /// failed together are spread over the whole interval.
+    /// The bounds with the defaults: n = 1 → 1 s, 2 → 2 s, 5 → 16 s, 6 and more → 20 s. Clients that failed together are spread
+    /// over the whole interval.
     public static func fullJitter(
         base: Duration = .milliseconds(500),
         maximum: Duration = .seconds(20)

@@ -19,8 +19,8 @@ package import LadeCore
 /// let third = timer.takeAndAdvance(random)   // about 7.39 s
 /// ```
 ///
-/// It follows SPTDataLoader's exponential timer, with two differences: an interval is never negative, and at the
-/// maximum it varies only downwards, so that clients do not synchronise there.
+/// It follows SPTDataLoader's exponential timer, with two differences. An interval is never negative. At the maximum an
+/// interval varies only downwards, so that clients do not synchronise there.
 package struct ExponentialTimer: Sendable, Hashable {
     /// The default jitter: the standard deviation of an interval as a fraction of it.
     package static let defaultJitter = 0.11304999836

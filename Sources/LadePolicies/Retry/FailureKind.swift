@@ -1,9 +1,9 @@
 import LadeCore
 
-/// What an error says about the fate of its request: the one place that decides whether a server may have processed it.
+/// The fate of a request by its error: the one place that decides whether a server may have processed the request.
 ///
-/// What was never sent says nothing about the service, which may be as well as ever when the network is back. So no memory of
-/// failures keeps it: refreshes, retry budgets, marks of addresses, slots of the rate limit.
+/// A request that was never sent says nothing about the service, which may work as soon as the network is back. So no memory of
+/// failures keeps its error: refreshes, retry budgets, marks of addresses, slots of the rate limit.
 ///
 /// | error | kind | next address of a list | another attempt |
 /// | --- | --- | --- | --- |
@@ -40,8 +40,9 @@ enum FailureKind: Sendable, Hashable {
     /// Whether nothing of the request was sent.
     var isUnsent: Bool { self == .unsent || self == .untrusted }
 
-    /// Whether a failed attempt has cost the service nothing, so that a budget need not pay for it: nothing of it was sent, or it
-    /// ended while it waited for its turn or for credentials.
+    /// Whether a failed attempt has cost the service nothing, so that a budget need not pay for it.
+    ///
+    /// Nothing of the request was sent, or the attempt ended while it waited for a slot or for credentials.
     static func isFree(_ error: LoadingError) -> Bool {
         switch error.kind {
         case .rateLimited, .authorisationFailed: true
@@ -59,8 +60,9 @@ enum FailureKind: Sendable, Hashable {
         return FailureKind(error).isUnsent
     }
 
-    /// Whether the request of an error may go to the next address of its host's list: it certainly was not processed,
-    /// and another address may help.
+    /// Whether the request of an error may go to the next address of its host's list.
+    ///
+    /// It may if it certainly was not processed, and another address may help.
     static func movesOn(_ error: LoadingError) -> Bool {
         if case .proxy = error.kind { return false }
         let kind = FailureKind(error)

@@ -13,11 +13,11 @@ public final class RetryBudget: Sendable {
     public struct Settings: Sendable, Hashable {
         /// The tokens of a full budget; 500 by default.
         public var capacity = 500
-        /// What a retry takes; 5 by default.
+        /// The tokens that a retry takes; 5 by default.
         public var retryCost = 5
-        /// What a retry after a time-out takes; 10 by default.
+        /// The tokens that a retry after a time-out takes; 10 by default.
         public var timeoutCost = 10
-        /// What a success at the first try refunds; 1 by default.
+        /// The tokens that a success at the first try refunds; 1 by default.
         public var successCredit = 1
         /// How many budgets that are not full are kept; the least recently used go first.
         ///
@@ -67,8 +67,8 @@ public final class RetryBudget: Sendable {
     /// Puts tokens back after a success, up to a full budget.
     ///
     /// - Parameters:
-    ///   - key: The service that answered.
-    ///   - amount: What the retries of the call took; zero, for a first-try success, gives
+    ///   - key: The service that responded.
+    ///   - amount: The tokens that the retries of the call took; zero, for a first-try success, gives
     ///     ``Settings/successCredit``.
     public func refund(for key: @autoclosure () -> ServiceKey, _ amount: Int) {
         // Nothing is owed anywhere: the key, which costs more than all else here, need not be made.

@@ -1,9 +1,9 @@
 public import LadeCore
 
 extension RetryPolicy {
-    /// What to do at the end of an attempt.
+    /// The decision at the end of an attempt.
     public struct Decision: Sendable, Hashable {
-        /// What to do.
+        /// The action to take.
         public enum Action: Sendable, Hashable {
             /// Return the response: there is nothing to retry.
             case accept
@@ -17,7 +17,7 @@ extension RetryPolicy {
             case exceedDeadline(Duration)
         }
 
-        /// What to do.
+        /// The action to take.
         public var action: Action
         /// The rule that decided.
         public var rule: RetryRule

@@ -11,9 +11,9 @@ extension RetryPolicy {
     /// )
     /// ```
     ///
-    /// A hook cannot exceed the number of attempts, the retry budget, the deadline or the delay that a server requests, and a body
-    /// that can be sent only once is not sent again. The hook is not called for successful answers, for cancelled calls and for
-    /// servers that could not be trusted.
+    /// A hook cannot exceed the number of attempts, the retry budget, the deadline or the delay that a server requests. A body
+    /// that can be sent only once is not sent again. The hook is not called for successful responses, for cancelled calls and
+    /// for servers that could not be trusted.
     public struct Hook: Sendable, Hashable {
         private final class Closures: Sendable {
             let shouldRetry: @Sendable (RetryPolicy.Attempt, Bool) -> Bool
@@ -33,10 +33,10 @@ extension RetryPolicy {
         /// Makes a hook; both closures run in the task of the call and must be quick.
         ///
         /// - Parameters:
-        ///   - shouldRetry: Gets an attempt that failed and whether the policy would send it again; gives whether it is sent
-        ///     again, also when its method is not idempotent. The policy's word by default.
-        ///   - delay: Gets the attempt and the delay of the policy, `Retry-After` included; gives the delay before the next
-        ///     one. What is shorter than `Retry-After` counts as that. The policy's delay by default.
+        ///   - shouldRetry: Receives an attempt that failed, and whether the policy would retry it. Returns whether it is
+        ///     retried, also when its method is not idempotent. The policy's decision by default.
+        ///   - delay: Receives the attempt and the delay of the policy, `Retry-After` included. Returns the delay before the
+        ///     next attempt. A delay that is shorter than `Retry-After` counts as `Retry-After`. The policy's delay by default.
         public init(
             shouldRetry: @escaping @Sendable (_ attempt: RetryPolicy.Attempt, _ suggestion: Bool) -> Bool = { $1 },
             delay: @escaping @Sendable (_ attempt: RetryPolicy.Attempt, _ suggestion: Duration) -> Duration = { $1 }

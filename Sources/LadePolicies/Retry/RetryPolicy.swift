@@ -32,9 +32,9 @@ public struct RetryPolicy: Sendable, Hashable {
     public var immediateTries = 0
     /// The statuses after which a later attempt may succeed.
     public var statuses: StatusSet = [408, 425, 429, 500, 502, 503, 504]
-    /// The statuses that are repeated only when the response says when.
+    /// The statuses that are retried only when the response says when.
     public var statusesWithDelay: StatusSet = [413]
-    /// Which methods are repeated; the idempotent ones by default.
+    /// The methods that are retried; the idempotent ones by default.
     public var methods = Methods.idempotent
     /// The longest delay that a server may request.
     ///

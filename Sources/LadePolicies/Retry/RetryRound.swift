@@ -7,7 +7,7 @@ import LadeCore
 
 /// The attempts of one request: what was sent, what was withdrawn from the budget, and what follows the end of each attempt.
 struct RetryRound {
-    /// What follows the end of an attempt.
+    /// The step that follows the end of an attempt.
     enum Step {
         case deliver(Response)
         case fail(LoadingError)

@@ -15,7 +15,7 @@ private enum TouchTag: Request.Tag {
 extension Request {
     /// Begins to watch whether the body is read.
     ///
-    /// - Returns: The mark of a body that can be sent only once, the same one for a body that is watched already; nil for
+    /// - Returns: The mark of a body that can be sent only once; the known mark where the body is watched already. Nil for
     ///   every other body.
     mutating func watchBody() -> TouchMark? {
         guard hasBody, let body, !body.isReplayable, case .stream(let write) = body.content else { return nil }
