@@ -7,7 +7,7 @@ public import LadeCache
 import LadeCore
 
 extension SQLiteStore {
-    /// What a check of all checksums found.
+    /// The findings of a check of all checksums.
     public struct Check: Sendable, Hashable {
         /// Something that is not as it was stored.
         public enum Damage: Sendable, Hashable {
@@ -23,7 +23,7 @@ extension SQLiteStore {
         public var entries = 0
         /// The bytes of their bodies.
         public var bytes: Int64 = 0
-        /// What is damaged; empty for a sound store.
+        /// The damages; empty for a sound store.
         public var damages: [Damage] = []
     }
 
@@ -31,7 +31,7 @@ extension SQLiteStore {
     ///
     /// Nothing is changed: damaged entries are misses, and are removed when they are requested.
     ///
-    /// - Returns: What was found.
+    /// - Returns: The findings.
     /// - Throws: Why the store cannot be read; `CacheError.Reason.damaged` where it cannot be read any further.
     public func check() async throws(CacheError) -> Check {
         try await core.flush()

@@ -8,9 +8,9 @@ public import LadeCore
 
 /// A store in a folder, which several processes may use at the same time.
 ///
-/// Heads and small bodies lie in an SQLite database, larger bodies in files beside it. A response that was stored is found by
-/// the next lookup of this process immediately, and by other processes within moments; a process that is killed leaves every
-/// entry whole or not at all. Files that are damaged are set aside as `*.broken`, and a new store begins.
+/// Heads and small bodies lie in an SQLite database, larger bodies in files beside it. The next lookup of this process finds a
+/// stored response immediately, other processes find it within moments. A process that is killed leaves every entry whole or
+/// not at all. Files that are damaged are set aside as `*.broken`, and a new store begins.
 ///
 /// Entries are read on the calling thread and written on a thread of the store, which does not keep calls waiting. Call
 /// ``close()`` before the process ends, otherwise what was stored last may be lost.
@@ -48,9 +48,8 @@ public final class SQLiteStore: CacheStore {
     ///   - settings: The limits.
     ///   - time: The clock; the system's by default.
     ///   - random: Where the names of files and the key of the digests come from; the system's generator by default.
-    /// - Throws: `CacheError.Reason.file` for a folder or file that belongs to another user, that others can
-    ///   change, that is a symbolic link, or that cannot be used otherwise, and
-    ///   `CacheError.Reason.limitTooSmall`.
+    /// - Throws: `CacheError.Reason.file` for a folder or file that belongs to another user, that others can change, or that is
+    ///   a symbolic link. The same for one that cannot be used for another reason. `CacheError.Reason.limitTooSmall`.
     public convenience init(
         directory: String,
         settings: Settings = Settings(),
@@ -138,8 +137,8 @@ public final class SQLiteStore: CacheStore {
 
     /// Removes entries.
     ///
-    /// When the entries of an account are removed, no file has their bytes afterwards, unless another process is reading
-    /// at this moment: then after the next checkpoint.
+    /// After the entries of an account are removed, no file has their bytes. While another process is reading, the bytes remain
+    /// until the next checkpoint.
     public func remove(_ selection: CacheSelection) async throws(CacheError) -> CacheRemoval {
         core.forgetNotes()
         core.noteRemoval()
@@ -161,7 +160,7 @@ public final class SQLiteStore: CacheStore {
                 if removal.entries < 200 { return all }
             }
         }
-        // What the log still has is overwritten by the next checkpoint in any case.
+        // The bytes that the log still has are overwritten by the next checkpoint in any case.
         if selection.endsReaders { try? await core.checkpoint() }
         return removal
     }

@@ -6,7 +6,7 @@
 import LadeCache
 import LadeCore
 
-/// What readers and the writing thread of a store share.
+/// The state that readers and the writing thread of a store share.
 final class StoreCore: Sendable {
     struct State {
         var database: Database?

@@ -12,7 +12,7 @@ import LadeCore
 
 /// An error of SQLite or of the files beside it.
 struct StoreFault: Error, Sendable {
-    /// What can be done about it.
+    /// The kind of the error, by what can be done about it.
     enum Kind: Sendable, Hashable { case busy, full, damaged, readOnly, other, refused(CacheError) }
 
     var kind: Kind

@@ -6,8 +6,9 @@
 import LadeCache
 import LadeCore
 
-/// What the row of an entry tells about its key and head, without secrets: addresses are redacted, and found by keyed
-/// digests of what they were.
+/// The facts about key and head in the row of an entry, without secrets.
+///
+/// Addresses are redacted, and found by keyed digests of the full addresses.
 struct EntryFacts: Sendable {
     let key: [UInt8]
     let place: [UInt8]

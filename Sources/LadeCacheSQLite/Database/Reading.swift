@@ -23,7 +23,7 @@ enum Reading {
         Checksum.hash(segments, seed: Checksum.hash(head, seed: Checksum.hash(key, seed: id &+ version &<< 48)))
     }
 
-    /// What a lookup finds.
+    /// The result of a lookup.
     struct Lookup {
         var heads: [StoredHead] = []
         var ticket: UInt64 = 0
@@ -138,7 +138,7 @@ enum Reading {
         }
     }
 
-    /// What happened to such entries since an exchange began.
+    /// The removals that concern an entry since an exchange began.
     static func removal(
         _ connection: Connection,
         of entry: EntryFacts,

@@ -35,7 +35,7 @@ final class BodyReader: CacheReader {
     private struct State {
         var part = 0
         var position: Int64?
-        /// What was read when the body was opened.
+        /// The bytes that were read when the body was opened.
         var first: Data?
     }
 

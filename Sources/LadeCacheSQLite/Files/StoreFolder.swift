@@ -125,7 +125,7 @@ struct StoreFolder: Sendable {
         close(descriptor)
     }
 
-    /// What tells the database file from one that replaced it; nil without a file.
+    /// The identity that tells the database file from one that replaced it; nil without a file.
     var identity: Identity? {
         var status = stat()
         guard lstat(databasePath, &status) == 0 else { return nil }

@@ -38,7 +38,7 @@ final class WriteSession {
     /// The bodies whose files are removed once the transaction is committed.
     private(set) var garbage: [UInt64] = []
 
-    /// What the tables and indices need for an entry, beyond head, body and address.
+    /// The bytes that the tables and indices need for an entry, beyond head, body and address.
     static let overhead: Int64 = 512
     private static let removalLimit: Int64 = 64
     private static let refusalLimit: Int64 = 1_000
@@ -126,7 +126,7 @@ final class WriteSession {
 
     // MARK: - Storing
 
-    /// What is stored at the commit of an entry.
+    /// The data that is stored at the commit of an entry.
     struct Entry: Sendable {
         let write: CacheWrite
         let head: StoredHead

@@ -7,7 +7,7 @@ import Lade
 
 /// The settings of `lade cache`.
 struct CacheCommandSettings: CallSettings {
-    /// What is done with the cache.
+    /// The operation on the cache.
     enum Verb: String, CaseIterable, Sendable {
         case list = "ls"
         case why

@@ -55,7 +55,7 @@ struct CacheRun: Sendable {
         }
     }
 
-    /// What the options select.
+    /// The selection that the options make.
     private var selection: CacheSelection {
         if let host = settings.host { return .host(host) }
         if let account = settings.account { return .account(account) }

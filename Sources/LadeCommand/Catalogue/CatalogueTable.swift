@@ -13,7 +13,7 @@ import LadeCatalogue
 struct CatalogueTable {
     /// The address of an image or a stream of an item, as it is shown.
     struct Link: Equatable {
-        /// What the address is for, such as `image` or `HLS HD`.
+        /// The purpose of the address, such as `image` or `HLS HD`.
         let label: String
         let address: String
 
@@ -92,7 +92,7 @@ struct CatalogueTable {
         }
     }
 
-    /// What keeps a response from being shown, as one sentence; nil when it can be shown.
+    /// The fault that keeps a response from being shown, as one sentence; nil when it can be shown.
     ///
     /// A response is an object, its list is a list, and the items of the list are objects. A list that is null or
     /// missing is empty.

@@ -268,12 +268,12 @@ struct ConnectionSettings: Sendable {
 
     private func isLookedUpByProxy(_ origin: Origin) -> Bool {
         guard let proxy, proxy.kind == .http || proxy.resolvesNames else { return false }
-        // What is malformed was refused before.
+        // Malformed exceptions were refused before.
         let exceptions = try? ProxyExceptions(proxyExceptions ?? Self.environmentExceptions)
         return exceptions?.covers(origin.host, port: Int(origin.port)) != true
     }
 
-    /// What is known of the proxy for an address; nil for none.
+    /// The known facts about the proxy for an address; nil without a proxy.
     func proxyFact(for url: URL) -> ProxyFact? {
         if let proxy {
             return ProxyFact(
@@ -282,7 +282,7 @@ struct ConnectionSettings: Sendable {
             )
         }
         guard let origin = Origin(url) else { return nil }
-        // What is malformed was refused before.
+        // Malformed exceptions were refused before.
         let exceptions = proxyExceptions.flatMap { try? ProxyExceptions($0) }
         let variables = EnvironmentProxies(ProcessInfo.processInfo.environment, exceptions: exceptions)
         guard
@@ -321,7 +321,7 @@ struct ConnectionSettings: Sendable {
 
     /// Asks for the password of `--proxy-user` where the user alone is given.
     ///
-    /// - Throws: A usage error when there is no answer; then nothing is sent.
+    /// - Throws: A usage error when the user enters no password; then nothing is sent.
     mutating func completeProxyUser(askingBy prompt: PasswordPrompt) async throws(CommandError) {
         guard let user = proxyUser, !user.has(":"), let proxy else { return }
         let question = "Password of \(user) at the proxy \(proxy.host): ".escapedForDisplay()

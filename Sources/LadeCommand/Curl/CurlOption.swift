@@ -2,13 +2,13 @@ import Lade
 
 /// An option of curl, and what it becomes.
 ///
-/// ``all`` is the one table of curl's options: `--from-curl` reads by it, and the tests compare with it what `--curl`
-/// prints, so that every option of `lade get` either has a form in curl or a reason for having none.
+/// ``all`` is the one table of curl's options, by which `--from-curl` reads. The tests compare the output of `--curl` with it.
+/// So every option of `lade get` either has a form in curl or a reason for having none.
 struct CurlOption: Sendable {
     /// Changes the settings; a switch receives an empty text.
     typealias Apply = @Sendable (inout GetSettings, String) throws(CommandError) -> Void
 
-    /// What an option becomes.
+    /// The meaning of an option for `lade get`.
     enum Meaning: Sendable {
         /// The option of `lade get` with this name.
         case option(String)
@@ -36,8 +36,10 @@ struct CurlOption: Sendable {
         "sasl-ir", "http3", "http3-only", "crlf", "ssl-reqd", "ssl", "false-start", "mptcp", "xattr", "styled-output",
     ]
 
-    /// Whether `--no-NAME` undoes what the option has done: not where the option is a choice among several, nor where
-    /// curl knows no such negation, or does something else then.
+    /// Whether `--no-NAME` undoes the option.
+    ///
+    /// It does not where the option is a choice among several, where curl knows no such negation, or where the negation
+    /// does something else.
     var canBeTakenBack: Bool { !Self.withoutNegation.contains(name) }
 
     private static let withoutNegation: Set<String> = [
@@ -84,7 +86,7 @@ struct CurlOption: Sendable {
         CurlOption(name: name, letter: letter, takesValue: value, meaning: meaning)
     }
 
-    /// What `--no-remote-name` behind `--remote-name-all` says about the next address.
+    /// The meaning of `--no-remote-name` behind `--remote-name-all` for the next address.
     static let standardOutput = row(
         "no-remote-name",
         nil,

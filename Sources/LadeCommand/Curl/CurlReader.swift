@@ -13,7 +13,7 @@ struct CurlReader {
 
     /// The settings of the present operation.
     private var settings: GetSettings
-    /// What the operation consists of so far, applied at its end: `--no-NAME` takes an option back.
+    /// The steps of the operation so far, applied at its end: `--no-NAME` takes an option back.
     private var steps: [Step] = []
     private var variables = CurlVariables()
     /// The token of `--oauth2-bearer`, which counts less than a field of `-H`.

@@ -10,8 +10,8 @@ import Lade
 
 /// Splits one simple command into words by the rules of a POSIX shell, with the `$'…'` of bash, and quotes words.
 ///
-/// Everything else that a shell would do with a line (variables, substitutions, further commands, redirections) is a
-/// ``Fault``, because the words would not be those that the shell passes to the program.
+/// All other work of a shell on a line is a ``Fault``: variables, substitutions, further commands, redirections. There, the
+/// words would not be those that the shell passes to the program.
 enum ShellWords {
     /// Why a line is not a list of words.
     enum Fault: Error, Equatable {
@@ -32,8 +32,8 @@ enum ShellWords {
 
     /// Quotes bytes as one word of a POSIX shell.
     ///
-    /// Bytes that a terminal must not receive, and those that are not UTF-8, are written as octal numbers for `printf`,
-    /// which every shell has; only some know `$'…'`.
+    /// Bytes that a terminal must not receive, and bytes that are not UTF-8, are written as octal numbers for `printf`. Every
+    /// shell has `printf`; only some know `$'…'`.
     static func quoted(_ bytes: some Collection<UInt8>) -> String {
         guard !bytes.isEmpty, bytes.allSatisfy(\.isPlainInShell) else { return quotedPieces(Array(bytes)) }
         return String(decoding: bytes, as: UTF8.self)
@@ -97,8 +97,9 @@ enum ShellWords {
 
 /// Reads the words of one simple command.
 private struct ShellReader {
-    /// What ``ShellWords/quoted(_:)-(String)`` writes around octal numbers: the one substitution that is read, because it
-    /// runs nothing of others.
+    /// The text that ``ShellWords/quoted(_:)-(String)`` writes around octal numbers.
+    ///
+    /// It is the one substitution that is read, because it runs no program of others.
     static let octalStart = "\"$(printf '"
     static let octalEnd = "')\""
 

@@ -1,6 +1,6 @@
 import Lade
 
-/// What is known of the proxy of a call.
+/// The known facts about the proxy of a call.
 struct ProxyFact: Equatable {
     /// Whether a user name and a password were sent to it.
     var hasCredentials: Bool
@@ -11,9 +11,9 @@ struct ProxyFact: Equatable {
 
 /// Why a command failed: what happened, what the user can do, and the exit code.
 struct CommandError: Error, Equatable {
-    /// What happened, as one sentence without secrets.
+    /// The fault, as one sentence without secrets.
     var what: String
-    /// What the user can do.
+    /// The advice: an action that the user can take.
     var advice: String
     /// The exit code for scripts.
     var code: ExitCode

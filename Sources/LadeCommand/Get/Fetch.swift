@@ -62,7 +62,7 @@ struct Fetch: Sendable {
                 try await fetch(call, to: file, at: path, witness)
             }
         } catch {
-            // What is wrong before anything is sent is shown in spite of --silent.
+            // An error before anything is sent is shown in spite of --silent; a later one is not.
             var error = error
             if !output.tellsErrors { error.isQuiet = true }
             throw error
@@ -237,17 +237,17 @@ struct Fetch: Sendable {
         try OutputPlace.write(Data(heads), to: "-", appending: true, console)
     }
 
-    /// What resumes a download of this call; curl continues a file only when that is asked for.
+    /// The action that resumes a download of this call, as a clause; curl continues a file only on request.
     private var resumption: String {
         settings.followsCurl && !output.continuesFile ? "the line with -C - resumes" : "the same command resumes"
     }
 
-    /// What remains of a download that ended early.
+    /// The line about the kept bytes of a download that ended early.
     ///
     /// - Parameters:
     ///   - count: The number of kept bytes; nil for none.
     ///   - error: Why it ended.
-    ///   - resumption: What resumes it, as a clause.
+    ///   - resumption: The action that resumes it, as a clause.
     /// - Returns: The line; nil where that is clear from the error.
     static func keptNotice(_ count: Int64?, after error: LoadingError, _ resumption: String) -> String? {
         if let count { return "lade: \(ProgressLine.bytes(count)) are kept; \(resumption)." }
@@ -273,8 +273,8 @@ struct Fetch: Sendable {
         options.expectedDigest = output.digest
         options.lengthLimit = output.maximumSize.map(Int64.init)
         options.acceptableStatuses = [.codes(100..<300), 304]
-        // The body of an error response is not written to a file, unless every status counts as success. curl writes it,
-        // too; here it takes the place of no other body.
+        // The body of an error response is not written to a file, unless every status counts as success, or as with curl. For
+        // curl's options, the body of an error response replaces no other body.
         if output.ignoresStatus || settings.followsCurl {
             options.otherStatuses = .codes(300..<(output.failsWithoutBody ? 400 : 1_000))
             options.otherStatusesReplace = output.ignoresStatus

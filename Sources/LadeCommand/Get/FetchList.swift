@@ -101,8 +101,9 @@ struct FetchFailures {
     /// Marks what was added so far as reported.
     mutating func markReported() { reportedCount = failures.count }
 
-    /// The failures that were not reported, in the order of the calls, but that which ended the others first; none where the
-    /// user or the reader of the output ended everything.
+    /// The failures that were not reported, in the order of the calls; the failure that ended the others comes first.
+    ///
+    /// None where the user or the reader of the output ended everything.
     var unreported: [CommandError] {
         if let end, end.isEnd { return [] }
         let rest = failures[reportedCount...].sorted { $0.number < $1.number }.map(\.error)

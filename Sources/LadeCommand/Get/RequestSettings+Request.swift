@@ -72,7 +72,7 @@ extension RequestSettings {
 
     /// Whether the fields of the caller decide about `Authorization`, which they may also remove.
     ///
-    /// What a server asks for is sent all the same, as with curl.
+    /// Credentials that a server demands are sent all the same, as with curl.
     private func decidesAuthorization(_ request: Request) -> Bool {
         let items = items.compactMap { if case .header(let edit) = $0 { edit } else { nil } }
         return request.headers.contains("Authorization")
@@ -81,8 +81,8 @@ extension RequestSettings {
 
     /// Completes the request where the user's fields and its body state the same thing (RFC 9110 §8.3, RFC 9112 §6).
     ///
-    /// A multipart type without a boundary gets that of the body; another boundary than that of the body is refused by
-    /// the caller of this method, as every other contradiction is by `Request.validate()`.
+    /// A multipart type without a boundary gets the boundary of the body. The caller of this method refuses a type with a
+    /// different boundary. `Request.validate()` refuses every other contradiction.
     private func complete(_ request: inout Request, _ edits: [HeaderEdit]) {
         if edits.contains(where: { $0.name.equalsIgnoringASCIICase("Content-Type") }) {
             if let type = request.headers["Content-Type"], let body = request.body?.contentType,

@@ -93,7 +93,7 @@ struct RequestSettings: Sendable {
     var firstByte: Int64?
     /// Whether the options are those of a curl command line.
     var isForCurl = false
-    /// What the request names in place of the path and the query of its address.
+    /// The target that the request names in place of the path and the query of its address.
     var target: String?
     /// The file with the entity tag that the server compares.
     var tagPath: String?

@@ -66,7 +66,9 @@ struct TimeCondition: Equatable, Sendable {
     }
 }
 
-/// A date as curl reads it: a day, a month by its name, a year, a time of day and a zone in any order, or eight digits.
+/// A date as curl reads it.
+///
+/// Its parts stand in any order: a day, a month by its name, a year, a time of day and a zone. Eight digits are a date, too.
 private struct LooseDate {
     private var day: Int64?
     private var month: Int64?

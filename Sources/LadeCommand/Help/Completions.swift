@@ -126,7 +126,7 @@ extension Completions {
         let value = option.metavar.map { ":\(Self.zshEscaped($0)):\(zshAction(option.completion))" } ?? ""
         let text = Self.quoted("[\(Self.zshEscaped(option.summary))]\(value)")
         let long = "--\(option.name)\(takesValue ? "=" : "")"
-        // The star allows an option to be repeated.
+        // The star allows an option to be given several times.
         return option.letter.map { "'*'{-\($0)\(takesValue ? "+" : ""),\(long)}\(text)" } ?? "'*'\(long)\(text)"
     }
 

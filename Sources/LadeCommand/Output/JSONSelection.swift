@@ -15,7 +15,7 @@ struct JSONSelection: Sendable, Equatable {
         case nothingThere
     }
 
-    /// What was selected.
+    /// A selected part of the document.
     struct Part: Equatable {
         /// The text to write, with a line end.
         var text: String

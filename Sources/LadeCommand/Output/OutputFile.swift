@@ -24,8 +24,8 @@ enum OutputFile {
 
     /// Checks the path before any request is sent.
     ///
-    /// - Throws: A usage error for an empty path; a local error when the file exists and must not be overwritten, when
-    ///   the path is a folder, or when it is a pipe or a disk that must not be written to.
+    /// - Throws: A usage error for an empty path. A local error when the file exists and must not be overwritten, or when the
+    ///   path is a folder. The same for a pipe or a disk that must not be written to.
     init(_ path: String, mayOverwrite: Bool) throws(CommandError) {
         guard !path.isEmpty else { throw .usage("--output without a name", advice: "Name a file, or - for the pipe.") }
         var status = stat()

@@ -32,8 +32,8 @@ struct OutputPlace {
     ///
     /// - Parameter names: The names that other calls have chosen, which gets that of this one when files are kept.
     /// - Returns: The path; nil for the standard output, and when the server names the file.
-    /// - Throws: A usage error for an address that names no file, a local error for a folder that cannot be made, and when
-    ///   no name is left.
+    /// - Throws: A usage error for an address that names no file. A local error for a folder that cannot be made, and when no
+    ///   name is left.
     func path(reserving names: Locked<Set<FilePlace>>) throws(CommandError) -> String? {
         guard var path = try chosenPath() else {
             if output.usesRemoteName, output.createsFolders, let folder = output.folder { try Self.makeFolder(folder) }

@@ -14,9 +14,9 @@ struct WriteOut: Sendable {
         case header(String)
         /// All values of a field, with a text between them.
         case headers(String, separator: String)
-        /// What follows goes to the standard error, or to the standard output again.
+        /// The text behind this piece goes to the standard error, or to the standard output again.
         case stream(isError: Bool)
-        /// What follows is written only after a failure.
+        /// The text behind this piece is written only after a failure.
         case onlyAfterFailure
     }
 
@@ -206,8 +206,9 @@ struct WriteOut: Sendable {
     /// The text for a call on the standard output.
     func text(_ facts: Facts) -> String { String(decoding: octets(facts).output, as: UTF8.self) }
 
-    /// What is written for a call to the standard output and to the standard error; values of fields are the octets that
-    /// were received.
+    /// The octets that are written for a call to the standard output and to the standard error.
+    ///
+    /// The values of fields are the octets that were received.
     func octets(_ facts: Facts) -> (output: [UInt8], talk: [UInt8]) {
         var result: (output: [UInt8], talk: [UInt8]) = ([], [])
         var isError = false

@@ -125,7 +125,7 @@ struct PagesRun: Sendable {
         return outcome
     }
 
-    /// What decides what the server returns, besides the request itself.
+    /// The settings that influence the server's response, besides the request itself.
     private var circumstances: [String: String] {
         var found: [String: String] = [:]
         if let user = settings.request.user {
@@ -243,7 +243,7 @@ struct PagesRun: Sendable {
         CommandError(what: doubt.description, advice: advice(on: doubt), code: .incomplete)
     }
 
-    /// What to write when a list may lack items.
+    /// The advice for a list that may lack items.
     private func advice(on doubt: Harvest.Doubt) -> String {
         let anew = settings.paging.path == nil ? "" : ", with --restart"
         if let rule = doubt.rule {

@@ -281,9 +281,9 @@ struct PolicySettings: Sendable {
         ) { settings, value throws(CommandError) in try settings.addHost(value) }
     ]
 
-    /// What decides about further tries in addition to the policy; nil without an option that does.
+    /// The hook that decides about further tries in addition to the policy; nil without an option that needs it.
     ///
-    /// The only hook of a call: the limit of time holds for everything that the others would send again.
+    /// It is the only hook of a call: the limit of time holds for everything that other options would send again.
     ///
     /// - Parameters:
     ///   - time: The source of the present time.
@@ -302,8 +302,9 @@ struct PolicySettings: Sendable {
         })
     }
 
-    /// What curl sends again: statuses that may pass, time-outs, and names that were not found; with
-    /// `--retry-all-errors` every failure, to which a status belongs only with `--fail`.
+    /// Whether curl would retry: statuses that may pass, time-outs, and names that were not found.
+    ///
+    /// With `--retry-all-errors` it retries every failure; a status is a failure only with `--fail`.
     ///
     /// A delay that is longer than allowed is no failure: the response is the result then.
     private func isRepeatedByCurl(_ attempt: RetryPolicy.Attempt, _ suggestion: Bool, _ delayLimit: Duration) -> Bool {

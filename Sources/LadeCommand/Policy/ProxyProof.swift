@@ -5,10 +5,11 @@
 #endif
 import Lade
 
-/// Proves the password for a proxy when the proxy asks for it: by a digest, or the password itself where the scheme is the
-/// safest that is offered and the proxy accepts nothing better.
+/// Proves the password to a proxy when the proxy asks for it, by a digest.
 ///
-/// Each distinct challenge gets one answer, at most three an exchange, and no nonce two (RFC 7616 §3.3).
+/// The password itself is sent where the scheme is the safest that is offered, and the proxy accepts nothing better.
+///
+/// Each distinct challenge gets one proof, at most three per exchange, and each nonce at most one (RFC 7616 §3.3).
 final class ProxyProof: Interceptor {
     private enum Answer {
         case digest(DigestChallenge, isForTunnel: Bool, count: Int)
@@ -27,7 +28,7 @@ final class ProxyProof: Interceptor {
 
     /// Sends the request, and sends it again with a proof when the proxy refuses it.
     ///
-    /// - Throws: `LoadingError.Kind.proxy` when no answer is left that the proxy has not refused.
+    /// - Throws: `LoadingError.Kind.proxy` when no proof is left that the proxy has not refused.
     func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         var request = request
         if request.headRecord == nil { request.headRecord = HeadRecord() }

@@ -33,8 +33,7 @@ struct Netrc: Sendable {
     ///
     /// - Throws: A local error that names the file, when it does not exist, and the line, when it is damaged.
     init(_ file: PrivateFile) throws(CommandError) {
-        // A pipe of the shell, <(command), is the user's own.
-        // That of a shell has a writer; opening a named one would wait for one.
+        // A pipe of the shell, <(command), is the user's own, and has a writer. Opening a named pipe would wait for a writer.
         let isPipe =
             InputReader.isOwnPipe(file.path)
             && (file.path.utf8.starts(with: "/dev/fd/".utf8) || file.path.utf8.starts(with: "/proc/self/fd/".utf8))

@@ -14,26 +14,26 @@ import Lade
 
 /// A file with secrets, or with options that act for the user.
 ///
-/// Everything that the command keeps goes through this type: it opens only files that ``FileTrust`` accepts, reads them
-/// within a limit, and replaces a file in one step, under a lock where programs share it.
+/// All files that the command keeps are read and written by this type. It opens only files that ``FileTrust`` accepts, and
+/// reads them within a limit. It replaces a file in one step, under a lock where programs share the file.
 struct PrivateFile: Sendable {
     /// The path of the file.
     let path: String
     /// The name of the file in errors: “session file”.
     let kind: String
-    /// What the file must be.
+    /// The kind of file that is accepted.
     ///
     /// By default it is the user's alone, and a link to such a file is followed.
     var trust = FileTrust.secret.followingLinks
-    /// The most bytes that the file has.
+    /// The most bytes that the file may have.
     ///
-    /// A larger file is not one of these.
+    /// A larger file is refused.
     var limit = 4 << 20
 
     /// The contents; nil when the file does not exist.
     ///
-    /// - Throws: A local error that names the file, when it belongs to another user, when others can read or write it,
-    ///   or when it is not a regular file of a plausible size.
+    /// - Throws: A local error that names the file, when it belongs to another user, or when others can read or write it. The
+    ///   same when it is not a regular file of a plausible size.
     func read() throws(CommandError) -> Data? {
         do throws(FileDistrust) {
             return try TrustedFile.contents(of: path, trust, limit: limit)

@@ -5,8 +5,9 @@
 #endif
 import Lade
 
-/// Keeps the refresh tokens that a server puts in the place of the user's, which is often the last time that it accepts the old
-/// one.
+/// Keeps the refresh tokens with which a server replaces the user's.
+///
+/// The server often accepts the old token for the last time then.
 ///
 /// They are kept in the session of the call, before the tokens are used. Without a session the user is warned, once.
 final class RefreshTokenKeeper: Sendable {

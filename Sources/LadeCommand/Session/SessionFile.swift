@@ -226,7 +226,7 @@ private struct CookieChanges {
         return rest + changed
     }
 
-    /// What makes two cookies the same one.
+    /// The parts that make two cookies the same one.
     private struct Key: Hashable {
         private let name: [UInt8]
         private let domain: String

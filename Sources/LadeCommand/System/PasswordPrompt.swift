@@ -21,10 +21,10 @@ struct PasswordPrompt: Sendable {
     ///
     /// - Parameters:
     ///   - question: The text of the prompt.
-    ///   - advice: The advice for the error without an answer.
+    ///   - advice: The advice for the error without an input.
     /// - Returns: The input.
-    /// - Throws: A usage error without a terminal and without an answer; the quiet error of an interruption when the task
-    ///   is cancelled.
+    /// - Throws: A usage error without a terminal, and without an input; the quiet error of an interruption when the task is
+    ///   cancelled.
     func ask(
         _ question: String,
         otherwise advice: String = "Give it as -u USER:PASSWORD."
