@@ -198,8 +198,7 @@ public final class SQLiteStore: CacheStore {
     /// Waits until everything that was committed is in the files of the store.
     public func flush() async throws(CacheError) { try await core.flush() }
 
-    /// Why something that was committed is not in the files of the store; nil without such a fault, and after it was asked
-    /// for.
+    /// Why a committed entry is not in the files of the store; nil without a fault, and after the fault was read.
     package func takeFault() -> CacheError? { core.takeFault() }
 
     /// Waits for the writes that are queued, and closes the files; bodies that are being read stay readable.

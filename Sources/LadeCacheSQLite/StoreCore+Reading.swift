@@ -1,7 +1,7 @@
 import LadeCache
 import LadeCore
 
-/// Reading, and what processes agree on, on threads of callers.
+/// Reading, and the agreements between processes, on threads of callers.
 extension StoreCore {
     /// Runs a closure with a connection that reads; a damaged database is set aside.
     func read<Result>(

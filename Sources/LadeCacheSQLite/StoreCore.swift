@@ -333,14 +333,14 @@ final class StoreCore: Sendable {
         try await perform(.barrier)
     }
 
-    /// Waits for what was given to the writing thread, and closes the files.
+    /// Waits for the jobs of the writing thread, and closes the files.
     func close() async {
         let isFirst = state.withLock { state in
             defer { state.isClosed = true }
             return !state.isClosed
         }
         guard isFirst else { return }
-        // A failure is that of a write that no call waited for.
+        // A failure comes from a write that no call waited for.
         if !folder.isReadOnly { try? await perform(.change { session throws(StoreFault) in try session.recordUses() }) }
         // The files are closed with the last reference to the database, which is on the thread.
         try? await perform(.alone { () throws(StoreFault) in _ = self.releaseDatabase() })

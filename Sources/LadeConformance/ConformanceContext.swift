@@ -69,7 +69,7 @@ public struct ConformanceContext: Sendable {
     /// Makes a context.
     ///
     /// - Parameters:
-    ///   - peers: The real servers; those of the environment by default.
+    ///   - peers: The real servers; by default the servers that the environment names.
     ///   - shutDown: Shuts down a transport, and returns when its threads have ended and its descriptors are closed.
     ///   - makeTransport: Makes the transport under test.
     public init(

@@ -17,7 +17,7 @@ import LadeTesting
 extension TransportConformance {
     static var bodies: [ConformanceCase] { [upload, download, expectation] }
 
-    /// How much the process may grow in addition to what is measured: allocator, stacks, the server's buffers.
+    /// How much the process may grow beside the measured memory: allocator, stacks, the server's buffers.
     static let memoryAllowance = 48 << 20
 
     /// The size of a body that is large even where other runs are shortened: several times what may be kept of it.
@@ -42,7 +42,7 @@ extension TransportConformance {
         try writeFile(file, block, count: count)
         // A file that remains is left to the system to clean up.
         defer { try? FileManager.default.removeItem(atPath: file) }
-        // How far the sequence is ahead of what the server has received.
+        // How far the sequence is ahead of the bytes that the server has received.
         let lead = Locked(Int64(0))
         let sequence = RequestBody.stream {
             let before = server.connections.map(\.bytesReceived).reduce(0, +)

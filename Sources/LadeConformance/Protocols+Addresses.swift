@@ -36,7 +36,7 @@ extension TransportConformance {
                 request.destination = .host("127.0.0.1", port: Int(server.port))
                 let exchange = try await context.exchange(transport, request)
                 context.expect(exchange, gives: 200, "\(number): origin.example.com")
-                // Without a port, that of the address is used.
+                // Without a port, the address's port is used.
                 var ported = try Request(.get, "http://origin.example.com:\(server.port)/")
                 ported.destination = .host("127.0.0.1", port: nil)
                 context.expect(

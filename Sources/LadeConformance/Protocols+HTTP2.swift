@@ -25,7 +25,7 @@ extension TransportConformance {
             }
             // A burst opens one connection, not a hundred.
             try await inParallel(100) { _ in try await call("/ok?", "ok") }
-            // The server answers none of these before all have arrived: they are in flight at the same time.
+            // The server responds to none of these before all have arrived: they are in flight at the same time.
             try await inParallel(100) { _ in try await call("/gather?count=100&", "together") }
             let counts = try await context.counts(transport, base, token)
             context.expectEqual(counts["connections"], 1, "connections")
@@ -84,7 +84,7 @@ extension TransportConformance {
             let (transport, request, _) = try make("/refuse?times=1000", .streamed)
             context.expectLost(try await context.exchange(transport, request), .nothing, isSafeToRepeat: true)
         }
-        // If GOAWAY excludes the request, repeating it is safe too, but not every library reports that.
+        // If GOAWAY excludes the request, a retry is safe too, but not every library reports that.
         for (path, isSafe) in [("/refuse", true), ("/goaway-before", nil)] as [(String, Bool?)] {
             await context.part("\(path) once") { context in
                 let (transport, request, _) = try make(path, .buffered(limit: 100))

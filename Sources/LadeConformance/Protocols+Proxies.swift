@@ -163,7 +163,7 @@ extension TransportConformance {
         }
     }
 
-    /// How many requests for an authority a proxy has logged, which it does before it answers.
+    /// How many requests for an authority a proxy has logged; it logs a request before it responds.
     private static func logged(_ context: ConformanceContext, _ peer: String, authority: String) throws -> Int {
         let log = FileManager.default.contents(atPath: try context.peers.text("proxyLog")) ?? Data()
         let lines = String(decoding: log, as: UTF8.self).split(separator: "\n")

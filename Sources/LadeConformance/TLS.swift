@@ -274,7 +274,7 @@ extension TransportConformance {
 }
 
 extension ConformanceContext {
-    /// A GET request for what a TLS peer reports about the connection.
+    /// A GET request for the report of a TLS peer about the connection.
     func request(_ peer: String) throws -> Request {
         try Request(.get, "https://localhost:\(try peers.port(peer))/connection")
     }

@@ -16,9 +16,9 @@ import Synchronization
 /// let summary = try await harvest.run(with: loader, to: .file("items.ndjson"))
 /// ```
 ///
-/// Beside a file it keeps a journal of what the file certainly contains. A run after an error, an interrupt, `kill -9`
-/// or a loss of power truncates the file to what the journal confirms, and continues. The result is the same as without
-/// the interruption. Once complete, running it again does nothing.
+/// Beside a file it keeps a journal, which records the part of the file that is safe on the disk. A run after an error, an
+/// interrupt, `kill -9` or a loss of power truncates the file to the length that the journal confirms, and continues. The
+/// result is the same as without the interruption. Once complete, running it again does nothing.
 public struct Harvest: Sendable {
     /// Where the lines are written.
     public enum Destination: Sendable {
@@ -115,9 +115,9 @@ public struct Harvest: Sendable {
     ///
     /// See `Loader.pages(of:size:prefetch:pageLimit:from:meter:)` of `Lade`.
     public var prefetch = 0
-    /// The maximum number of pages, those of earlier runs included; nil for all.
+    /// The maximum number of pages, pages of earlier runs included; nil for all.
     public var pageLimit: Int?
-    /// The maximum number of items, those of earlier runs included; nil for all.
+    /// The maximum number of items, items of earlier runs included; nil for all.
     public var itemLimit: Int?
     /// The maximum size of an item in bytes, without white space; 16 MiB by default.
     public var itemByteLimit = 16 << 20
@@ -138,7 +138,7 @@ public struct Harvest: Sendable {
         self.request = request
     }
 
-    /// How a harvest ended, and what it loaded.
+    /// How a harvest ended, and how much it loaded.
     public struct Summary: Sendable, Hashable {
         /// Why it ended.
         public enum Ending: Sendable, Hashable {
@@ -152,7 +152,7 @@ public struct Harvest: Sendable {
 
         /// Why it ended.
         public var ending: Ending
-        /// The number of pages in the output, those of earlier runs included.
+        /// The number of pages in the output, pages of earlier runs included.
         public var pages: Int
         /// The number of items in the output.
         public var items: Int

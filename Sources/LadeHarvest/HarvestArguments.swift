@@ -25,7 +25,7 @@ struct HarvestArguments {
         "x-correlation-id", "x-request-id", "x-trace-id",
     ]
 
-    /// The name of the address with what is not shown of it.
+    /// The name of the address, with the parts that are not shown.
     static let wholeAddress = "a secret in the url"
 
     init(_ harvest: Harvest, _ walk: PageWalk) {
@@ -49,7 +49,7 @@ struct HarvestArguments {
         hidden = harvest.circumstances.merging(harvest.secrets) { _, secret in secret }
         hidden[Self.wholeAddress] = address.absoluteString
         switch request.body?.content {
-        // A repaired text would be that of other bodies, too.
+        // Several bodies would have the same repaired text.
         case .bytes(let bytes):
             hidden["body"] = String(validating: bytes, as: UTF8.self) ?? "base64 \(bytes.base64EncodedString())"
         case .file(let path, let offset): shown["body"] = "\(path) from \(offset)"
@@ -67,7 +67,7 @@ struct HarvestArguments {
         }
     }
 
-    /// The part of a field that says for whom the server answers.
+    /// The part of a field that names the user to whom the server responds.
     private static func identity(_ name: String, _ value: String) -> String {
         let parts = value.utf8.split(separator: UInt8(ascii: " "), maxSplits: 1)
         guard name == "authorization", parts.count == 2, Substring(parts[0]).asciiLowercased == "basic",
@@ -88,7 +88,7 @@ struct HarvestArguments {
         return hash.finish().map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }
 
-    /// The address of a page with the present secrets in place of those of an earlier run.
+    /// The address of a page with the present secrets in place of an earlier run's secrets.
     ///
     /// A query item with the name of a secret may be a cursor, such as `page_token`. So the items are replaced only when
     /// the digest of the earlier address shows that they are its secrets.

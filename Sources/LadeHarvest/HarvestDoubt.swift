@@ -5,7 +5,7 @@ extension Harvest {
     public struct Doubt: Sendable, Hashable, CustomStringConvertible {
         /// Whether the list certainly lacks items; otherwise it is likely.
         public let isCertain: Bool
-        /// One plain sentence that says what was found where, without secrets.
+        /// One plain sentence that names the sign and its place, without secrets.
         public let description: String
         /// The rule that probably reads the next page; nil when there is none.
         ///

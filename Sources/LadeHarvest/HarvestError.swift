@@ -36,7 +36,7 @@ public enum HarvestError: Error, Sendable {
     ///
     /// Remove it, or restart.
     case outputExists(path: String)
-    /// The output differs from what the journal says was written.
+    /// The output differs from the bytes that were written according to the journal.
     ///
     /// Restart.
     case outputChanged(path: String, reason: String)

@@ -12,7 +12,7 @@ struct HarvestJournal: Codable, Equatable, Sendable {
     var format = HarvestJournal.currentFormat
     /// The arguments of the harvest, without secrets in addresses.
     var arguments: [String: String]
-    /// The digests of what may be secret and decides what the server returns, and their key.
+    /// The digests of values that influence the server's response and may be secret, and the key of the digests.
     var digests: [String: String]
     var key: String
     /// The address of the next page; nil when there is none, or when it is the first.
@@ -33,7 +33,7 @@ struct HarvestJournal: Codable, Equatable, Sendable {
     var total: Int?
     /// The total that was announced first.
     var firstTotal: Int?
-    /// Whether what is at a usual place of totals is none, because more items than that came.
+    /// Whether the number at a usual place of totals is no total, because more items than this number came.
     var ignoresTotal: Bool?
     /// Whether the total became smaller while pages were requested by their position.
     var hasShrunk: Bool?
@@ -43,7 +43,7 @@ struct HarvestJournal: Codable, Equatable, Sendable {
     var doubts: [Harvest.Doubt]?
     /// The marks of the pages in the output; nil where pages are numbered, and in journals of older versions.
     var marks: PageMarks?
-    /// The contents that the next page must not repeat; nil where pages are not compared.
+    /// The contents that the next page must not have again; nil where pages are not compared.
     var contents: PageContents?
     /// Whether the user said that secrets with other values belong to the same sign-in.
     var renewsSecrets: Bool?

@@ -12,7 +12,7 @@
 #endif
 import Lade
 
-/// The output of one run with its record: what was written, and what of that is safe on the disk.
+/// The output of one run with its record: the bytes that were written, and how many of them are safe on the disk.
 final class HarvestLedger {
     private enum Sink {
         case file(Disk, JournalFile)

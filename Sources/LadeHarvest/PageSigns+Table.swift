@@ -39,7 +39,7 @@ extension PageSigns {
         case links
     }
 
-    /// The usual places: names in lower case without punctuation, those of fields without `X-` and `Pagination-`.
+    /// The usual places: names in lower case without punctuation, and names of fields without `X-` and `Pagination-`.
     static let meanings: [String: Meaning] = {
         let names: [(Meaning, String)] = [
             (

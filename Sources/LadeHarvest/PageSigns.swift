@@ -218,7 +218,7 @@ struct PageSigns {
         let isFull = stated == itemCount || askedSize == itemCount
         // One of both edges of the page, as `before` and `after`, is there on each page.
         let isEdge = statement.meaning == .edge || statement.siblings.map(hasBothEdges) == true
-        // A page that is shorter than pages are is the last, unless items were left out of it.
+        // A page that is shorter than the page size is the last, unless items were left out of it.
         let isShort = stated.map { itemCount < $0 } ?? false
         guard !(isEdge && isShort) else { return [] }
         let isCertain = isFull || !(isEdge || isShort)
@@ -385,7 +385,7 @@ struct PageSigns {
         return .cursor(place, to: PageCursorTarget(request)?.target(for: statement.name, place) ?? .query("QUERY"))
     }
 
-    /// How pages are counted, by what the first one says about itself.
+    /// How pages are counted, by the number that the first page states about itself.
     private func counting(_ statements: [Statement]) -> PageRule? {
         guard isFirst, !request.hasBody else { return nil }
         func first(_ meaning: Meaning, _ names: Set<String>?) -> (name: String, statement: Statement, number: Int)? {

@@ -21,7 +21,7 @@ public struct Origin: Sendable, Hashable {
 
     /// The origin of an address; nil without scheme or host, and for an HTTP address whose host has no normal form.
     public init?(_ url: URL) {
-        // Used several times per exchange: one pass over the text costs a fraction of what each part of a `URL` does.
+        // Used several times per exchange: one pass over the text costs a fraction of reading each part of a `URL`.
         let address = url.absoluteString
         let parts = AddressParts(address)
         guard let kind = parts.scheme, !parts.hostIsEmpty else { return nil }

@@ -9,8 +9,8 @@ public import LadeCore
 
 /// A transport on `URLSession`: the default on Apple platforms, an alternative on Linux.
 ///
-/// It delivers every status, follows no redirect, stores no cookies, answers or credentials, and sends nothing again:
-/// interceptors do that. It refuses what the platform does not support before anything is sent, with an error that
+/// It delivers every status, follows no redirect, stores no cookies, responses or credentials, and sends nothing again:
+/// interceptors do these things. It refuses what the platform does not support before anything is sent, with an error that
 /// names the setting or feature. <doc:WhatURLSessionCannotDo> lists where the platform's behaviour differs.
 ///
 /// ```swift

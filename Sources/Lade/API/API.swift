@@ -18,7 +18,7 @@
 public struct API: Sendable {
     /// The address that paths are appended to; a trailing slash makes no difference.
     public var baseURL: URL
-    /// Header fields of every request; ``Endpoint/header(_:_:)`` replaces those of the same name for one endpoint.
+    /// Header fields of every request; ``Endpoint/header(_:_:)`` replaces fields of the same name for one endpoint.
     public var headers = Headers()
     /// Query items of every request, before those of the endpoint.
     ///
@@ -64,9 +64,9 @@ public struct API: Sendable {
     /// }
     /// ```
     ///
-    /// - Parameter model: The type that ``decoder`` decodes the body of such a response to, for example ``Problem`` (RFC
-    ///   9457). When a body cannot be decoded, `LoadingError.failure(as:)` is nil and `context.processingError`
-    ///   contains the reason.
+    /// - Parameter model: The type to which ``decoder`` decodes the body of a refused response, for example ``Problem``
+    ///   (RFC 9457). When a body cannot be decoded, `LoadingError.failure(as:)` is nil and `context.processingError` contains
+    ///   the reason.
     /// - Returns: The changed copy.
     public func failure<Model: Decodable & Sendable>(as model: Model.Type) -> API {
         var copy = self
@@ -92,7 +92,7 @@ public struct API: Sendable {
         try endpoint(.get, path.appending(components), query)
     }
 
-    /// An endpoint that deletes a resource; parameters and errors are those of ``get(_:_:query:)``.
+    /// An endpoint that deletes a resource; its parameters and errors are the same as of ``get(_:_:query:)``.
     public func delete(
         _ path: Path,
         _ components: any CustomStringConvertible...,
@@ -114,7 +114,7 @@ public struct API: Sendable {
         try encoded(value, into: endpoint(.post, path.appending(components), query))
     }
 
-    /// An endpoint that puts a value, encoded by ``encoder``; errors are those of ``post(_:_:query:json:)``.
+    /// An endpoint that puts a value, encoded by ``encoder``; it has the errors of ``post(_:_:query:json:)``.
     public func put(
         _ path: Path,
         _ components: any CustomStringConvertible...,
@@ -124,7 +124,7 @@ public struct API: Sendable {
         try encoded(value, into: endpoint(.put, path.appending(components), query))
     }
 
-    /// An endpoint that patches a resource with a value, encoded by ``encoder``; errors are those of
+    /// An endpoint that patches a resource with a value, encoded by ``encoder``; it has the errors of
     /// ``post(_:_:query:json:)``.
     public func patch(
         _ path: Path,

@@ -12,9 +12,9 @@ public final class Account: Sendable {
         /// Distinguishes the account's cached responses, announced quotas and cookies from those of others; empty for the
         /// signed-out account.
         ///
-        /// It stands for the user: another token or other cookies of the same account keep what is stored. An account
-        /// with authorisers, decorators or credential holders and without an identifier gets a generated one. It is
-        /// different in every run, unless there is a cache, and every authoriser has an `Authoriser.owner`.
+        /// It stands for the user: stored responses stay in use when the account gets a new token or other cookies. An account
+        /// with authorisers, decorators or credential holders and without an identifier gets a generated one. It is different
+        /// in every run, unless there is a cache, and every authoriser has an `Authoriser.owner`.
         public var identifier = ""
         /// The authorisers of its requests, in order.
         public var authorisers: [any Authoriser] = []
@@ -78,7 +78,7 @@ public final class Account: Sendable {
     /// signed-out account.
     public var identifier: String { settings.identifier }
 
-    /// Whether its calls are answered only from stored responses, and never by a server; false by default.
+    /// Whether its calls receive stored responses only, and never reach a server; false by default.
     ///
     /// Calls in progress are not affected. A call without a stored response fails with `LoadingError.Kind.notStored`.
     public var isOffline: Bool {

@@ -33,7 +33,7 @@ package enum BodyMeaning: Sendable, Hashable {
 
     /// The whole body from the first byte, and its length if the head says it.
     case whole(length: Int64?)
-    /// The part of the caller's own `Range`, or what the server sends in place of it.
+    /// The part of the caller's own `Range`, or the bytes that the server sends in place of that part.
     case requested
     /// A page of a service that counts something other than bytes: whole for a reader of pages, and never a file.
     case otherUnit
@@ -41,7 +41,7 @@ package enum BodyMeaning: Sendable, Hashable {
     case rest(Range)
     /// The known bytes are the complete body of the same version.
     case complete
-    /// The fields contradict what was asked for or what is known. The clause says how.
+    /// The fields contradict the request or the known facts. The clause says how.
     case misfit(String)
     /// The status is no response to this request.
     case refused

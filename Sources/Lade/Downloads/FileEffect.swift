@@ -1,8 +1,8 @@
 /// The effect of a response on the file that a call names.
 ///
 /// The only place that decides it: downloads, the files of `lade` and the entity tags that it saves ask here. A file that
-/// exists is changed only by a response that represents the resource. Whether a response is the rest of a file is what
-/// ``BodyMeaning`` says, before this is asked.
+/// exists is changed only by a response that represents the resource. ``BodyMeaning`` says before this decision whether a
+/// response is the rest of a file.
 ///
 /// | response | no file | a file |
 /// | --- | --- | --- |
@@ -83,7 +83,7 @@ package enum FileEffect: Sendable, Hashable {
 }
 
 extension Response {
-    /// Whether the response is a 304 to a request that has a condition, so that what the caller has is current.
+    /// Whether the response is a 304 to a request with a condition, so that the caller's copy is current.
     package var confirmsCondition: Bool {
         status == 304
             && (request.headers.contains("If-None-Match") || request.headers.contains("If-Modified-Since"))

@@ -6,12 +6,12 @@
 
 /// The version of a file: which of its states, at which address.
 ///
-/// A validator is unique among the versions of one resource (RFC 9110 §8.8.1): two addresses may use the same one for
-/// different files. So the address belongs to the version, and it is that which answered, behind all redirects.
+/// A validator is unique among the versions of one resource (RFC 9110 §8.8.1): two addresses may use the same one for different
+/// files. So the address that sent the response, behind all redirects, belongs to the version.
 package struct FileVersion: Sendable, Hashable {
     /// The strong validator: an entity tag, or a date; empty when unknown.
     var validator = ""
-    /// A digest of the address that answered; nil when unknown.
+    /// A digest of the address that sent the response; nil when unknown.
     var address: String?
 
     /// Makes a version.
@@ -30,7 +30,7 @@ package struct FileVersion: Sendable, Hashable {
         self.init(validator: validator, address: Self.address(response.request.url))
     }
 
-    /// Whether a response is of this version, as far as it says: it does not name another one.
+    /// Whether a response may be of this version: it does not name a different version.
     ///
     /// Everything that continues the bytes of an earlier response asks here.
     func isSame(in response: Response) -> Bool {

@@ -108,7 +108,7 @@ extension Loader {
         request.acceptableStatuses = options.acceptableStatuses.union(206)
         if options.refused != nil || options.otherStatuses != .none { request.deliversEveryStatus = true }
         if options.mayOverwrite, target.isNameFixed, target.isSpecial(target.name) {
-            // Its folder, as that of the devices, is no place for a part.
+            // The folder of a device is no place for a part.
             var run = DownloadRun(request: request, address: "", target: target, options: options, part: nil)
             run.throttle = progress.map { ProgressThrottle(account.service.settings.time, $0) }
             return try await run.download(by: self)
@@ -164,7 +164,7 @@ private struct DownloadRun {
     let address: String
     let target: DownloadTarget
     let options: Download.Options
-    /// Where the bytes are until they are complete; nil for what is written to directly.
+    /// The file that has the bytes until they are complete; nil for a destination that is written to directly.
     var part: PartFile?
     var throttle: ProgressThrottle?
     /// The pipe or device that has the name, and how many bytes of the body it received.
@@ -200,8 +200,8 @@ private struct DownloadRun {
     ) async throws(LoadingError) -> Download {
         continuesFile = options.continuesFile && target.existing(target.name) != .none
         var point = part?.resumePoint
-        // A note without an address, as earlier versions wrote it, is about that of the request. A file of unknown version
-        // has none.
+        // A note without an address, as earlier versions wrote it, is about the address of the request. A file of unknown
+        // version has no address.
         if let version = point?.version, !version.validator.isEmpty, version.address == nil {
             point?.version.address = FileVersion.address(request.url)
         }

@@ -27,7 +27,7 @@ struct PartFile {
         var prologueLength: Int64 = 0
         /// The length of the whole body, if known.
         var length: Int64?
-        /// The address that answered, as `FileVersion` compares it; nil when unknown.
+        /// The address that sent the response, as `FileVersion` compares it; nil when unknown.
         var address: String?
     }
 

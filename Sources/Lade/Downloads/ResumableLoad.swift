@@ -114,7 +114,7 @@ package struct ResumableLoad {
         case .complete:
             endBody(response)
             return .complete(response)
-        // A server without ranges sends the whole; of the known length, it is what is there.
+        // A server without ranges sends the whole body. If the whole has the known length, the kept body is complete.
         case .whole where place.version.isNamed(in: response) || place.version.validator.isEmpty:
             guard isKnown(place, in: response) else { break }
             endBody(response)
@@ -146,7 +146,7 @@ package struct ResumableLoad {
 
     /// Whether a whole body has the version and the length of the bytes that are there, so that it need not be read.
     ///
-    /// Some servers refuse the request for what follows the last byte without saying where the last byte is.
+    /// Some servers refuse the request for bytes behind the last one, without saying where the last byte is.
     private func isKnown(_ place: ResumePoint, in response: Response) -> Bool {
         guard response.status == 200, !response.headers.contains("Content-Encoding"), place.coding == nil,
             case .whole(let length?) = BodyMeaning(of: response, to: .whole)
@@ -306,7 +306,7 @@ package struct ResumableLoad {
         throw LoadingError(.incompleteBody(received: received, expected: length), ErrorContext(request))
     }
 
-    /// The error with the lengths of the whole body, where those of the last response refer to a part.
+    /// The error with the lengths of the whole body, where the lengths of the last response refer to a part.
     private func located(_ error: LoadingError) -> LoadingError {
         var located = error
         located.context.attempts = call.attempt
@@ -372,8 +372,7 @@ package struct ResumableLoad {
         }
     }
 
-    /// The request for the rest; nil when it cannot be requested, or when there are no bytes that the whole would
-    /// repeat.
+    /// The request for the rest; nil when it cannot be requested, or when no byte was received and the load may begin anew.
     private mutating func rangedRequest(_ mayBeginAnew: Bool) -> Request? {
         guard point != nil, received > 0 || !mayBeginAnew else { return nil }
         point?.offset = received
@@ -393,7 +392,8 @@ package struct ResumableLoad {
 
     /// The response 416 to a request for the rest, which the service may count as a failure.
     ///
-    /// - Throws: The error, when it is another one, or when the request asked for the whole: there the status is one.
+    /// - Throws: The error, when it is of another kind, or when the request asked for the whole body: there the status is an
+    ///   error.
     private func unsatisfied(_ error: LoadingError, _ asked: Request) throws(LoadingError) -> Response {
         guard case .unacceptableStatus(let status) = error.kind, status == 416,
             asked.headers.contains("Range"), !request.headers.contains("Range")

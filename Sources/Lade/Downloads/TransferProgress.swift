@@ -17,7 +17,7 @@ public struct TransferProgress: Sendable, Hashable {
     }
 }
 
-/// Passes on at most ten reports a second: the first, the last, and those in between that come 100 ms after another.
+/// Passes on at most ten reports a second: the first, the last, and every report at least 100 ms after the previous one.
 struct ProgressThrottle: Sendable {
     /// The shortest time from one report to the next.
     static let interval = Duration.milliseconds(100)

@@ -54,7 +54,7 @@ extension Endpoint {
 }
 
 extension Endpoint {
-    // Not `decode`: the compiler would answer that guess of a caller with this function's parameters.
+    // Not `decode`: the compiler would report this function's parameters to a caller who guesses that name.
     private static func readFailure(
         _ model: FailureModel,
         _ decoder: any BodyDecoder,

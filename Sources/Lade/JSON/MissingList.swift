@@ -39,12 +39,12 @@ extension ProcessingError {
             return Array(found.sorted { $0.count > $1.count }.prefix(4))
         }
 
-        /// Whether the locations and what they contain are the same.
+        /// Whether the locations and their contents are the same.
         public static func == (lhs: MissingList, rhs: MissingList) -> Bool {
             lhs.pointer == rhs.pointer && lhs.found == rhs.found
         }
 
-        /// Hashes the location and what it contains.
+        /// Hashes the location and its contents.
         public func hash(into hasher: inout Hasher) {
             hasher.combine(pointer)
             hasher.combine(found)

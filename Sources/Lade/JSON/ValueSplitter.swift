@@ -26,7 +26,7 @@ final class ValueSplitter {
     private var ready = Data()
     private var position = 0
     private var failure: (any Error)?
-    /// Whether nothing comes after what is ready.
+    /// Whether nothing comes after the values that are ready.
     private(set) var isFinished = false
 
     init(_ framing: ResponseBody.JSONFraming, valueLimit: Int) {

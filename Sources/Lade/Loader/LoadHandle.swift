@@ -15,7 +15,7 @@ public final class LoadHandle: Work {
     /// The request of the call.
     public let request: Request
 
-    /// Counts the attempts of the call, which has no scope: its task is what cancels it.
+    /// Counts the attempts of the call, which has no scope: cancelling its task cancels it.
     let counter: Call.Scope
 
     init(id: Call.ID, request: Request, accepting statuses: StatusSet) {

@@ -58,7 +58,7 @@ public final class Loader: Sendable {
 
     /// The requests in flight, in the order in which they were made.
     ///
-    /// They are those of awaited calls, of calls that report to a closure or a delegate, and of streamed bodies.
+    /// They belong to awaited calls, to calls that report to a closure or a delegate, and to streamed bodies.
     public var currentRequests: [Request] { core.group.requests }
 
     /// Cancels everything in flight; the loader stays usable.

@@ -73,7 +73,7 @@ final class LoaderCore: Sendable {
         request.acceptableStatuses ?? account.service.settings.acceptableStatuses
     }
 
-    /// Runs a call in the current task, from the first event to the last; that of a streamed body comes later.
+    /// Runs a call in the current task, from the first event to the last; the last event of a streamed body comes later.
     ///
     /// - Parameters:
     ///   - request: The request, which must be valid.

@@ -28,7 +28,7 @@ enum TrackedBody {
     ///   - report: The reporter of the end; nil when no observer would receive it, or when the body is a part of one
     ///     that is reported.
     ///   - loader: The loader that the body keeps until its end; nil when releasing the loader ends the body.
-    /// - Returns: The response with such a body.
+    /// - Returns: The response with a tracked body.
     static func track(
         _ response: Response,
         in group: WorkGroup,

@@ -6,7 +6,7 @@ protocol Work: AnyObject, Sendable {
     func cancel()
 }
 
-/// Work that is cancelled together: that of a loader, an account or a service.
+/// The work of a loader, an account or a service, which is cancelled together.
 ///
 /// Groups form a tree: a loader's group is a member of its account's group, which is a member of the service's group. A
 /// group holds its members until they leave. Members do not hold the owner of the group, so that the owner can be

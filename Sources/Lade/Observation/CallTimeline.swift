@@ -188,7 +188,7 @@ private struct TimelineBuilder {
         activities.remove(at: index)
     }
 
-    /// The innermost exchange in progress of a hedge, or of what is none, and its position among the activities.
+    /// The innermost exchange in progress, of a hedge or of the attempt itself, and its position among the activities.
     private func current(_ hedge: Int) -> (number: Int, index: Int)? {
         for index in activities.indices.reversed() {
             if case .exchange(let number) = activities[index], exchanges[number].hedge == hedge {

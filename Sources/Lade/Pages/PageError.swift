@@ -33,7 +33,7 @@ public struct PageError: Error, Sendable {
         case insecure(URL)
         /// The response names a next page that cannot be loaded; the text is escaped, truncated and without secrets.
         case invalidTarget(String)
-        /// A place that a rule reads has something that names no page; the text says what, as that of ``invalidTarget(_:)``.
+        /// A place that a rule reads has a value that names no page; the text describes it, as in ``invalidTarget(_:)``.
         case unusable(place: PageRule.Place, found: String)
         /// The response says that there is more, and no rule names the next page.
         case cut(more: PageRule.Place)
@@ -64,7 +64,7 @@ public struct PageError: Error, Sendable {
         self.isCounted = isCounted
     }
 
-    /// Whether the same list, continued at ``page``, may get further: the cause is not what the server has sent.
+    /// Whether the same list, continued at ``page``, may get further: the cause is not the server's response.
     package var canContinue: Bool {
         switch cause {
         case .loading, .paginator, .otherOrigin, .bodyToOtherOrigin, .insecure, .emptyPages: true

@@ -15,7 +15,8 @@ extension PageFeed {
         package var meter: PageProgress.Meter?
         /// The treatment of a page with the content of an earlier one, where pieces have checksums.
         package var repeatedPages = PageRule.RepeatedPages.refused
-        /// Whether such a page is none of its own; nil where the walk's rules decide.
+        /// Whether the contents of pages are compared, to find pages that the server sends again; nil where the walk's rules
+        /// decide.
         var comparesContents: Bool?
         /// Statuses that mean the end of the list, for a page after the first.
         package var endStatuses: Set<Int> = []

@@ -33,8 +33,7 @@ package struct PageMarks: Equatable, Sendable {
         keys.append(key)
     }
 
-    /// A key that identifies a page in this run and in later ones: that of its request, and of a cursor in a header
-    /// field.
+    /// A key that identifies a page in this run and in later ones, made of its request and of a cursor in a header field.
     package static func key(of page: PageRequest) -> UInt64 { key(of: page.request, page.cursor) }
 
     /// A key that identifies a request: from its method, address and body.

@@ -24,7 +24,8 @@ public struct PageRequest: Sendable {
     package let itemsBefore: Int?
     /// Marks of the pages before this one, which reveal a loop; empty where pages are counted.
     var trail = PageMarks()
-    /// The contents of pages before this one that it must not repeat; nil for a first page, and where none are compared.
+    /// The contents of earlier pages, which this page must not have again; nil for a first page, and where contents are not
+    /// compared.
     package var contents: PageContents?
     /// The cursor in the request; nil where the address is all that distinguishes it from others.
     package var cursor: PageCursor?

@@ -9,14 +9,14 @@ import LadeCore
 extension PageRule {
     /// The treatment of a page with the same content as the first page or the page before it.
     ///
-    /// A server that ignores the page number or the offset answers every request with the same page, so the list has no end.
-    /// Other servers repeat their last page, or their first one, after the end of the list.
+    /// A server that ignores the page number or the offset sends the same page for every request, so the list has no end. Other
+    /// servers send their last page, or their first one, again after the end of the list.
     public enum RepeatedPages: String, Sendable, Hashable {
         /// The page is not delivered, and the pages end with ``PageError/Cause/repeated``.
         case refused
         /// The page is not delivered, and the list counts as complete.
         ///
-        /// For a server that repeats a page after the end of the list. Where a server ignores the page number, everything
+        /// For a server that sends a page again after the end of the list. Where a server ignores the page number, everything
         /// but the first page is missing. A page that is loaded alone, as by ``Loader/load(_:of:)``, is refused.
         case end
         /// The page is delivered.
@@ -27,7 +27,7 @@ extension PageRule {
     }
 }
 
-/// The contents that the next page is compared with: those of the first page and of the page before it.
+/// The contents of the first page and of the previous page, with which the next page is compared.
 ///
 /// Checksums, because they are stored with a page, and because contents take too much memory.
 package struct PageContents: Hashable, Sendable {

@@ -12,7 +12,7 @@ public enum PageRule: Sendable, Hashable {
     case body(JSONPointer)
     /// An address in a header field, such as `Next-Page`; or JSON in the field with an address in a member.
     case header(String)
-    /// A cursor that is copied from a response into the next request, which is otherwise that of the first page.
+    /// A cursor that is copied from a response into the next request, which otherwise equals the first page's request.
     ///
     /// ```swift
     /// let rules: [PageRule] = [
@@ -26,8 +26,8 @@ public enum PageRule: Sendable, Hashable {
     ///
     /// `first` is the number of the first page; nil stands for the number in the first page's address, or 1.
     case pageNumber(query: String, first: Int? = nil)
-    /// An object whose members are query items of the next page, which is otherwise that of the first page: MediaWiki's
-    /// `continue`.
+    /// An object whose members are query items of the next request, which otherwise equals the first page's request:
+    /// MediaWiki's `continue`.
     ///
     /// The members are strings, numbers and Boolean values; null removes an item.
     case queryItems(PageRule.Place)
@@ -87,7 +87,7 @@ public enum PageRule: Sendable, Hashable {
         }
     }
 
-    /// Where a response has what the rule reads; nil for a rule that counts, and for links.
+    /// The place in a response that the rule reads; nil for a rule that counts, and for links.
     var place: PageRule.Place? {
         switch self {
         case .body(let pointer): .body(pointer)
@@ -211,7 +211,7 @@ extension PageRule {
         case refused
         /// Its path and query are loaded from the first page's origin instead, with everything that the first page sends.
         ///
-        /// For a service behind another address than the one in its responses, such as a mirror or a test server.
+        /// For a service whose address differs from the one in its responses, such as a mirror or a test server.
         case replacedByFirst
     }
 }

@@ -146,9 +146,9 @@ extension Loader {
     /// - Parameters:
     ///   - endpoint: The endpoint of the list.
     ///   - size: The number of items per page; 0 leaves it to the service.
-    ///   - prefetch: How many pages are loaded ahead of the requested one; none by default, 64 at most. Memory holds at
-    ///     most one page more than that. Pages found by number or offset are loaded in parallel and delivered in order.
-    ///     The assumption is that all are as long as those before them; where it was wrong, pages are loaded again.
+    ///   - prefetch: How many pages are loaded ahead of the requested one; none by default, 64 at most. Memory holds at most
+    ///     one page more than this number. Pages found by number or offset are loaded in parallel and delivered in order. The
+    ///     assumption is that all are as long as those before them; where it was wrong, pages are loaded again.
     ///   - pageLimit: The maximum number of pages; nil for all.
     ///   - start: The page to start with, from an earlier iteration, with its own size; nil for the first page.
     ///   - meter: Receives the progress with every delivered page.
@@ -184,7 +184,7 @@ extension Loader {
     /// A page whose successor cannot be followed is loaded all the same, and ``LoadedPage/nextFailure`` says why.
     ///
     /// - Parameters:
-    ///   - page: A page of this list: its first, one after another, or one that was stored.
+    ///   - page: A page of this list: the first page, a page that followed another, or a stored page.
     ///   - endpoint: The list.
     /// - Returns: The page, with the one after it.
     /// - Throws: ``PageError`` when the page cannot be loaded. Cancelling the task ends the call.

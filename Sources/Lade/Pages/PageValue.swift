@@ -19,7 +19,7 @@ package enum PageValue: Sendable, Hashable {
     /// An array or object, as it is written.
     case json([UInt8])
 
-    /// Reads a place; `index` is that of its pointer, if it is in the body.
+    /// Reads a place; `index` is the index of its pointer, if the place is in the body.
     package init(_ place: PageRule.Place, _ index: Int?, _ facts: PageWalk.Facts) {
         switch place {
         case .body(let pointer):

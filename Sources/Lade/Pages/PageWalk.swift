@@ -319,7 +319,7 @@ package struct PageWalk: Sendable {
         _ facts: Facts
     ) throws(PageError.Cause) -> Reading {
         let target: String
-        // In the usual places, a number in a field is that of a page, which another rule reads.
+        // In the usual places, a number in a field is the number of a page, which another rule reads.
         if isCommon, place.isPlainField, value.pageNumber != nil { return .missing }
         switch value {
         case .missing: return .missing
@@ -358,7 +358,7 @@ package struct PageWalk: Sendable {
         case .text, .number, .json:
             let cursor = PageCursor(target: target, json: value.json)
             guard value.text != nil || target.keepsTypes, value.text?.isDamaged != true else { break }
-            // In the usual places, a number of a page is what is understood.
+            // In the usual places, only the number of a page is understood.
             if isCommon, value.pageNumber == nil { break }
             return .request(try request(with: cursor), cursor)
         case .isTrue: break
@@ -453,7 +453,7 @@ package struct PageWalk: Sendable {
         return try placed(next)
     }
 
-    /// A page that was read by a decoder, with what its endpoint's requests have beside method, address and body.
+    /// A page that was read by a decoder, with the fields and settings of its endpoint's requests.
     ///
     /// The address is as trustworthy as one that a server names.
     func attached(_ page: PageRequest) throws(PageError.Cause) -> PageRequest {

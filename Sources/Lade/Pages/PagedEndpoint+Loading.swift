@@ -1,7 +1,7 @@
 public import LadeCore
 
 extension PagedEndpoint {
-    /// The pages over whatever loads one, so that the sequence keeps what that closure captures.
+    /// The pages, each loaded by a closure; the sequence keeps everything that the closure captures.
     package func pages(
         size: Int = 0,
         prefetch: Int = 0,
@@ -23,10 +23,10 @@ extension PagedEndpoint {
     ///
     /// - Parameters:
     ///   - page: The page.
-    ///   - value: The value in what was loaded; nil when nothing can follow it.
+    ///   - value: The value in the loaded result; nil when no page can follow.
     ///   - load: Loads what the page's endpoint gives.
     /// - Returns: The loaded page, with the next one.
-    /// - Throws: ``PageError`` for a stored page that cannot be followed, and for what `load` throws.
+    /// - Throws: ``PageError`` for a stored page that cannot be followed, and for errors of `load`.
     @concurrent
     package func load<Content: Sendable>(
         _ page: PageRequest,
@@ -90,8 +90,8 @@ extension Loader {
     /// let first = try await loader.load(shows, size: 50)
     /// ```
     ///
-    /// ``pages(of:size:prefetch:pageLimit:from:meter:)`` loads the others, too, and ``load(_:of:)`` one page with what
-    /// follows it.
+    /// ``pages(of:size:prefetch:pageLimit:from:meter:)`` loads the other pages, too, and ``load(_:of:)`` one page with the
+    /// request of the next.
     ///
     /// - Parameters:
     ///   - endpoint: The list.

@@ -39,7 +39,7 @@ public struct Sizer: Sendable {
         self.apply = apply
     }
 
-    /// Sets a query item and replaces those of the same name; other items stay as written.
+    /// Sets a query item and replaces items of the same name; other items stay as written.
     public static func query(_ name: String) -> Sizer {
         Sizer { request, size in
             var sized = request

@@ -4,9 +4,9 @@ import LadePolicies
 
 /// Builds the chain; the only place that does.
 ///
-/// An interceptor is added here, in its slot; the numbers are those of the table in `Documentation/Architecture.md`.
-/// The parts that all accounts share (limits, budgets, host lists, the cache) are made once, in ``init(_:)``. The parts
-/// of one account are made in ``chain(for:jar:transport:)``.
+/// An interceptor is added here, in its slot; the numbers come from the table in `Documentation/Architecture.md`. The parts
+/// that all accounts share (limits, budgets, host lists, the cache) are made once, in ``init(_:)``. The parts of one account
+/// are made in ``chain(for:jar:transport:)``.
 struct ChainAssembly: Sendable {
     /// The limiter of the service.
     let limiter: RateLimiter

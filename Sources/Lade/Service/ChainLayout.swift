@@ -65,7 +65,7 @@ extension Chain {
         private let attempt: AttemptInterceptor
         private let exchange: ExchangeInterceptor
 
-        /// Makes the layout of what acts in three interceptors.
+        /// Makes the layout of three interceptors.
         init(_ hop: HopInterceptor, _ attempt: AttemptInterceptor, _ exchange: ExchangeInterceptor) {
             (self.hop, self.attempt, self.exchange) = (hop, attempt, exchange)
             var acting = Set(hop.slots)
@@ -115,7 +115,7 @@ extension Chain {
             parts = []
         }
 
-        /// Puts another interceptor in the place of what stands in a slot, or where it would stand.
+        /// Replaces the interceptor in a slot, or fills an empty slot.
         public mutating func replace(_ slot: Slot, with interceptor: any Interceptor) {
             let index = start(of: slot)
             remove(slot)

@@ -17,7 +17,7 @@ package import LadePolicies
 /// 3. Redirects are followed in a loop, each with its own cookies, cache key and credentials (RFC 9110 §15.4, §10.2.2).
 /// 4. The cache serves a hop, or has it sent, and settles each question with the outcome.
 package struct HopInterceptor: Interceptor {
-    /// Makes the request that is sent; nil sends that of the caller.
+    /// Makes the request that is sent; nil sends the caller's request.
     var preparation: Preparation?
     /// How long calls may take; nil for as long as they want.
     package var deadlines: DeadlineSettings?

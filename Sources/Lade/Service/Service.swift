@@ -76,7 +76,7 @@ public final class Service: Sendable {
 
     /// The signed-out account.
     ///
-    /// Each use makes another one, all with the same cookies.
+    /// Each use makes a new account, all with the same cookies.
     public var anonymous: Account {
         let (settings, jar, chain) = anonymousAccount
         return Account(service: self, settings: settings, jar: jar, chain: chain)

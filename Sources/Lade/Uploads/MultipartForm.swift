@@ -97,7 +97,7 @@ public struct MultipartForm: Sendable {
     ///
     /// - Parameters:
     ///   - name: The name of the field.
-    ///   - body: The content. If its length is unknown, so is that of the whole form.
+    ///   - body: The content. If its length is unknown, the length of the whole form is unknown, too.
     ///   - fileName: The file name to send.
     /// - Throws: `LoadingError.Kind.invalidRequest` for a content type that is not a valid field value, such as one with a
     ///   line break.
@@ -153,7 +153,7 @@ public struct MultipartForm: Sendable {
 
     /// The form as the body of a request.
     ///
-    /// Its length is known if those of all parts are, and it can be sent again if all parts can.
+    /// The length of the form is known if the lengths of all parts are. It can be sent again if all parts can.
     public var body: RequestBody {
         let pieces = pieces + [.bytes(Data("--\(boundary)--\r\n".utf8))]
         var length: Int64? = 0

@@ -117,7 +117,7 @@ extension UserAgent: CustomStringConvertible {
 }
 
 extension Request {
-    /// The `User-Agent` of the request; nil, the default, for that of the service.
+    /// The `User-Agent` of the request; nil, the default, uses the one of the service.
     ///
     /// ```swift
     /// request.userAgent = .string("Player/2.0")

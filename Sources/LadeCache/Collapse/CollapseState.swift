@@ -196,7 +196,7 @@ package struct CollapseState: Sendable {
         return .alone(call: call)
     }
 
-    /// An exchange has failed before its head; no waiting call repeats it, and later calls start anew.
+    /// An exchange has failed before its head; no waiting call makes it again, and later calls start anew.
     package mutating func fail(_ number: UInt64) -> [Action] {
         guard let exchange = exchanges[number] else { return [] }
         close(number)

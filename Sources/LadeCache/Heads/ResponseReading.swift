@@ -28,7 +28,7 @@ package final class ResponseReading: Sendable {
     /// `Vary`.
     package let vary: Vary
 
-    /// Which fields of meaning the section has; those of a decoded body may have been removed since.
+    /// Which fields of meaning the section has; fields that describe a coded body may have been removed since.
     package let names: FieldNames
 
     /// Reads the fields of a response that was received at a date: those whose names one pass over the section has found.

@@ -5,7 +5,7 @@ package struct SelectingValue: Sendable, Hashable {
     /// The value; see ``SelectingFields``.
     package let form: Form
 
-    /// A value, or what stands for a secret one.
+    /// A value, or the digest that stands for a secret value.
     package enum Form: Sendable, Hashable {
         /// The request had no such field.
         case absent

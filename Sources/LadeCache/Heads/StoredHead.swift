@@ -15,7 +15,7 @@ public struct StoredHead: Sendable, Hashable {
         case parts([Range<Int64>], total: Int64)
     }
 
-    /// The number that the store gave it; larger for what was stored later.
+    /// The number that the store gave it; later responses have larger numbers.
     package var id: UInt64 = 0
     /// Counts the updates of the head.
     package var version: UInt64 = 0
@@ -103,7 +103,7 @@ public struct StoredHead: Sendable, Hashable {
         }
     }
 
-    /// The moment the server states for the response, or that of its arrival without one.
+    /// The moment that the server states for the response, otherwise the moment of its arrival.
     package var dateOrReceived: Date { reading.date ?? times.received.date }
 
     /// About how many bytes the head takes, for limits.

@@ -70,7 +70,7 @@ package struct CacheAddress: Sendable, Hashable {
         text = String(decoding: bytes, as: UTF8.self)
     }
 
-    /// An address as a store kept it, perhaps without its secrets; nil for what is no address.
+    /// An address as a store kept it, perhaps without its secrets; nil for a text that is no address.
     package init?(stored text: String) {
         guard text.begins(with: "http://") || text.begins(with: "https://") else { return nil }
         self.text = text

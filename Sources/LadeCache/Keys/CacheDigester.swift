@@ -1,6 +1,6 @@
 package import LadeCore
 
-/// Digests of what must not be stored as it is: credentials, and bodies of requests (HMAC-SHA-256, RFC 2104).
+/// Digests of values that must not be stored themselves: credentials, and bodies of requests (HMAC-SHA-256, RFC 2104).
 ///
 /// The key belongs to the store, so that a digest in its files reveals nothing to a reader without the key.
 package struct CacheDigester: Sendable, Hashable {

@@ -6,7 +6,7 @@
 package import LadeCore
 
 extension CachePlace {
-    /// The partition of a service: its name, and what weakens the check of its servers.
+    /// The partition of a service: its name, and the settings that weaken the check of its servers.
     ///
     /// A response that a service accepted without checking certificates, or in spite of violations of HTTP, is served to no
     /// other service.

@@ -5,7 +5,8 @@
 #endif
 package import LadeCore
 
-/// Who a call is, as far as stored responses are concerned: what is sent with it, and what the layers below the cache add.
+/// The identity of a call for stored responses: the credentials that are sent with it, and the fields that the layers below the
+/// cache add.
 ///
 /// The one place that decides whose response is whose; the service, the command and `lade cache why` use it. Credentials of
 /// the request are always part of the key, and so are the client certificate and secrets of authorisers that stay the
@@ -33,7 +34,7 @@ package struct CallIdentity: Sendable {
     /// The fields that the layers below may set.
     package var below = FieldsBelow()
 
-    /// Makes the identity of calls that only have what their requests have.
+    /// Makes the identity of calls whose requests have all of their credentials.
     package init() {}
 
     /// The lines of `Cookie` that a request is sent with: those in its key, or the jar's at any time.
@@ -88,7 +89,7 @@ package struct CallIdentity: Sendable {
 package struct FieldsBelow: Sendable, Hashable {
     /// Those of the account's authorisers.
     package var authorised: Set<String>? = []
-    /// Those of all other interceptors, but for the cookies of the jar.
+    /// The fields of all other interceptors, except for the cookies of the jar.
     package var changed: Set<String>? = [] {
         didSet { mayAddCredentials = changed?.contains { CredentialNames.contains(field: $0) } ?? true }
     }

@@ -33,7 +33,7 @@ extension CacheRules {
         return Explained(.mustValidate(addresses), .unsafeMethod)
     }
 
-    /// The address in a field, resolved against that of the request; nil where there is none.
+    /// The address in a field, resolved against the request's address; nil where there is none.
     static func address(_ field: SingleField, in headers: Headers, from base: CacheAddress) -> CacheAddress? {
         guard let octets = headers.field(field)?.octets, let url = URL(string: base.text) else { return nil }
         return URL(reference: octets, against: url).flatMap(CacheAddress.init)

@@ -21,7 +21,7 @@ extension CacheRules {
         else { return Explained(.refuse, .range) }
         var whole = received
         whole.status = 200
-        // The whole has the fields of the part, but for those that describe the part.
+        // The whole has the fields of the part, except for the fields that describe the part.
         whole.headers = received.headers.keeping {
             !$0.name.equalsIgnoringASCIICase("Content-Range") && !$0.name.equalsIgnoringASCIICase("Content-Length")
         }

@@ -6,7 +6,7 @@ extension CacheRules {
     /// - Parameters:
     ///   - query: The request at the cache.
     ///   - received: The head.
-    ///   - stored: Everything stored under the key, to know what is replaced.
+    ///   - stored: Everything stored under the key, to find the responses that are replaced.
     /// - Returns: The decision, which holds if the body arrives.
     package func storage(
         _ query: CacheQuery,
@@ -65,7 +65,7 @@ extension CacheRules {
         return nil
     }
 
-    /// GET, methods that ask as GET does, and a POST whose response says that it is what a GET would get (RFC 9110 §9.3.3).
+    /// GET, methods that ask as GET does, and a POST whose response says that it is also the response to GET (RFC 9110 §9.3.3).
     private func storesMethod(
         _ query: CacheQuery,
         _ received: ReceivedHead,

@@ -6,7 +6,7 @@ package struct CacheStatus: Sendable, Hashable {
     package var rule: CacheRule
     /// Whether the response is from the store, and the server was not asked.
     package var isHit: Bool
-    /// The status of the server's response, where it differs from that of the response.
+    /// The status of the server's response, where it differs from the status of the served response.
     package var forwardStatus: HTTPStatus?
     /// Whether the server's response was stored.
     package var isStored = false

@@ -24,7 +24,7 @@ package enum StoredFields {
         return (Headers(checked: keeping(received, dropped, others)), isRead)
     }
 
-    /// The stored fields with those of a 304: each name in it replaces all lines of that name.
+    /// The stored fields, updated by the fields of a 304: each name in the 304 replaces all lines of that name.
     package static func mergeHeaders(_ stored: Headers, _ update: Headers) -> Headers {
         let names = FieldNames(update)
         let directives = names.contains(.cacheControl) ? CacheControl(update.all("Cache-Control")) : CacheControl()
@@ -35,7 +35,7 @@ package enum StoredFields {
         )
     }
 
-    /// The stored fields with those of a later exchange, whose own age and date they have.
+    /// The stored fields, updated by the fields of a later exchange, with the age and the date of that exchange.
     ///
     /// An age or a date that the later exchange does not state is unknown; the older exchange's is not kept.
     package static func renewed(_ stored: Headers, by update: Headers) -> Headers {

@@ -77,7 +77,8 @@ package struct AccountCache: Sendable {
 }
 
 extension ResponseCache {
-    /// Whether a request is the server's alone, and is sent as it is: its method is no question, and no mode asks more.
+    /// Whether a request is left to the server, and is sent unchanged: its method is no question, and its mode asks for nothing
+    /// more.
     fileprivate func leaves(_ request: Request) -> Bool {
         guard request.method != .get, request.method != .head else { return false }
         let mode = request.cacheMode == .standard ? settings.defaultMode : request.cacheMode
@@ -87,14 +88,14 @@ extension ResponseCache {
     }
 }
 
-/// A request that was sent for the cache, and what its outcome is settled by.
+/// A request that was sent for the cache, with everything that is needed to settle its outcome.
 package final class CacheQuestion: Sendable {
     /// The reason for which the request was sent.
     enum Matter: Sendable {
-        /// Its method is no question: its key is only made if the response changes what is stored. The number is that of the
-        /// heads of the call before it.
+        /// Its method is no question: its key is only made if the response changes what is stored. The number counts the heads
+        /// of the call before it.
         case left(Request, Next, Int)
-        /// It passes by for a reason, and what was stored may be changed by its response.
+        /// The request passes by for a reason, and its response may change stored responses.
         case passed(CacheWork, CacheRule, CacheLookup)
         /// It asks for a response that may be stored.
         case asked(Inquiry)

@@ -21,7 +21,7 @@ public struct CacheSettings: Sendable {
     /// Copies of these settings share the store. Services that share one, and have the same ``name``, share the responses
     /// of accounts with the same identifier.
     public var store: any CacheStore
-    /// Keeps the responses of one app apart from those of others in the same store; empty by default.
+    /// Keeps the responses of one app apart from the responses of other apps in the same store; empty by default.
     public var name = ""
     /// The rules that decide which responses are stored, and how long they are fresh.
     public var rules = CacheRules()

@@ -127,7 +127,7 @@ extension CacheWork {
         return send(Inquiry(work: self, form: .condition(CacheCondition()), lookup: nothing, rule: .uriMiss))
     }
 
-    /// Leaves the request to the server; `settle` looks only at what its response says about stored ones.
+    /// Leaves the request to the server; `settle` only checks whether its response affects stored responses.
     private func passing(_ rule: CacheRule, _ lookup: CacheLookup) -> CacheStep {
         if rule != .scheme, rule != .method { call.record(.cacheMissed(rule)) }
         let sent = asked(CacheCondition(), hasStored: false)
@@ -140,7 +140,7 @@ extension CacheWork {
         if case .rest(_, let start, let tag) = inquiry.form {
             sent = asked(CacheCondition(), hasStored: true)
             sent.headers["Range"] = "bytes=\(start)-"
-            // The bytes of a body that the transport decodes continue none that was not decoded.
+            // Bytes that the transport decodes cannot continue a stored body that was not decoded.
             if !sent.headers.contains("Accept-Encoding") { sent.headers["Accept-Encoding"] = "identity" }
             sent.headers.add(contentsOf: Headers(checked: [tag.condition]))
         }

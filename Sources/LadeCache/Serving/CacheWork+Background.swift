@@ -62,7 +62,7 @@ extension CacheWork {
         next.call = call
         var request = request
         request.priority = .low
-        // Its heads are not those of the caller's response.
+        // Its heads do not belong to the caller's response.
         request.headRecord = nil
         request.delivery = .buffered(limit: Request.defaultBufferLimit)
         return CacheWork(cache, request, identity, next, request.headRecord?.position ?? 0)

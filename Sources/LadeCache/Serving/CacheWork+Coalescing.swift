@@ -85,7 +85,7 @@ extension CacheWork {
         return LoadingError(.deadlineExceeded(call.deadlineReport(at: now, impossible: wait)), ErrorContext(request))
     }
 
-    /// Whether the response may be that of another call.
+    /// Whether the response of another call may be shared.
     private var mayShare: Bool {
         // A request with directives of its own shares no exchange. A streamed body is read at the pace of its caller and within
         // its scope. The deadline and the cancellation of that call would end the body for all other calls, in the middle. The
@@ -263,7 +263,7 @@ extension ResponseCache {
         return arrival
     }
 
-    /// The priority of an exchange: that of the most urgent call that has wanted it.
+    /// The priority of an exchange: the priority of the most urgent call that has joined it.
     func priority(of exchange: UInt64) -> Request.Priority? {
         state.withLock { $0.collapse.priority(of: exchange) }
     }

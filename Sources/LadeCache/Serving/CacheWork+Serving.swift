@@ -5,7 +5,7 @@
 #endif
 import LadeCore
 
-/// A stored response in the form in which it is served, but for its body.
+/// A stored response in the form in which it is served, except for its body.
 struct ServedForm {
     let status: HTTPStatus
     let headers: Headers

@@ -119,7 +119,7 @@ extension CacheWork {
         _ = try? await response.body.collect(limit: 0)
     }
 
-    /// Compares a response to HEAD with what is stored (RFC 9111 §4.3.5).
+    /// Compares a response to HEAD with the stored responses (RFC 9111 §4.3.5).
     private func compare(_ received: ReceivedHead, with heads: [StoredHead], _ query: CacheQuery) async {
         for head in rules.variants(of: query, in: heads) {
             switch rules.headUpdate(query, head, received) {
@@ -307,7 +307,7 @@ extension CacheWork {
         await invalidate(.places(Set(places)))
         guard query.method == .post else { return response }
         let storage = rules.storage(query, received(response, since: began))
-        // It is newer than what has just been made invalid.
+        // It is newer than the responses that have just been made invalid.
         return storage.decision == .refuse ? response : await storing(response, storage, await lookUp()).response
     }
 }

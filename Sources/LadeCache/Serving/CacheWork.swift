@@ -156,7 +156,7 @@ final class CacheWork: Sendable {
         if let key = query.key, query.isLookedUp { store.note(rule, for: key) }
     }
 
-    /// The end of the call at the cache: its response, after which the heads of the call end with that of the response.
+    /// The end of the call at the cache: its response, whose head becomes the last head of the call.
     func finished(_ outcome: CacheOutcome) -> CacheStep {
         var response = outcome.response
         if cache.settings.addsStatusField { response.headers = outcome.status.adding(to: response.headers) }
@@ -164,7 +164,7 @@ final class CacheWork: Sendable {
         return .serve(response)
     }
 
-    /// Lets the heads of the call end with that of the response: a stored one stands for the 304 or the failure before it.
+    /// Makes the response's head the last head of the call: a stored head replaces the 304 or the failure before it.
     private func note(_ response: Response, _ status: CacheStatus, in record: HeadRecord) {
         guard response.source == .network, !status.isCollapsed else {
             record.discard(after: start)
@@ -232,7 +232,7 @@ extension CacheWork {
     }
 }
 
-/// A response on its way up, and what it means for calls that wait for the same.
+/// A response on its way up, and its consequence for calls that wait for the same response.
 struct CacheOutcome: Sendable {
     var response: Response
     /// The member of `Cache-Status`.

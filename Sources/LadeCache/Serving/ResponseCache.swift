@@ -5,7 +5,7 @@
 #endif
 public import LadeCore
 
-/// The cache of a service: what is stored for its accounts, which calls share an exchange, and what is validated in the
+/// The cache of a service: the stored responses of its accounts, the calls that share an exchange, and validations in the
 /// background.
 public final class ResponseCache: Sendable {
     /// The state that all calls share, guarded by its lock.
@@ -68,7 +68,7 @@ public final class ResponseCache: Sendable {
 
     /// The numbers of the cache's responses and exchanges since it was made.
     ///
-    /// Its numbers of bytes and entries are those of the whole store, and zero where the store cannot be read.
+    /// Its numbers of bytes and entries count the whole store, and are zero where the store cannot be read.
     public var counters: CacheCounters {
         get async {
             var counters = state.withLock(\.counters)
@@ -147,7 +147,7 @@ public final class ResponseCache: Sendable {
 
     // MARK: - Ending
 
-    /// Ends the account's validations in the background, and removes what is stored for it.
+    /// Ends the account's validations in the background, and removes the responses that are stored for it.
     package func forget(account: String) async {
         cancelTasks { $0.account == account }
         do throws(CacheError) {

@@ -1,6 +1,6 @@
 import LadeCore
 
-/// Whether a response that was received is stored, and what it takes the place of; the same for every store.
+/// Whether a response that was received is stored, and which response it replaces; the same for every store.
 package enum CommitDecision: Sendable {
     /// The removals of entries of the same key since the exchange began.
     package enum Removal: Sendable, Hashable { case none, invalidated, removed }

@@ -98,7 +98,7 @@ extension CacheScope {
     fileprivate var account: String? { if case .account(let identifier) = self { identifier } else { nil } }
 }
 
-/// A selection as the database knows it, which other processes compare with what they are storing.
+/// A selection as the database knows it, which other processes compare with the entries that they store.
 struct StoredSelection: Sendable {
     private enum Kind: UInt64 { case all, ids, places, address, prefix, origin, host, account, tag, before }
 

@@ -15,7 +15,7 @@ import LadeCore
 
 /// The file of a body that is being written; it is removed unless a row refers to it in the end.
 ///
-/// Sendable: only the writing thread uses it, and its end is that of the last reference.
+/// Sendable: only the writing thread uses it, until the last reference is released.
 final class BodyFile: @unchecked Sendable {
     private let folder: StoreFolder
     private let seed: UInt64

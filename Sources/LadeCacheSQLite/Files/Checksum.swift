@@ -84,7 +84,7 @@ struct ChunkSums: Sendable, Hashable {
 
     mutating func append(_ sum: UInt64) { withUnsafeBytes(of: sum.littleEndian) { octets += $0 } }
 
-    /// Whether the bytes are those of a chunk.
+    /// Whether the bytes are the bytes of a chunk, by its checksum.
     func match(_ number: Int, _ bytes: UnsafeRawBufferPointer, seed: UInt64) -> Bool {
         guard octets.count >= 8 * (number + 1) else { return false }
         let sum = octets.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: 8 * number, as: UInt64.self) }

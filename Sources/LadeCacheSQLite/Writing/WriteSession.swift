@@ -6,7 +6,7 @@
 import LadeCache
 import LadeCore
 
-/// One transaction of the writing thread: changes of entries, and the eviction of what has no room.
+/// One transaction of the writing thread: changes of entries, and the eviction of entries that have no room.
 ///
 /// Eviction is S3-FIFO as in ``EvictionQueue``, with the lines in the table of entries. Uses are recorded by other processes with
 /// a delay, which costs nothing but the order of eviction.
@@ -50,7 +50,7 @@ final class WriteSession {
     /// - Parameters:
     ///   - database: The database.
     ///   - settings: The limits.
-    ///   - takeUses: Takes the uses that are not recorded yet, where they matter for what is evicted.
+    ///   - takeUses: Takes the uses that are not recorded yet, where they matter for the eviction.
     /// - Throws: Why the database cannot be written.
     init(
         _ database: Database,
@@ -207,7 +207,7 @@ final class WriteSession {
         return try makeRoom(for: new, cost, facts.key, variants: variants)
     }
 
-    /// Replaces a head, if its version is still that of the new one.
+    /// Replaces a head, if the stored version is still the one that the new head is based on.
     func update(_ head: StoredHead) throws(StoreFault) -> Bool {
         var row: Reading.Entry?
         try Reading.rows(connection, "id = ?", [.id(head.id)]) { row = $0 }

@@ -86,7 +86,7 @@ public final class LoadRequest: Sendable {
         return self
     }
 
-    /// Accepts these statuses in place of those of the request or the service.
+    /// Accepts these statuses in place of the statuses of the request or the service.
     @discardableResult
     public func validateStatus(in statuses: StatusSet) -> Self {
         state.withLock { $0.statuses = statuses }

@@ -32,7 +32,7 @@ extension DeadlineSettings {
 extension RetryPolicy {
     /// The retries that SPTDataLoader documents.
     ///
-    /// A request has none unless it allows them. The first retry is immediate. The others follow delays of the
+    /// A request has no retries unless it allows them. The first retry is immediate. The others follow delays of the
     /// exponential timer, from 1 s to 60 s. Server-requested delays of up to an hour are respected.
     ///
     /// Its known defects are not reproduced: statuses and methods are those of the default policy.

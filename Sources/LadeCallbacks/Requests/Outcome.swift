@@ -8,10 +8,9 @@ public import Lade
 /// The result of one run of a handle, or of a ``LoadRequest``: the request, the response if one arrived, a value, an
 /// error.
 ///
-/// A success has a value and a response. A failure has an error, and a response when one arrived. The error of a handle
-/// is a ``NetworkError``; that of a ``LoadRequest`` is a `LoadingError`, or the error that a validator or processor
-/// threw. Both value and error are nil when ``RequestOptions/httpErrorsDisabled`` accepts an error status, or a parser
-/// returns nil.
+/// A success has a value and a response. A failure has an error, and a response when one arrived. The error of a handle is a
+/// ``NetworkError``. The error of a ``LoadRequest`` is a `LoadingError`, or the error that a validator or processor threw. Both
+/// value and error are nil when ``RequestOptions/httpErrorsDisabled`` accepts an error status, or a parser returns nil.
 ///
 /// The handle of a page delivers its outcome in a `LoadedPage`. `outcome.page` is the requested page, and
 /// `outcome.next` the one after it, nil after the last and after a failure. The error ``NetworkError/pagination(_:)``

@@ -43,7 +43,7 @@ enum ZurichTime {
         return Double(sunday * 86_400 + 3_600)
     }
 
-    /// The year in UTC, which equals that of Zurich during summer time.
+    /// The year in UTC, which equals the year in Zurich during summer time.
     private static func year(of seconds: Double) -> Int {
         let limited = min(max(seconds, -1e15), 1e15)
         return 1970 + Int((limited / 31_556_952).rounded(.down))

@@ -82,7 +82,7 @@ private enum Description {
         return "\(type(of: model)) {\n\(lines)\(indentation)}"
     }
 
-    /// A line for each property that has a value; the properties of parts are those of the model.
+    /// A line for each property that has a value; the properties of parts count as properties of the model.
     private static func lines(of part: Any, _ indentation: String) -> [String] {
         Mirror(reflecting: part).children.flatMap { label, value -> [String] in
             if value is any ModelPart { return lines(of: value, indentation) }

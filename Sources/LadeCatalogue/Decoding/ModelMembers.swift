@@ -315,7 +315,7 @@ struct Sparse<Element: Decodable>: Decodable {
 
     init(from decoder: any Decoder) throws {
         var list = try decoder.unkeyedContainer()
-        // The count is a server's; memory for more elements is reserved as they are decoded.
+        // The server states the count; memory for more elements is reserved as they are decoded.
         elements.reserveCapacity(min(list.count ?? 0, 1 << 16))
         while !list.isAtEnd {
             if let element = try list.decodeIfPresent(Element.self) { elements.append(element) }

@@ -10,7 +10,7 @@ extension BlockingReason {
     /// The message for a skipped segment; nil when it is not skipped.
     public func skipMessage(in language: MessageLanguage = .preferred) -> String? {
         guard let message = message(in: language) else { return nil }
-        // These two messages advise the user independently of what was skipped.
+        // These two messages advise the user whatever was skipped.
         guard self != .journalistic, self != .vpnOrProxy else { return message }
         return Self.messages.text(0, in: language).map { "\($0) \(message)" }
     }

@@ -44,7 +44,7 @@ extension Catalogue {
     ///
     /// - Parameters:
     ///   - service: The service.
-    ///   - unit: The business unit; by default that of the catalogue. Services without one in their path need none.
+    ///   - unit: The business unit; by default the catalogue's. Services without a business unit in their path need none.
     ///   - values: The values of ``CatalogueService/arguments``, by name.
     /// - Returns: The pages; a single one for a service without pages.
     /// - Throws: ``CatalogueError`` for a missing, unknown or invalid value, and when the business unit does not offer

@@ -119,7 +119,7 @@ public struct Catalogue: Sendable {
     ///
     /// - Parameters:
     ///   - service: The service.
-    ///   - unit: The business unit; by default that of the catalogue. Services without one in their path need none.
+    ///   - unit: The business unit; by default that of the catalogue. Services without a business unit in their path need none.
     ///   - values: The values of path variables and query items, by name; query items without a value are omitted.
     /// - Returns: The endpoint.
     /// - Throws: ``CatalogueError`` when the business unit does not offer the service, and for an invalid value.
@@ -160,7 +160,7 @@ public struct Catalogue: Sendable {
         return service
     }
 
-    /// The business unit for a service: the given one, or that of the catalogue where the service needs one.
+    /// The business unit for a service: the given unit, or the catalogue's where the service needs one.
     @discardableResult
     func checkAvailability(
         of service: CatalogueService,

@@ -21,7 +21,7 @@ public struct CatalogueService: Sendable, Hashable {
         var isSized: Bool { self == .pages || self == .unlimited }
     }
 
-    /// The name, which is also that of a function of ``Catalogue``.
+    /// The name, which a function of ``Catalogue`` has, too.
     public let name: String
     /// The path below `integrationlayer/`, with variables in braces; `bu` is the business unit.
     public let path: String

@@ -132,7 +132,7 @@ struct CacheRun: Sendable {
         settings.caching.isOn = false
         var call = try await PreparedCall(settings, context)
         call.cache = CacheSettings(store: store)
-        // The account of the call itself, so that what is explained is what the call would get.
+        // The account of the call itself, so that the explanation is about the response that the call would get.
         let account = try await Witness.observing(settings.output, settings.policy, settings.connection, context) {
             [call] (witness) async throws(CommandError) in
             try await context.account(settings.connection, settings.policy, for: .call, call, witness: witness)

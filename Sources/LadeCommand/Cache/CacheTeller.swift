@@ -31,7 +31,7 @@ final class CacheTeller: EventSink {
         }
     }
 
-    /// The member of `Cache-Status` that the cache added to a response, with what became of the body.
+    /// The member of `Cache-Status` that the cache added to a response, and whether the body was stored.
     ///
     /// - Returns: Nil for a response without one.
     func status(of response: Response) -> String? {

@@ -82,7 +82,7 @@ enum CommandCache {
 }
 
 extension Service {
-    /// Ends the service of a command: validations in the background get a few seconds, and what was stored is written.
+    /// Ends the service of a command: validations in the background get a few seconds, and stored responses are written.
     ///
     /// - Parameters:
     ///   - time: The clock.

@@ -29,7 +29,7 @@ struct CataloguePrinter {
         try console.write(lines.map { $0 + "\n" }.joined())
     }
 
-    /// Writes the addresses of items; on a terminal those of an item stand below its title.
+    /// Writes the addresses of items; on a terminal they stand below the title of the item.
     mutating func print(_ items: [CatalogueTable.LinkedItem]) throws(CommandError) {
         for item in items {
             rows += item.links.count

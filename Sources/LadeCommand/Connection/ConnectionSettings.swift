@@ -25,7 +25,7 @@ struct ConnectionSettings: Sendable {
     var version = Request.VersionPreference.automatic
     var proxy: ProxySettings.Proxy?
     var isDirect = false
-    /// The hosts that no proxy is used for; nil for those of `no_proxy`.
+    /// The hosts that no proxy is used for; nil for the hosts of `no_proxy`.
     var proxyExceptions: [String]?
     /// The user and the password for the proxy, as `--proxy-user` writes them.
     var proxyUser: String?

@@ -10,7 +10,7 @@ struct ConnectTarget: Equatable, Sendable {
     /// The host and the port of the address that it is for; nil for every one.
     var host: String?
     var port: Int?
-    /// The host and the port to connect to; nil for those of the address.
+    /// The host and the port to connect to; nil for host and port of the address.
     var newHost: String?
     var newPort: Int?
 
@@ -42,7 +42,9 @@ struct ConnectTarget: Equatable, Sendable {
         return .host(target.newHost ?? origin.host, port: target.newPort)
     }
 
-    /// The parts between colons; those of an IPv6 address stand in brackets, which are left out.
+    /// The parts between colons.
+    ///
+    /// An IPv6 address stands in brackets, which are left out.
     private static func parts(of bytes: [UInt8]) -> [String] {
         var parts: [[UInt8]] = [[]]
         var isInside = false

@@ -1,6 +1,6 @@
 import Lade
 
-/// An option of curl, and what it becomes.
+/// An option of curl, and its meaning for `lade get`.
 ///
 /// ``all`` is the one table of curl's options, by which `--from-curl` reads. The tests compare the output of `--curl` with it.
 /// So every option of `lade get` either has a form in curl or a reason for having none.
@@ -12,7 +12,7 @@ struct CurlOption: Sendable {
     enum Meaning: Sendable {
         /// The option of `lade get` with this name.
         case option(String)
-        /// It asks for what happens anyway, or changes only what curl prints about itself.
+        /// It has no effect here: it asks for the normal behaviour, or changes only curl's messages.
         case ignored
         /// It sets something that no option of `lade get` sets in the same way.
         case special(Apply)

@@ -2,8 +2,8 @@ import Lade
 
 /// Reads a curl command into the settings of `lade get`.
 ///
-/// A line that is accepted does what curl does with it, but for the differences that *Coming from curl* lists. Everything
-/// else is refused by name, before anything is sent.
+/// A line that is accepted has the same effect as with curl, except for the differences that *Coming from curl* lists.
+/// Everything else is refused by name, before anything is sent.
 struct CurlReader {
     /// An option or an address of the present operation.
     private enum Step {
@@ -133,7 +133,7 @@ struct CurlReader {
         if isGiven("head"), let method = settings.request.method, method != "HEAD" {
             throw Self.unknown("--head with --request \(method.asArgument)")
         }
-        // Without data, -G asks for what happens anyway.
+        // Without data, -G has no effect.
         if settings.request.data.isEmpty { settings.request.sendsDataInQuery = false }
         let type = settings.request.headers.last { $0.name.lowercased() == "content-type" }
         if case .set(_, let type) = type, !settings.request.formParts.isEmpty,
@@ -359,10 +359,10 @@ struct CurlReader {
                 if let edit = try HeaderEdit(curlLine: line) { settings.request.headers.append(edit) }
             }
         case ("cookie", _) where !text.has("=") && !InputReader.exists(text) && text != "-":
-            // curl keeps cookies from then on, and a file that does not exist has none.
+            // curl keeps cookies from then on, and a file that does not exist has no cookies.
             settings.session.keepsNewCookies = true
         case ("digest", _), ("basic", _):
-            // curl takes both for a choice, and waits for what the server offers.
+            // curl takes both for a choice, and waits for the schemes that the server offers.
             guard isGiven("digest") && isGiven("basic") || isGiven("anyauth") else { return false }
             settings.request.userScheme = .best
         case ("oauth2-bearer", _): bearerToken = text

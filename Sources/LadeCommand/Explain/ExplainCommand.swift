@@ -1,6 +1,6 @@
 import Lade
 
-/// The settings of `lade explain`: those of a call of `lade get`.
+/// The settings of `lade explain`: the same as of a call of `lade get`.
 struct ExplainSettings: CallSettings {
     var request = RequestSettings()
     var session = SessionSettings()

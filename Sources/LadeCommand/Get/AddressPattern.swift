@@ -1,11 +1,11 @@
 /// An address that stands for several: `{a,b}` is each of a list, `[1-3]`, `[001-100:10]` and `[a-z]` are ranges.
 struct AddressPattern {
-    /// One of the addresses, and what each of its parts stands for.
+    /// One of the addresses, and the text that each of its parts stands for.
     struct Match: Equatable {
         var text: String
         var parts: [String]
 
-        /// A file name with `#1` replaced by what the first part of the address stands for.
+        /// A file name with `#1` replaced by the text of the address's first part.
         func fileName(_ name: String) -> String {
             var result: [UInt8] = []
             var rest = Array(name.utf8)[...]

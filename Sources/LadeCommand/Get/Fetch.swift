@@ -84,7 +84,7 @@ struct Fetch: Sendable {
         output.mayOverwrite && !output.takesServerName && !output.keepsExisting && !output.continuesFile
     }
 
-    /// Whether the response may leave a file as it is, so that one that exists is no error before it is there.
+    /// Whether the response may leave a file unchanged, so that an existing file is no error before the response.
     private var mayStay: Bool { output.continuesFile || settings.request.hasCondition }
 
     private func fetch(
@@ -208,7 +208,7 @@ struct Fetch: Sendable {
         }
     }
 
-    /// Writes the entity tag to its file, after the body, so that the tag is never that of a body which is not there.
+    /// Writes the entity tag to its file, after the body, so that there is never a tag without its body.
     private func writeTag(of response: Response) throws(CommandError) {
         // Read as one value, written as the octets that came.
         guard let path = output.tagPath, response.headers.value(.entityTag) != nil,
@@ -507,7 +507,7 @@ struct Fetch: Sendable {
 }
 
 extension Response {
-    /// The exit code for a call with this final response: that of its status, and success where a condition holds.
+    /// The exit code for a call with this final response: the code of its status, or success where a condition holds.
     var exitCode: ExitCode { confirmsCondition ? .success : status.exitCode }
 
     /// Whether the body has the bytes from a position on, by the only `Content-Range` of the head.
@@ -520,9 +520,11 @@ extension Response {
         return Whole.count(first.trimmedOfSpace) == position
     }
 
-    /// Every head of the call as it was received; one made of status and fields where the transport recorded none.
+    /// Every head of the call as it was received.
     ///
-    /// A response from the cache has a head of its own in place of the 304 or of the failure that it answers.
+    /// Where the transport recorded no head, one is made of status and fields.
+    ///
+    /// A response from the cache has a head of its own in place of the head of the 304 or the failure.
     var receivedHeads: Data {
         let heads = request.headRecord?.heads ?? []
         return heads.isEmpty ? HeadRecord.head(status, headers, version) : Data(heads.joined())

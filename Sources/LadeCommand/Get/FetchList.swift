@@ -75,7 +75,7 @@ struct FetchList: Sendable {
     }
 }
 
-/// The failures of several calls, and what they mean for the command.
+/// The failures of several calls, and their consequence for the command.
 ///
 /// Calls that are cancelled because another one has ended everything did not fail: the interrupt of the user is one that
 /// comes first.

@@ -5,7 +5,7 @@ struct FormPart: Equatable, Sendable {
     /// A file to upload.
     struct File: Equatable, Sendable {
         var path: String
-        /// The content type; nil for that of the file's extension.
+        /// The content type; nil for the type of the file's extension.
         var contentType: String?
         /// The file name that is sent; nil to send the last component of the path.
         var fileName: String?

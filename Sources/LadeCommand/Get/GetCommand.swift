@@ -86,7 +86,7 @@ struct GetSettings: CallSettings {
     /// Whether the request sends a file.
     var isUpload: Bool { request.uploadPath != nil }
 
-    /// Ends an operation; the options that follow are those of the next.
+    /// Ends an operation; the options that follow belong to the next operation.
     mutating func beginNext() {
         var next = GetSettings()
         next.earlier = earlier

@@ -74,7 +74,7 @@ struct RequestSettings: Sendable {
     var keepsDotSegments = false
     /// Whether the items make a form instead of JSON.
     var isForm = false
-    /// Parts of `--form-part`, sent together with those of the items.
+    /// Parts of `--form-part`, sent together with the parts of the items.
     var formParts: [FormPart] = []
     var uploadPath: String?
     /// The files for further addresses.

@@ -69,7 +69,7 @@ struct Console: Sendable {
     /// Writes a line for the user, in which texts of others control nothing.
     func say(_ line: String) { talk.say(line) }
 
-    /// The number of columns of the terminal that receives the data: its own, that of `COLUMNS`, or 80.
+    /// The number of columns of the terminal that receives the data: the terminal's own number, the number in `COLUMNS`, or 80.
     var outputWidth: Int {
         if let columns = output.columns { return columns }
         return Environment.value(.columns).flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil } ?? 80

@@ -57,7 +57,7 @@ enum OutputFile {
         }
     }
 
-    /// Checks before any request is sent that what is written to a path can be compared before it is there.
+    /// Checks before any request is sent that a body for a path can be compared before it is there.
     ///
     /// - Throws: A local error for a pipe or a device.
     static func checkIsComparable(_ path: String) throws(CommandError) {
@@ -70,7 +70,7 @@ enum OutputFile {
         )
     }
 
-    /// The destination of what is added to the end of a file, which is made where it is missing.
+    /// The destination of bytes that are added to the end of a file, which is made where it is missing.
     init(appendingTo path: String) throws(CommandError) {
         do throws(SystemError) {
             self = .special(try Descriptor.open(path, O_WRONLY | O_CREAT | O_APPEND))

@@ -30,7 +30,7 @@ struct OutputPlace {
 
     /// The path of the body.
     ///
-    /// - Parameter names: The names that other calls have chosen, which gets that of this one when files are kept.
+    /// - Parameter names: The names that other calls have chosen; this call's name is added when files are kept.
     /// - Returns: The path; nil for the standard output, and when the server names the file.
     /// - Throws: A usage error for an address that names no file. A local error for a folder that cannot be made, and when no
     ///   name is left.
@@ -44,7 +44,7 @@ struct OutputPlace {
         return path
     }
 
-    /// Takes back a name, which now is that of a file or is not needed.
+    /// Takes back a name: a file has it now, or the name is not needed.
     func release(_ path: String, in names: Locked<Set<FilePlace>>) {
         let place = FilePlace(path)
         _ = names.withLock { $0.remove(place) }
@@ -89,7 +89,7 @@ struct OutputPlace {
         var path: String
         /// The option that names it, for errors.
         var option: String
-        /// Whether several calls may name it, which add to it or keep it up to date.
+        /// Whether several calls may name the same file, because they add to it or keep it up to date.
         var isShared: Bool
     }
 

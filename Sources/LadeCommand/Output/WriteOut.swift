@@ -237,7 +237,7 @@ struct WriteOut: Sendable {
 
     /// The values of a field in the responses of a call, which redirects and challenges have several of.
     ///
-    /// They end before the first response without the field, as with curl. Interim responses and the one that opened a
+    /// They end before the first response without the field, as with curl. Interim responses and the response that opened a
     /// tunnel have none.
     private static func values(of name: String, _ facts: Facts) -> [[UInt8]] {
         let record = facts.response?.request.headRecord
@@ -264,7 +264,7 @@ struct WriteOut: Sendable {
         guard let target = URL(reference: location, against: response.request.url)?.absoluteString else {
             return location
         }
-        // An address without a path has that of the root.
+        // An address without a path has the path of the root.
         let parts = AddressParts(target)
         let end = target.utf8.index(target.utf8.startIndex, offsetBy: parts.authorityEnd)
         guard !parts.hostIsEmpty, target.utf8[end...].first != UInt8(ascii: "/") else { return target }

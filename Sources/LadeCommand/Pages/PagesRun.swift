@@ -285,7 +285,7 @@ struct PagesRun: Sendable {
         return "lade: \(fact) --size-query names its query.\n"
     }
 
-    /// The summary of what was written, and of anything unusual.
+    /// The summary of the written items, and of anything unusual.
     static func text(_ summary: Harvest.Summary) -> String {
         var text = "\(items(summary.items)) in \(pages(summary.pages)), \(ProgressLine.bytes(summary.bytes))"
         if summary.resumedPages > 0 {

@@ -89,7 +89,7 @@ private struct NetrcReader {
         var line: Int
     }
 
-    /// The words after which a value follows, with what the value is.
+    /// The words after which a value follows, with the meaning of the value.
     private static let keywords = ["machine", "login", "password", "account", "default", "macdef"]
 
     private var lines: TextLines

@@ -26,7 +26,7 @@ struct PreparedCall: Sendable {
         var requestSettings = settings.request
         let given =
             try await requestSettings.edits() + settings.session.cookieTexts.map { HeaderEdit.set("Cookie", $0) }
-        // The cookies that the session keeps come before those of this call, which replace those of the same name.
+        // The cookies of the session come before the cookies of this call, which replace session cookies of the same name.
         var cookies: [String] = []
         if let name = settings.session.name {
             let session = try SessionFile(name, for: try requestSettings.origin())
@@ -54,7 +54,7 @@ struct PreparedCall: Sendable {
             }
         }
         if requestSettings.isForCurl {
-            // Other credentials are not replaced by those of the file behind a redirect.
+            // Behind a redirect, other credentials are not replaced by credentials of the file.
             let isSignedIn =
                 settings.request.user != nil || settings.policy.authorisation != nil
                 || given.contains { $0.name.equalsIgnoringASCIICase("Authorization") }

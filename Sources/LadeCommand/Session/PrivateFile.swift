@@ -72,7 +72,7 @@ struct PrivateFile: Sendable {
         }
         // The lock is held until the file is replaced.
         defer { withExtendedLifetime(file) {} }
-        // An empty file is what another program has just made in order to lock it.
+        // An empty file was just made by another program, in order to lock it.
         try write(try change(present.isEmpty ? nil : present))
     }
 

@@ -7,7 +7,8 @@ import Lade
 
 /// The state that a call passes to later calls of the same session: header fields, credentials and cookies.
 ///
-/// Calls of one session may run at the same time. Each one changes only what it was given and what its responses set.
+/// Calls of one session may run at the same time. Each call changes only its own fields and cookies, and the cookies that its
+/// responses set.
 struct SessionFile: Sendable {
     let file: PrivateFile
     /// The origin of the session; its fields and cookies are sent to no other.
@@ -54,7 +55,7 @@ struct SessionFile: Sendable {
     private typealias State = (fields: [Field], cookies: [Cookie], tokens: [KeptToken])
 
     private func state(of data: Data?) throws(CommandError) -> State {
-        // An empty file is what another call has just made in order to lock it.
+        // An empty file was just made by another call, in order to lock it.
         guard let data, !data.isEmpty else { return ([], [], []) }
         guard let contents = SessionContents(data) else {
             throw file.refused("is damaged", "Remove it, or choose another name for the session.")
@@ -75,7 +76,7 @@ struct SessionFile: Sendable {
     /// - Parameters:
     ///   - client: The token endpoint and the client, as one text.
     ///   - given: The token of the user; nil to find any.
-    /// - Returns: The newest token. A token that the user has not given before is a new sign-in, and has none.
+    /// - Returns: The newest token. A token that the user has not given before is a new sign-in, and has no successor.
     func refreshToken(of client: String, inPlaceOf given: Secret?) -> Secret? {
         tokens.last { $0.client == client && (given == nil || $0.given == given.map(Self.digest)) }.map {
             Secret($0.token)
@@ -87,7 +88,7 @@ struct SessionFile: Sendable {
     /// - Parameters:
     ///   - token: The token of the server.
     ///   - client: The token endpoint and the client, as one text.
-    ///   - given: The token that the user gave; nil when it was that of the session.
+    ///   - given: The token that the user gave; nil when the session's token was used.
     /// - Throws: A local error that names the file.
     func keep(_ token: Secret, of client: String, inPlaceOf given: Secret?) throws(CommandError) {
         try file.update { (data) throws(CommandError) in
@@ -140,7 +141,7 @@ struct SessionFile: Sendable {
     /// Takes over the fields, cookies and credentials of this call.
     ///
     /// - Parameters:
-    ///   - edits: The changes to header fields in the order of the arguments. Cookies in a field `Cookie` replace those
+    ///   - edits: The changes to header fields in the order of the arguments. Cookies in a field `Cookie` replace kept cookies
     ///     of the same name.
     ///   - authorization: The credentials made from a user name and password.
     mutating func update(with edits: [HeaderEdit], authorization: String?) {

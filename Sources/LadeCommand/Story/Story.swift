@@ -7,7 +7,7 @@ import Lade
 
 /// Prints the events of a call while they happen, without secrets (`--verbose`).
 ///
-/// A line begins with `>` for what is sent, `<` for what is received, and `*` for everything else.
+/// A line begins with `>` for sent data, `<` for received data, and `*` for everything else.
 struct Story: EventSink {
     private let talk: LineLog
     private let isColoured: Bool

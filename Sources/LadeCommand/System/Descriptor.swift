@@ -38,7 +38,7 @@ struct Descriptor: Sendable, Equatable {
     /// fails in the same way as a closed descriptor. Call this method before anything is opened.
     static func reserveStandard() {
         for (number, flags) in [(Int32(0), O_WRONLY), (1, O_RDONLY), (2, O_RDWR)] where fcntl(number, F_GETFD) < 0 {
-            // The system gives out the lowest free number, which is that of the closed descriptor.
+            // The system gives out the lowest free number, which the closed descriptor had.
             _ = systemOpen("/dev/null", flags, 0)
         }
     }

@@ -8,7 +8,7 @@ protocol CommandSettings: Sendable {
     /// Adds the next argument that is not an option.
     mutating func addOperand(_ operand: String) throws(CommandError)
 
-    /// The arguments that precede those of the command line, such as those of a configuration file; none by default.
+    /// The arguments that precede the command line's, such as the lines of a configuration file; none by default.
     ///
     /// - Parameters:
     ///   - rows: The options of the command.
@@ -17,7 +17,7 @@ protocol CommandSettings: Sendable {
     /// - Throws: An error for defaults that cannot be read.
     func defaultArguments(for rows: [OptionInfo], in table: CommandTable) throws(CommandError) -> [String]
 
-    /// Marks the end of the default arguments; those of the command line follow.
+    /// Marks the end of the default arguments; the arguments of the command line follow.
     mutating func endDefaults()
 
     /// Checks rules that involve several arguments.

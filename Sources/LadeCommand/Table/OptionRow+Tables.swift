@@ -5,7 +5,7 @@ extension Array {
         filter { names.contains($0.info.name) }
     }
 
-    /// The rows without those of these names.
+    /// The rows, except for the rows with these names.
     func except<Settings>(_ names: String...) -> [OptionRow<Settings>] where Element == OptionRow<Settings> {
         filter { !names.contains($0.info.name) }
     }

@@ -19,7 +19,7 @@ extension String {
         {
             return Address(self).shown.escapedForDisplay()
         }
-        // A port or a path follows the colon of an address, and anything else that of a header field.
+        // A port or a path follows the colon of an address; anything else follows the colon of a header field.
         var end = bytes.firstIndex(where: marks.contains) ?? bytes.count
         if let colon = bytes[..<end].firstIndex(of: UInt8(ascii: ":")) {
             let rest = bytes[(colon + 1)...].drop { (0x30...0x39).contains($0) }

@@ -28,7 +28,7 @@ open class ContentModel<Input: Sendable, Value: Sendable> {
     public enum TriggerPolicy: Sendable, Hashable {
         /// Every time; the default.
         case always
-        /// Only while there is no content, or only that of the app's store: unloaded, or after a failure.
+        /// Only while there is no content, or only content of the app's store: unloaded, or after a failure.
         case withoutContent
         /// Only when the last content is older than this, or there is none.
         case olderThan(Duration)
@@ -92,8 +92,8 @@ open class ContentModel<Input: Sendable, Value: Sendable> {
     ///   - policy: Whether a trigger starts a load when there is content; always by default.
     ///   - time: The time source for debounces and the age of content.
     ///   - isEmpty: Whether the state for a value is `empty`; false for every value by default.
-    ///   - stored: Returns content from the app's store during the first load, shown as stale until a load delivers; nil
-    ///     for none. It is shown beside the error, too, when the load fails before the store has answered.
+    ///   - stored: Returns content from the app's store during the first load, shown as stale until a load delivers; nil for
+    ///     none. It is shown beside the error, too, when the load fails before the store returns it.
     ///   - load: Returns the value; nil for no change. It runs outside the main actor and is cancelled with its load.
     public init(
         strategy: LoadStrategy = .latest,
@@ -209,7 +209,7 @@ open class ContentModel<Input: Sendable, Value: Sendable> {
     /// Overridden by models with pages.
     func reason(of input: Input?) -> LoadReason? { nil }
 
-    /// Cancels the loads: the state returns to what it was before them, and no error is reported.
+    /// Cancels the loads: the state returns to the state before them, and no error is reported.
     ///
     /// Content of the app's store that is shown stays, as stale.
     public func cancel() {

@@ -83,8 +83,9 @@ public enum LoadReason: Sendable, Hashable {
 public struct ContentSnapshot<Value: Sendable>: Sendable {
     /// One of the five states.
     public internal(set) var state: ContentState<Value>
-    /// The last content: that of the state or, during a load, after a failure and after a cancellation, the content that
-    /// was shown before.
+    /// The content of the state.
+    ///
+    /// During a load, after a failure and after a cancellation it is the content that was shown before.
     public internal(set) var content: Value?
     /// Why a load runs; nil when none does.
     public internal(set) var reason: LoadReason?

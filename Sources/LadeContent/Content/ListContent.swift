@@ -80,7 +80,7 @@ public struct SectionedContent<Item: Sendable>: ListContent, Sendable {
 
 extension SectionedContent: Equatable where Item: Equatable {}
 
-// A model of a list is itself a list: that of its content, and empty without content.
+// A model of a list is itself a list: the list in its content, and empty without content.
 extension ContentModel where Value: ListContent {
     /// How many sections the content has; 0 without content.
     public var sectionCount: Int { content?.sectionCount ?? 0 }

@@ -34,9 +34,8 @@ extension PagedInput: Equatable where Query: Equatable {}
 /// For search as the user types, call ``ContentModel/refresh(whenChanged:after:)`` with ``PagedInput/startOver(_:)``.
 /// ``ContentModel/retry()`` requests the failed page again.
 ///
-/// A refresh without input, a trigger and a change of the page size start over. They use the query of the load in
-/// progress, else that of the loaded pages, else the last one. Source: TDCContentLoading,
-/// `PagingContentLoadingViewModel`.
+/// A refresh without input, a trigger and a change of the page size start over. They use the query of the load in progress,
+/// else the query of the loaded pages, else the last query. Source: TDCContentLoading, `PagingContentLoadingViewModel`.
 @Observable
 open class PagedContentModel<Query: Sendable, Item: Sendable>: ContentModel<PagedInput<Query>, PagedContent<Item>> {
     /// Loads one page.

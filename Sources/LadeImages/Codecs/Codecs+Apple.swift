@@ -10,8 +10,8 @@
         /// - Parameters:
         ///   - data: The file.
         ///   - header: The header of the file.
-        ///   - width: The width of the bitmap, at most that of the image.
-        ///   - height: The height of the bitmap, at most that of the image.
+        ///   - width: The width of the bitmap, at most the width of the image.
+        ///   - height: The height of the bitmap, at most the height of the image.
         /// - Returns: The bitmap.
         /// - Throws: The error of the codec.
         static func decode(

@@ -52,7 +52,7 @@ public struct ImageDecoder: Sendable, Hashable {
     /// It runs on the calling thread. A photograph of 12 million pixels took 0.07 s as JPEG, 0.2 s as PNG and 0.3 s as
     /// WebP. A PNG or JPEG with all its pixels is accepted even if its end mark is missing.
     ///
-    /// - Parameter data: The whole file.
+    /// - Parameter data: The bytes of the whole file.
     /// - Returns: The bitmap.
     /// - Throws: An ``ImageError``; there are no partial images.
     public func decode(_ data: Data) throws(ImageError) -> Bitmap {

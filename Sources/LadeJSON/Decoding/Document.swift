@@ -40,7 +40,7 @@ final class Document {
         let kinds = TypeKinds()
         let containers = KeyedContainers()
         var mismatchTexts: [Mismatch: String] = [:]
-        /// The place of the latest fault, from which that of the next one is counted.
+        /// The place of the latest fault, from which the place of the next fault is counted.
         var place = JSONPiece.Place()
         var cursor = PathCursor()
         var offsets = OffsetCursor()

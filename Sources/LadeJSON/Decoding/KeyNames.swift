@@ -45,7 +45,7 @@ struct KeyNames: @unchecked Sendable {
         entries.deallocate()
     }
 
-    /// Whether a name in a document is that of a key.
+    /// Whether a name in a document is the name of a key.
     ///
     /// It is false for names that are not plain, even if they are equal.
     @inlinable @inline(__always)

@@ -119,7 +119,7 @@ struct PathCursor {
 
     private var steps: [Step] = []
 
-    /// The coding path of a value; of a name, that of its object.
+    /// The coding path of a value; for a name, the coding path of its object.
     ///
     /// - Parameters:
     ///   - index: The index of the value or name.
@@ -178,7 +178,7 @@ struct PathCursor {
     }
 }
 
-/// Finds the offsets of values whose words have none, such as short integers.
+/// Finds the offsets of values whose words have no offset, such as short integers.
 ///
 /// The next offset is found from the latest one. So the offsets of all values in the document's order together take
 /// time proportional to its length.
@@ -204,7 +204,7 @@ struct OffsetCursor {
             switch word.kind {
             case .string, .number:
                 let length = word.shortLength == IndexWord.longLength ? Int(words[index + 1]) : word.shortLength
-                // The offset of a string is that of its contents.
+                // The offset of a string is the offset of its contents.
                 offset = word.offset + length + (word.kind == .string ? 1 : 0)
                 index += word.width
             case .array, .object:
@@ -241,7 +241,7 @@ extension UnsafeMutablePointer<Document.Core> {
         return pointee.offsets.offset(of: index, pointee.words, bytes)
     }
 
-    /// The coding path of a value; of a name, that of its object.
+    /// The coding path of a value; for a name, the coding path of its object.
     ///
     /// It does not need the keys of scopes, which a ``JSONReader`` does not set.
     func path(to index: Int) -> [any CodingKey] {

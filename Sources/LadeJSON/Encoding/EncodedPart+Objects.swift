@@ -189,7 +189,7 @@ extension EncodedPart {
         }
         let precedes: (EncodedOutput.Member, EncodedOutput.Member) -> Bool
         if members.contains(where: \.isEscaped) {
-            // The order is that of the unescaped names.
+            // Members are in the order of their unescaped names.
             precedes = { left, right in
                 JSONText.replacingLoneSurrogates(Array(name(left))[...]).utf8
                     .lexicographicallyPrecedes(JSONText.replacingLoneSurrogates(Array(name(right))[...]).utf8)

@@ -10,7 +10,7 @@ enum DecimalParser {
         /// The power of ten to multiply the mantissa with.
         var exponent = 0
         var isNegative = false
-        /// Whether there are significant digits beyond those of the mantissa.
+        /// Whether there are significant digits beyond the digits of the mantissa.
         var isTruncated = false
     }
 

@@ -2,9 +2,9 @@
 extension JSONSplitter {
     /// Continues over complete tokens, with the state of the grammar in local variables.
     ///
-    /// It stops at the first byte that needs more work. Examples are a token that reaches the end of the piece, a
-    /// violation of the grammar, and an item's end. A member or element that a watch may look for needs it, too. The
-    /// state is then that of this byte, and ``scan(_:)`` continues with it.
+    /// It stops at the first byte that needs more work. Examples are a token that reaches the end of the piece, a violation of
+    /// the grammar, and an item's end. A member or element that a watch may look for needs it, too. The state is then the state
+    /// at this byte, and ``scan(_:)`` continues with the byte.
     @inline(never)
     mutating func scanOrdinary(
         _ from: UnsafePointer<UInt8>,

@@ -6,7 +6,7 @@
     import Darwin
 #endif
 
-// The document's structure: which tokens may follow, and what an item is.
+// The document's structure: which tokens may follow, and where an item begins and ends.
 extension JSONSplitter {
     // One flat loop over tokens, with a state for what may come next, and one for each token that a piece can end in.
     mutating func scan(_ piece: JSONPiece) throws(JSONError) {

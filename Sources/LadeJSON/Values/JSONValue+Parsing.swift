@@ -21,7 +21,7 @@ extension JSONValue {
         }.get()
     }
 
-    /// Parses a text in which an escaped half of a surrogate pair is allowed, which becomes U+FFFD; nil for what is no JSON.
+    /// Parses a text in which an escaped half of a surrogate pair is allowed, which becomes U+FFFD; nil without JSON.
     ///
     /// It is for texts of servers in which only some members matter. RFC 8259 §8.2 allows a string of this kind, and a
     /// program that does not use it must not lose the rest.

@@ -59,8 +59,8 @@ extension AttemptInterceptor {
         var (request, authorised, acting, response) = (request, refusedRequest, refusedBy, refusal)
         for replays in 0..<Self.mostReplays {
             let sent = credentials.renewed ?? authorised
-            // Every authoriser is notified, even when nothing can be replayed: the next call profits. Those that answer
-            // challenges may have one more.
+            // Every authoriser is notified, even when nothing can be replayed: the next call profits. Authorisers that respond
+            // to challenges may have one more replay.
             let notified = replays == 0 ? acting : acting.filter { $0 is any ChallengeAnswering }
             let willing = notified.filter { $0.wasRefused(sent, by: response, in: context) }
             guard let replaying = willing.first, request.canRepeatBody,

@@ -68,7 +68,7 @@ extension AttemptInterceptor {
     }
 }
 
-/// A hedged attempt in progress: what its exchanges ended with, and what remains to be settled at its end.
+/// A hedged attempt in progress: the results of its exchanges, and the settlements that remain at its end.
 private struct HedgeRun {
     enum Signal: Sendable {
         /// The delay after an exchange is over.

@@ -11,8 +11,8 @@ import LadeCore
 // is not counted, has no delay and takes nothing from the retry budget. An attempt uses each address of the list at most
 // once, within the deadline of its call; then the retry policy decides. Source: policies PL-34.
 //
-// The request keeps its address: only `LadeCore.Request.destination` is set. `Host`, TLS name, certificate check,
-// credentials and keys stay those of the host. A request with a destination keeps it.
+// The request keeps its address: only `LadeCore.Request.destination` is set. `Host`, TLS name, certificate check, credentials
+// and keys stay the ones of the host. A request with a destination keeps it.
 extension AttemptInterceptor {
     /// Picks an address, sends the request there and records the result; continues at the next address when the request
     /// certainly was not processed.
@@ -174,7 +174,7 @@ private final class ChosenAddress: LateChoice {
     func checked(_ request: Request, _ call: Call) -> Request? {
         let port = Origin(request.url)?.port
         // An address that is a host of its own has changed the request. Credentials for this machine must not go to another
-        // one. An interceptor below may send a request of its own.
+        // machine. An interceptor below may send a request of its own.
         guard request.destination == aimed.destination, request.url.host().map(HostAddress.normal) == host,
             request.parts.scheme == .https || request.destination != nil || NormalHost(host)?.isLoopback != true,
             let other = directory.replacement(of: choice, host, at: call.time.now, besides: used, port)

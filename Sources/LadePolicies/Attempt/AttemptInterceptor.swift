@@ -19,7 +19,7 @@ package struct AttemptInterceptor: Interceptor {
     package var budget: RetryBudget?
     /// When a request is sent a second time while the first is in progress; nil for never.
     package var hedging: Hedging?
-    /// The addresses of hosts; nil for those of their names.
+    /// The addresses of hosts; nil for the addresses of their names.
     package var hosts: HostDirectory?
     /// The authorisers of the account, in the order in which they act.
     package var authorisers: [any Authoriser]

@@ -34,9 +34,9 @@ public protocol Authoriser: Sendable {
     ///   - request: The request, as changed by the authorisers before this one.
     ///   - context: The call, and access to the network without authorisation.
     /// - Returns: The authorised request.
-    /// - Throws: Anything. The call fails with a `LoadingError` as it is and with `LoadingError.Kind.authorisationFailed`, which
-    ///   keeps the error, for any other. A cancelled task throws `LoadingError.Kind.cancelled` or `CancellationError` (see
-    ///   ``observesScope``).
+    /// - Throws: Anything. A `LoadingError` becomes the error of the call, unchanged. For any other error, the call fails with
+    ///   `LoadingError.Kind.authorisationFailed`, which keeps the error. A cancelled task throws `LoadingError.Kind.cancelled`
+    ///   or `CancellationError` (see ``observesScope``).
     func authorise(_ request: Request, in context: AuthorisationContext) async throws -> Request
 
     /// Checks credentials that ``authorise(_:in:)`` added, when the request is about to be sent; by default they are kept.
@@ -86,7 +86,7 @@ public protocol Authoriser: Sendable {
     var changedFields: [String]? { get }
 }
 
-/// The user of some credentials, as apart from every other.
+/// The identity of the user to whom credentials belong, which tells the user from all others.
 public struct CredentialOwner: Sendable, Hashable {
     /// A secret that no other user has, such as a user name with its password; only a keyed digest of it is stored.
     public var secret: Secret
@@ -134,7 +134,7 @@ extension Authoriser {
     public var changedFields: [String]? { nil }
 }
 
-/// An authoriser that proves its credentials by answering challenges of the server, each of them once.
+/// An authoriser that proves its credentials by responding to challenges of the server, to each of them once.
 ///
 /// It adds the nonce that it used to ``LadeCore/Request/answeredNonces``, and refuses to use one of them again. It also
 /// responds to a second challenge to the same exchange, such as one whose nonce had expired (RFC 7616 §3.3).
@@ -145,7 +145,7 @@ private enum AnsweredNonces: Request.Tag {
 }
 
 extension Request {
-    /// The nonces of the challenges that this exchange has answered.
+    /// The nonces of the challenges to which this exchange has responded.
     var answeredNonces: Set<String> {
         get { self[AnsweredNonces.self] }
         set { self[AnsweredNonces.self] = newValue }

@@ -82,7 +82,7 @@ public struct BearerAuthoriser: Authoriser {
         request.setCredentialVersion(token.version, of: identifier)
     }
 
-    /// Invalidates the refused token; returns whether there can be another.
+    /// Invalidates the refused token; returns whether a new token is possible.
     public func wasRefused(_ request: Request, by response: Response, in context: AuthorisationContext) -> Bool {
         credentials.refuse(version: request.credentialVersion(of: identifier) ?? 0)
     }

@@ -41,8 +41,8 @@ public enum CredentialEnd: Sendable, Hashable {
 
 /// The state machine of ``RefreshingCredentials``: which calls wait for credentials, and which receive them.
 ///
-/// It has no task and no clock: it receives what happened and when, and returns what to do. Each set of credentials has
-/// a version, which starts at 1 and only grows.
+/// It has no task and no clock: it receives events with their times, and returns actions. Each set of credentials has a
+/// version, which starts at 1 and only grows.
 struct CredentialMachine<Value: Sendable>: Sendable {
     struct Held: Sendable {
         var value: Value

@@ -60,7 +60,7 @@ public struct CredentialScope: Sendable, Hashable {
         return !mayClimb(path) && CookieStorage.matches(path: path, folder)
     }
 
-    /// Whether a server may read the path as one that leaves its folder, such as `/private/../public` in any notation.
+    /// Whether a server may read the path as a path that leaves its folder, such as `/private/../public` in any notation.
     ///
     /// Servers and proxies differ in what they decode, how often, and whether they decode before they split the path.
     /// The check covers `%2e`, `%2f`, `%5c`, the same encoded twice, backslashes and parameters (`..;x`). It also

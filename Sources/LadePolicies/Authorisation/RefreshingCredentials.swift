@@ -72,8 +72,8 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
 
         /// A call waits for the next change; returns its number, or the outcome if there is nothing to wait for.
         mutating func addWaiter() -> (number: UInt64, ended: Outcome?) {
-            // The refresh may have ended since the caller checked. Its failure is that of this call too, even one that
-            // is not remembered.
+            // The refresh may have ended since the caller checked. Its failure is the failure of this call too, even a failure
+            // that is not remembered.
             guard machine.isRefreshing else {
                 return (0, machine.lastFailure.map { .failed($0.cause, detail: $0.detail) } ?? .changed)
             }
@@ -227,7 +227,7 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
         return request
     }
 
-    /// Receives the refusal of a version; returns whether ``current(in:)`` would return another.
+    /// Receives the refusal of a version; returns whether ``current(in:)`` would return a different version.
     public func refuse(version: Int) -> Bool {
         guard makeNew != nil else {
             // Credentials that the program supplied meanwhile take effect with the next use.
@@ -356,7 +356,9 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
 
     private func isAwaited(_ refresh: Int) -> Bool { locked.withLock { $0.machine.isAwaited(refresh) } }
 
-    /// Takes the first end of a refresh; any further one, and that of a refresh that is no longer awaited, has no effect.
+    /// Takes the first end of a refresh.
+    ///
+    /// A further end, and the end of a refresh that is no longer awaited, have no effect.
     private func finish(_ result: Result<Fresh, any Error>, of refresh: Int, _ call: Call, _ start: Instant) {
         let (now, date) = (call.time.now, call.time.date)
         let (tasks, wakes, isFirst) = locked.withLock {

@@ -87,8 +87,7 @@ actor CookieFile {
     // The jar itself keeps far less, unless its limits are changed.
     private static let sizeLimit = 64 << 20
 
-    /// The most bytes of a cookie in the file: those of its text, which may need escapes or Base64, and the names of its
-    /// members.
+    /// The most bytes of a cookie in the file: its text, which may need escapes or Base64, and the names of its members.
     private static func size(_ cookie: Cookie) -> Int {
         2 * (cookie.domain.utf8.count + cookie.path.utf8.count + cookie.setter.utf8.count)
             + 4 * (cookie.pair.nameOctets.count + cookie.pair.valueOctets.count) + 600

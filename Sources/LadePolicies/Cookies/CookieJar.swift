@@ -14,7 +14,7 @@ public final class CookieJar: Sendable {
     ///
     /// When it is full, expired cookies are removed first, then those used longest ago.
     ///
-    /// In a domain that several hosts set cookies for, those of the host with the most cookies are removed first.
+    /// In a domain that several hosts set cookies for, the host with the most cookies loses cookies first.
     public struct Limits: Sendable, Hashable {
         /// The most cookies of one domain; 50 by default.
         public var perDomain = 50
@@ -33,7 +33,7 @@ public final class CookieJar: Sendable {
 
     private let locked: Locked<CookieStorage>
     private let file: CookieFile?
-    /// The origin whose cookies the jar keeps apart from those of other ports of its host.
+    /// The origin whose cookies the jar keeps apart from the cookies of the host's other ports.
     ///
     /// It is nil to follow RFC 6265bis, for which ports do not count.
     private let home: Origin?

@@ -24,7 +24,7 @@ struct CookieStorage: Sendable {
     private(set) var count = 0
     /// The number of entries by expiry and by last use, out-of-date ones included; tests limit it.
     var entryCount: Int { ends.count + uses.count }
-    /// Counts the changes of what a file would hold.
+    /// Counts the changes of the cookies that a file would hold.
     private(set) var version = 0
     let limits: CookieJar.Limits
     private let isPublicSuffix: PublicSuffixRule
@@ -158,7 +158,7 @@ struct CookieStorage: Sendable {
         }
     }
 
-    /// Whether a cookie is what the prefix of its name says (RFC 6265bis §5.7), also one of a file.
+    /// Whether a cookie, also a cookie of a file, has the properties that the prefix of its name promises (RFC 6265bis §5.7).
     private static func meetsPrefix(_ cookie: Cookie, path: String) -> Bool {
         switch CookiePair.prefix(of: cookie.pair.nameOctets) {
         case "__secure-": cookie.isSecure
@@ -189,8 +189,8 @@ struct CookieStorage: Sendable {
 
     /// The cookie of a full domain to remove.
     ///
-    /// Cookies that are not secure are removed before others. The cookies of the host that has set the most go first,
-    /// so that no host displaces the cookies of another.
+    /// Cookies that are not secure are removed before others. The cookies of the host that has set the most are removed first,
+    /// so that no host displaces the cookies of another host.
     private func victim(in domain: Substring) -> Cookie.Identity? {
         guard let some = domains[domain]?.values else { return nil }
         var counts: [String: Int] = [:]

@@ -16,8 +16,8 @@ public struct DeadlineSettings: Sendable, Hashable {
     public var buffered: Duration? = .seconds(60)
     /// The whole of a buffered call that sends more than 64 KiB, or a body of unknown length; nil, no limit, by default.
     ///
-    /// While such a body moves, `timeouts.idle` guards the call, and so it does while the response is awaited. A limit
-    /// that fits a small call would end an upload over a slow line that makes steady progress.
+    /// `timeouts.idle` guards the call while such a body moves and while the response is awaited. A limit that fits a small
+    /// call would end an upload over a slow line that makes steady progress.
     public var uploading: Duration?
     /// The whole of a streamed call, its body included; nil, no limit, by default.
     public var streamed: Duration?

@@ -115,8 +115,7 @@ package struct ExchangeInterceptor: Interceptor {
 
     // MARK: - Before the exchange
 
-    /// The request with everything that was chosen above the wait as it is right now; nil when something cannot be used any
-    /// more.
+    /// The request with the present state of all choices that were made above the wait; nil when one cannot be used any more.
     @inline(never)
     private static func checked(_ request: Request, _ call: Call) -> Request? {
         var newest = request

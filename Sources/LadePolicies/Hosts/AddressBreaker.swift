@@ -157,7 +157,7 @@ struct AddressBreaker: Equatable {
 
     /// Takes back the mark that the result of a pick made; returns whether it was the last change.
     ///
-    /// After a probe the address is due for another one.
+    /// After a probe the address is due for another probe.
     mutating func retract(_ ticket: Ticket, at now: Instant) -> Bool {
         guard case .open(let since, _) = state, generation == ticket.generation + 1 else { return false }
         marks -= 1

@@ -135,7 +135,7 @@ public final class HostDirectory: Sendable {
     ///   - host: The host.
     ///   - now: The time.
     ///   - used: The addresses that the attempt has used.
-    ///   - port: The port of the request, which is that of addresses without one.
+    ///   - port: The port of the request, which addresses without a port use.
     /// - Returns: The address; nil when the host has no list, or when every address was used.
     func choose(_ host: String, at now: Instant, besides used: [HostAddress] = [], _ port: Int? = nil) -> Choice? {
         let used = used.map { Place($0, or: port) }

@@ -266,7 +266,7 @@ struct QuotaPace: Sendable {
         let isSameWindow = now < high && difference < .milliseconds(1500) && difference > .milliseconds(-1500)
         earliest = isSameWindow ? min(earliest, observed) : observed
         high = earliest.advanced(by: .seconds(1))
-        // The server has counted the call that it answers.
+        // The server has counted the call to which it responds.
         limit = reading.limit ?? max(min(reading.remaining, .max - 1) + 1, isSameWindow ? limit : 0)
         if let whole = reading.windowInterval { resting = whole.wholeNanoseconds }
         let available = reading.remaining - inFlight

@@ -142,7 +142,7 @@ struct RateBucket: Sendable {
 
     // MARK: - Coming and going
 
-    /// Reserves a slot for a new call, or returns what it has to wait for, and how long if known.
+    /// Reserves a slot for a new call, or returns the reason of its wait, with the length where known.
     mutating func arrive(
         _ priority: Request.Priority,
         _ account: String,
@@ -337,7 +337,7 @@ struct RateBucket: Sendable {
         reserve: QuotaReserve = QuotaReserve(),
         now: Instant
     ) -> Double? {
-        // The server has counted the call that it answers.
+        // The server has counted the call to which it responds.
         let own = isRunning ? 1 : 0
         guard let account else {
             var pace = pace ?? QuotaPace(now, reserve)

@@ -58,7 +58,8 @@ extension RateLimiterState {
         let blur = nextBlur()
         guard change(key, { $0.close(until: end, spread: spread, blur: blur) }) ?? false else { return nil }
         if wasClosed, pause <= limits.delayLimit {
-            // Many concurrent answers extend a gate a little each: only the calls that become late by it are visited.
+            // Many concurrent responses extend a gate a little each: only the calls that become late by the extension are
+            // visited.
             refuseLate(key, before: end, now, &wakes)
         } else {
             recheck(key, now, &wakes)
@@ -133,7 +134,7 @@ extension RateLimiterState {
                 dismiss(id, .refused(reason, now.duration(to: start)), now, &wakes)
             } else {
                 aheadInLanes[waiter.lane] = inLane + 1
-                // Other calls overtake those of a held lane.
+                // The calls of other lanes overtake the calls of a held lane.
                 if lane.isReady { ahead += 1 }
             }
         }

@@ -19,7 +19,7 @@ struct RateLimiterState {
         case started(UInt64?)
         /// Wait under this number, and at least until the end of a delay that the server has requested.
         case waiting(UInt64, Call.WaitReason, gate: Instant?)
-        /// As the cases of `RateWake` with these names.
+        /// The meaning is the same as of the cases of `RateWake` with these names.
         case refused(Call.WaitReason, Duration)
         case paused(Duration)
         /// As many calls as may wait for the service wait already; how long this one would have, and their number.
@@ -33,7 +33,7 @@ struct RateLimiterState {
         let call: Call.ID
         let deadline: Instant?
         var place: WaitPlace
-        /// Whether its slot counts among all exchanges: that of the first key of a request does.
+        /// Whether its slot counts among all exchanges: only the slot of a request's first key does.
         let isCounted: Bool
         var isQueued = true
         /// The wait for the next news.

@@ -53,8 +53,8 @@ extension RateLimits {
 public struct RateLimits: Sendable {
     /// The rate of each service without a specific one; nil, no limit, by default.
     ///
-    /// A service is what ``keyRule`` makes of a request: by default host, port and first path component. With 5 a second,
-    /// `/shows` and `/search` of one host together start 10 a second; with `keyRule = ServiceKey.perHost`, 5.
+    /// The ``keyRule`` makes the key of a service from a request: by default host, port and first path component. With 5 a
+    /// second, `/shows` and `/search` of one host together start 10 a second; with `keyRule = ServiceKey.perHost`, 5.
     public var `default`: RateLimits.Rate?
     /// The specific rates of services.
     public var rates: [ServiceKey: RateLimits.Rate] = [:]
@@ -71,7 +71,7 @@ public struct RateLimits: Sendable {
     ///
     /// A request starts when each of its keys has a slot for it. Until then it holds none of them, and its order of arrival
     /// counts in every queue. With ``ServiceKey/perHost(_:)`` as the only further key, and rates for both keys, the calls to a
-    /// path keep its rate and that of the host.
+    /// path keep the path's rate and the host's rate.
     ///
     /// Rates, numbers of exchanges and the gates that the program closes apply to every key. Limits that a server
     /// announces apply to the key of ``keyRule``.
@@ -86,7 +86,7 @@ public struct RateLimits: Sendable {
     public var delayLimit = Duration.seconds(60)
     /// How many calls may wait for one service; 100,000 by default, nil for any number.
     ///
-    /// A further one fails immediately, so that a service that has stopped answering cannot fill the memory.
+    /// A further one fails immediately, so that a service that has stopped responding cannot fill the memory.
     public var waitingLimit: Int? = 100_000
     /// The time over which the calls that waited at a gate are spread when the service has no rate; 2 s by default.
     public var releaseSpread = Duration.seconds(2)

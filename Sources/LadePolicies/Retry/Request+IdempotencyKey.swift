@@ -25,7 +25,7 @@ private enum RetryRefusalTag: Request.Tag {
 }
 
 extension Request {
-    /// The key that lets a server recognise a repeated request; nil, the default, for none.
+    /// The key that lets a server recognise a request that is sent again; nil, the default, for none.
     ///
     /// With a key any method is retried after a failure. A header field of that name has the same effect.
     public var idempotencyKey: Request.IdempotencyKey? {

@@ -62,7 +62,7 @@ public struct RetryPolicy: Sendable, Hashable {
         public var request: Request
         /// How it ended.
         public var outcome: Outcome
-        /// The statuses that count as the success of the call; nil, the default, for those of the request.
+        /// The statuses that count as the success of the call; nil, the default, uses the statuses of the request.
         public var acceptableStatuses: StatusSet?
         /// Its number, from 1.
         public var number = 1

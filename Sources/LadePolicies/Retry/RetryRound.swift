@@ -5,7 +5,8 @@
 #endif
 import LadeCore
 
-/// The attempts of one request: what was sent, what was withdrawn from the budget, and what follows the end of each attempt.
+/// The attempts of one request: their number, the tokens that they withdrew from the budget, and the step after the end of each
+/// attempt.
 struct RetryRound {
     /// The step that follows the end of an attempt.
     enum Step {
@@ -111,7 +112,7 @@ struct RetryRound {
         }
     }
 
-    /// Whether the service answered, even if with an error: then it works.
+    /// Whether the service responded, even if with an error: then it works.
     private static func isAnswered(_ rule: RetryRule) -> Bool {
         switch rule {
         case .acceptedStatus, .finalStatus: true

@@ -24,7 +24,7 @@ extension ScriptedTransport {
             return self
         }
 
-        /// Does not repeat the last response: later requests use later rules, or are unscripted.
+        /// Gives the last response only once: later requests use later rules, or are unscripted.
         @discardableResult
         public func andNoMore() -> Rule {
             transport.state.change { $0.rules[index].repeatsLast = false }

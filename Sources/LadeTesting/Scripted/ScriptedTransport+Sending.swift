@@ -6,7 +6,7 @@
 public import LadeCore
 
 extension ScriptedTransport: Transport {
-    /// Answers according to the script.
+    /// Responds according to the script.
     public func send(_ request: Request, call: Call) async throws(LoadingError) -> Response {
         try await call.inTask { [self] (call) async throws(LoadingError) in try await answer(request, call) }
     }

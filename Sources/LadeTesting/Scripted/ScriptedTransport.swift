@@ -67,7 +67,7 @@ public final class ScriptedTransport: Sendable {
     /// Makes a transport without rules.
     public init() {}
 
-    /// Makes a transport with one rule, for any request, that gives these responses in order and repeats the last.
+    /// Makes a transport with one rule, for any request, that gives these responses in order, and the last one again and again.
     ///
     /// ```swift
     /// let transport = ScriptedTransport(answering: .status(503), .json("[]"))      // 503 once, then the list every time
@@ -129,7 +129,7 @@ public final class ScriptedTransport: Sendable {
     /// The requests so far as lines, `GET /shows?size=2`.
     public var lines: [String] { received.map { "\($0.request.method) \($0.target)" } }
 
-    /// The requests that no rule answered.
+    /// The requests to which no rule applied.
     public var unscripted: [Request] { state.read(\.unscripted) }
 
     /// How many exchanges ended because their task was cancelled or their body was released.

@@ -14,7 +14,7 @@ public import LadeCore
 /// let broken = try LoopbackServer(script: [.readRequest, .send("HTTP/1.1 200 OK\r\n"), .reset])
 /// ```
 ///
-/// or a handler answers every request, with keep-alive, as a well-behaved server does:
+/// or a handler responds to every request, with keep-alive, as a well-behaved server does:
 ///
 /// ```swift
 /// let server = try LoopbackServer { request in
@@ -131,7 +131,7 @@ public final class LoopbackServer: Sendable {
         }
     }
 
-    /// Starts a server that reads one request on each connection and answers with exactly these bytes.
+    /// Starts a server that reads one request on each connection and responds with exactly these bytes.
     ///
     /// - Parameters:
     ///   - answer: The response, including its head.
@@ -141,13 +141,13 @@ public final class LoopbackServer: Sendable {
         try self.init(script: [.readRequest, .send(answer), last])
     }
 
-    /// Starts a server that answers every request through a handler and keeps connections open.
+    /// Starts a server that responds to every request through a handler and keeps connections open.
     ///
     /// - Parameters:
     ///   - options: How it listens.
     ///   - onHead: Called when only the head of a request has arrived. A response that it returns is sent before the
     ///     body is read, for refused expectations and for duplex exchanges. nil leaves the request to `handler`.
-    ///   - handler: Answers a request that has arrived completely. It runs on the connection's thread; an error that it
+    ///   - handler: Responds to a request that has arrived completely. It runs on the connection's thread; an error that it
     ///     throws resets the connection.
     /// - Throws: ``SystemCallError`` when it cannot listen on the address.
     public convenience init(

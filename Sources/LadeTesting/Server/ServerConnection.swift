@@ -253,7 +253,7 @@ public final class ServerConnection {
         try send(head + "\r\n")
     }
 
-    /// Answers the request that was read last.
+    /// Responds to the request that was read last.
     public func respond(_ response: ServerResponse) throws {
         for interim in response.interim { try sendHead(status: interim.status, fields: interim.fields) }
         let mayHaveBody = response.status >= 200 && response.status != 204 && response.status != 304

@@ -48,7 +48,7 @@ public struct ServerStep: Sendable {
         .run { try $0.send(bytes, inPiecesOf: size, pacedBy: signal) }
     }
 
-    /// Answers the request that was read last.
+    /// Responds to the request that was read last.
     public static func respond(_ response: ServerResponse) -> ServerStep { .run { try $0.respond(response) } }
 
     /// Waits until the test raises the signal.

@@ -29,7 +29,8 @@ enum TrustDecision: Hashable {
         self = pins == nil && anchors == nil ? .asThePlatformDoes : .chain(anchors, pins: pins)
     }
 
-    /// Whether a pin is that of the server's own certificate, the first of the chain, or in a wider scope of any of them.
+    /// Whether a pin matches the server's own certificate, the first of the chain, or in a wider scope any certificate of the
+    /// chain.
     ///
     /// A certificate without a readable key has no pin.
     static func isPinned(_ chain: [Data], scope: TLSSettings.PinScope, _ pins: [String]) -> Bool {

@@ -44,7 +44,7 @@ struct PlatformFailure: Sendable, Hashable {
         case unknown
     }
 
-    /// Whether messages are those of libcurl; on Apple platforms they are localised sentences for people.
+    /// Whether messages come from libcurl; on Apple platforms they are localised sentences for people.
     static let hasMessagesOfCurl: Bool = {
         #if canImport(FoundationNetworking)
             true

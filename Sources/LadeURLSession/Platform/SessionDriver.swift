@@ -84,7 +84,7 @@ final class SessionDriver: NSObject, Sendable {
         }
     }
 
-    /// Registers a task as that of an exchange; false when the exchange has ended meanwhile.
+    /// Registers the task of an exchange; false when the exchange has ended meanwhile.
     ///
     /// The task is registered first and attached afterwards. As soon as the exchange has the task it may cancel it on
     /// another thread. The platform's report of the end must find the registration then, because nothing else removes

@@ -109,7 +109,8 @@ struct EnvironmentProxy: Sendable {
     /// Whether no proxy is set.
     var isEmpty: Bool { variables.keys.allSatisfy { $0.lowercased() == "no_proxy" } }
 
-    /// Whether a request to this machine would be sent to a proxy, which cannot answer it and should not see it.
+    /// Whether a request to this machine would be sent to a proxy, which cannot reach this machine and should not see the
+    /// request.
     func capturesLoopback(_ url: URL) -> Bool {
         guard let host = url.host(percentEncoded: false)?.lowercased(), let normal = NormalHost(host),
             normal.isLoopback

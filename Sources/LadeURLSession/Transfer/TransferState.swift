@@ -227,7 +227,7 @@ struct TransferState {
     mutating func finished(_ failure: PlatformFailure?, lateHead: PlatformHead?, at now: Instant) -> [Action] {
         guard ending == nil else { return [] }
         if let failure {
-            // A server may answer and close before it has read the whole request: a complete response counts.
+            // A server may respond and close before it has read the whole request: a complete response counts.
             if failure.meaning == .connectionLost, let head, isComplete(head) { return complete(at: now) }
             return end(failure.error(in: self, context: context), at: now)
         }

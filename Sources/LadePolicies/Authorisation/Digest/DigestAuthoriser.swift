@@ -8,10 +8,10 @@ public import LadeCore
 /// Proves the possession of a password without sending it (RFC 7616): MD5 and SHA-256, `-sess`, `qop=auth`, `userhash`,
 /// UTF-8.
 ///
-/// The first request is sent without credentials. The replay answers the server's challenge. The challenge is
-/// remembered per origin, so that later requests answer it immediately. If there are several challenges, the one with
-/// the strongest hash counts. A challenge whose nonce has expired is followed by another response, up to three for one
-/// exchange; no nonce is used twice (RFC 7616 §3.3).
+/// The first request is sent without credentials. The replay responds to the server's challenge. The challenge is remembered
+/// per origin, so that later requests respond to it immediately. If there are several challenges, the one with the strongest
+/// hash counts. A challenge whose nonce has expired is followed by another response, up to three for one exchange; no nonce is
+/// used twice (RFC 7616 §3.3).
 public final class DigestAuthoriser: ChallengeAnswering {
     private struct Session {
         var challenge: DigestChallenge
@@ -68,7 +68,7 @@ public final class DigestAuthoriser: ChallengeAnswering {
         return proved(request, context.call.random)
     }
 
-    /// Answers a challenge that came meanwhile, and counts anew when another request was counted since.
+    /// Responds to a challenge that came meanwhile, and counts anew when another request was counted since.
     ///
     /// The counts of a nonce reach the server in ascending order.
     public func renewed(_ request: Request, in context: AuthorisationContext) -> Request? {

@@ -1,6 +1,6 @@
 package import LadeCore
 
-/// A challenge of the Digest scheme that this client can answer (RFC 7616 §3.3).
+/// A challenge of the Digest scheme to which this client can respond (RFC 7616 §3.3).
 package struct DigestChallenge: Equatable, Sendable {
     /// The hash function, and whether the hash covers the session's nonces too.
     package struct Algorithm: Equatable, Sendable {

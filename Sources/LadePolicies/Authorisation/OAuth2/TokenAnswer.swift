@@ -60,7 +60,7 @@ enum TokenAnswer {
         init(from decoder: any Decoder) throws {
             let container = try decoder.container(keyedBy: Key.self)
             func text(_ key: Key) throws -> String? {
-                // An empty member counts as absent: servers write it for what they do not have.
+                // An empty member counts as absent: servers write it for a value that they do not have.
                 let text = try container.decodeIfPresent(String.self, forKey: key)
                 return text?.isEmpty == true ? nil : text
             }

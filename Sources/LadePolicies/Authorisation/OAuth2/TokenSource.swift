@@ -96,7 +96,7 @@ struct TokenSource: Sendable {
         guard case .refused(let code) = answer, !Self.knownCodes.contains(code), !TokenAnswer.endsGrant(code) else {
             return answer
         }
-        // A server may repeat what it was sent.
+        // A server may send back values of the request.
         let secrets = secrets(of: grant).filter { !$0.isEmpty }
         return .refused(code: Redaction(names: [], values: secrets, leastLength: 1).text(code))
     }
