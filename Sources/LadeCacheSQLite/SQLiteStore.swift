@@ -25,7 +25,7 @@ public final class SQLiteStore: CacheStore {
         public var largestBody: Int64?
         /// The number of variants of a key, 16 by default.
         ///
-        /// Another one evicts the variant that was not used for longest.
+        /// A further variant evicts the least recently used one.
         public var variantLimit = 16
 
         /// Makes the default limits.
@@ -49,7 +49,8 @@ public final class SQLiteStore: CacheStore {
     ///   - time: The clock; the system's by default.
     ///   - random: Where the names of files and the key of the digests come from; the system's generator by default.
     /// - Throws: `CacheError.Reason.file` for a folder or file that belongs to another user, that others can change, or that is
-    ///   a symbolic link. The same for one that cannot be used for another reason. `CacheError.Reason.limitTooSmall`.
+    ///   a symbolic link. The same for a folder or file that cannot be used for another reason.
+    ///   `CacheError.Reason.limitTooSmall`.
     public convenience init(
         directory: String,
         settings: Settings = Settings(),

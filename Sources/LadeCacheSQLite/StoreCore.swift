@@ -17,7 +17,7 @@ final class StoreCore: Sendable {
         var pendingIDs: Set<UInt64> = []
         /// The keys to unlock once they are no longer pending.
         var unlocking: Set<CacheKey> = []
-        /// The number of the latest removal that a lookup has seen; nil from the beginning of one in this process.
+        /// The number of the latest removal that a lookup has seen; nil from the beginning of a removal in this process.
         var knownTicket: UInt64?
         /// Numbers that no other process gives to its entries.
         var ids: Range<UInt64> = 0..<0

@@ -1,7 +1,7 @@
 import LadeCore
 import LadeTesting
 
-/// Counts the reported ends of every exchange of a case, to detect one that ends twice.
+/// Counts the reported ends of every exchange of a case, to detect an exchange that ends twice.
 ///
 /// The caller sees the first end; a second one may come later. So the counts are read when the case is over and its
 /// transports are shut down.

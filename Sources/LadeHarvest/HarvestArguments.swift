@@ -12,13 +12,13 @@ struct HarvestArguments {
     private(set) var shown: [String: String]
     /// Values that may be secret, of which the journal has digests with a key of its own.
     private var hidden: [String: String]
-    /// The names of those that are secrets of a sign-in, which may be renewed.
+    /// The names of the values that are secrets of a sign-in, which may be renewed.
     private(set) var secretNames: Set<String>
     private let address: URL
     /// The names of the secret query items in the address.
     private let secretItems: [String]
 
-    /// Fields that do not change what a server returns, and those that are new with each call.
+    /// Fields that do not change the server's response, and fields that are new with each call.
     static let changing: Set<String> = [
         "accept-encoding", "baggage", "cache-control", "connection", "content-length", "expect", "idempotency-key",
         "keep-alive", "pragma", "priority", "request-id", "te", "traceparent", "tracestate", "user-agent",

@@ -127,7 +127,7 @@ final class HarvestLedger {
         isBegun = true
     }
 
-    /// Removes an output that this run has created and that has no journal; one that another program uses stays.
+    /// Removes an output that this run has created and that has no journal; an output that another program uses stays.
     private static func discard(_ disk: Disk) {
         if disk.isUnchanged(size: 0) { Disk.remove(disk.path) }
     }
@@ -320,7 +320,7 @@ final class HarvestLedger {
         throw .outputChanged(path: disk.path, reason: "another program has changed or replaced it meanwhile")
     }
 
-    /// Saves the whole pages before one that could not be written, if possible.
+    /// Saves the whole pages before a page that could not be written, if possible.
     private func rescue(_ disk: Disk) {
         guard case .file = sink else { return }
         // Truncating the incomplete page frees space. If that fails too, the journal on the disk is still valid.

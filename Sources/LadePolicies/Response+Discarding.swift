@@ -3,8 +3,8 @@ package import LadeCore
 extension Response {
     /// Ends an unneeded streamed body, so that its slot and connection are free for the next exchange.
     ///
-    /// A short body of announced length is read to its end, which keeps the connection. One that does not arrive within
-    /// ``discardPatience``, and any other, ends its exchange.
+    /// A short body of announced length is read to its end, which keeps the connection. A body that does not arrive within
+    /// ``discardPatience``, and any other body, ends its exchange.
     package func discardBody(_ call: Call) async {
         let limit = 16 << 10
         guard body.bytes == nil else { return }

@@ -30,7 +30,7 @@ public final class URLSessionTransport: Transport {
 
     /// Makes a transport with its own session.
     ///
-    /// - Parameter settings: The settings; <doc:WhatURLSessionCannotDo> lists those that a platform refuses.
+    /// - Parameter settings: The settings; <doc:WhatURLSessionCannotDo> lists the settings that a platform refuses.
     /// - Throws: `LoadingError.Kind.invalidSetting` for a setting that the platform does not support.
     public convenience init(settings: TransportSettings = TransportSettings()) throws(LoadingError) {
         try self.init(configuration: .ephemeral, settings: settings)

@@ -52,7 +52,7 @@ extension API {
                 }
             }
 
-            /// Appends a value, percent-encoded, as a component or a part of one.
+            /// Appends a value, percent-encoded, as a component or as a part of a component.
             public mutating func appendInterpolation(_ value: some CustomStringConvertible) {
                 hasValue = true
                 text += value.description.queryEncoded

@@ -38,7 +38,7 @@ public final class Account: Sendable {
         case off
         /// In memory, for the life of the account.
         case memory
-        /// In a jar of the app, for example one with a file.
+        /// In a jar of the app, for example a jar with a file.
         case jar(CookieJar)
 
         func makeJar() -> CookieJar? {

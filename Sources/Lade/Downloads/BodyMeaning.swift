@@ -151,8 +151,8 @@ package enum BodyMeaning: Sendable, Hashable {
             }
             return .whole(length: length)
         }
-        // The version of the known bytes has no other length than the known one, and not fewer bytes than there are. More
-        // bytes than the known length are no rest, so they are of another version unless they name this one.
+        // The response does not contradict the known length, and has no fewer bytes than are there. More bytes than the known
+        // length are no rest, so they are of another version unless they name this one.
         if let length = response.bodyLength, known.version.isSame(in: response), isSameCoding(response, known) {
             let least = known.length ?? known.offset
             let isLonger = length > least && known.length != nil && known.version.isNamed(in: response)

@@ -20,7 +20,7 @@ package final class FileClaims: Sendable {
 
     /// Takes a place that is about to be written.
     ///
-    /// - Returns: Whether no other download has taken it, nor written the file that is there.
+    /// - Returns: Whether the name is free: no other download has taken it, or has written the file that is there.
     package func take(_ place: FilePlace) -> Bool {
         let present = FileIdentity(path: place.path)
         return state.withLock { state in

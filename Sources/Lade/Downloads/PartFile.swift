@@ -276,7 +276,7 @@ struct PartFile {
         folder.remove(noteName)
     }
 
-    /// Lets another download have the part, which is kept.
+    /// Releases the part for other downloads, and keeps its bytes.
     func release() { file.unlock() }
 
     /// The error for a file that must not be replaced.
@@ -306,7 +306,9 @@ struct PartFile {
         }
     }
 
-    /// Only the user's own file is continued, and one with a second name is not: that would change the other file.
+    /// Only the user's own file is continued.
+    ///
+    /// A file with a second name is not, because both names would change.
     private static let trust = FileTrust(hasOneName: true)
 
     // MARK: - The note

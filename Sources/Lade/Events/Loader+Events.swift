@@ -18,10 +18,10 @@ extension Loader {
     /// up to a minute (WHATWG HTML §9.2.3). A 204 ends the sequence. Leaving the loop, or cancelling its task, ends the
     /// connection. So does cancelling the work of the loader, its account or its service, at any time.
     ///
-    /// A POST, or another method that is not idempotent, is sent again only with `Request.idempotencyKey`, or in a
-    /// service whose `RetryPolicy.methods` are `all`. A body that can be sent only once is not sent again. Then the
-    /// sequence ends with the response, or throws the error that ended it. A connection after an error, or after one
-    /// that brought no event, withdraws from the retry budget of the service.
+    /// A POST, or another method that is not idempotent, is sent again only with `Request.idempotencyKey`, or in a service
+    /// whose `RetryPolicy.methods` are `all`. A body that can be sent only once is not sent again. Then the sequence ends with
+    /// the response, or throws the error that ended it. A connection after an error, or after a connection without an event,
+    /// withdraws from the retry budget of the service.
     ///
     /// - Parameters:
     ///   - request: The request; `Accept`, `Cache-Control` and `Last-Event-ID` are added unless it has them.
@@ -193,7 +193,7 @@ public struct EventStream: AsyncSequence, Sendable {
 
         private var service: Service { stream.loader.account.service }
 
-        /// Takes what a connection costs that replaces one which failed or brought nothing; false when it may not be made.
+        /// Withdraws the cost of a connection that replaces a failed or an empty one; false when it may not be made.
         ///
         /// One in place of a connection that was never made costs nothing: an outage of the network does not end the stream.
         private mutating func withdraw(after failure: LoadingError?) -> Bool {

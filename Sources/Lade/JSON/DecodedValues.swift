@@ -28,7 +28,8 @@ extension ResponseBody {
     /// ```
     ///
     /// No more than one chunk and one value that is not complete are in memory. The next chunk is requested when the values of
-    /// the former are taken, so a slow reader holds the server back. Leaving the loop early, and any error, end the exchange.
+    /// the previous chunk are taken, so a slow reader holds the server back. Leaving the loop early, and any error, end the
+    /// exchange.
     ///
     /// - Parameters:
     ///   - type: The type of the values.

@@ -4,7 +4,9 @@
     import Foundation
 #endif
 
-/// Access to the calls of a loader, which it keeps: a request that waits to be started, or runs, needs no other owner.
+/// Access to the calls of a loader.
+///
+/// It keeps the loader alive, so a request that waits or runs needs no other owner.
 package struct LoaderAccess: Sendable {
     private let loader: Loader
 

@@ -155,7 +155,7 @@ final class LoaderCore: Sendable {
         var start: Instant?
         /// Reports the end of a streamed body.
         var report: BodyReport?
-        /// Whether the response's body is a part of one that is reported elsewhere.
+        /// Whether the response's body is a part of a larger body that is reported elsewhere.
         var isPart = false
         /// The loader that a streamed body keeps.
         var loader: Loader?

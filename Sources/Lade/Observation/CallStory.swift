@@ -26,7 +26,7 @@ public final class CallStory: EventSink {
     ///
     /// - Parameters:
     ///   - id: The call to record; nil for the first call that it is notified of.
-    ///   - limit: How many events it keeps, 10,000 by default. The time of later ones is recorded, but not the events.
+    ///   - limit: How many events it keeps, 10,000 by default. The time of later events is recorded, but not the events.
     public init(of id: Call.ID? = nil, limit: Int = 10_000) {
         self.limit = max(1, limit)
         state = Locked(State(id: id))

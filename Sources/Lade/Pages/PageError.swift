@@ -125,7 +125,7 @@ extension PageError: CustomStringConvertible {
         return " If the list ends there, endStatuses should have \(status)."
     }
 
-    /// The status after the first page that ends many lists which are counted; nil for any other failure.
+    /// The status after the first page with which many counted lists end; nil for any other failure.
     package var endStatus: Int? {
         guard isCounted, page.number > 0, case .loading(let error) = cause,
             case .unacceptableStatus(let status) = error.kind,

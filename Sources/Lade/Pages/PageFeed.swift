@@ -16,7 +16,7 @@ package final class PageFeed<Content: Sendable>: Sendable {
         package var next: PageRequest?
         /// Why the page after it cannot be followed.
         package var nextFailure: PageError?
-        /// Whether the list ends here; a page without a next one may also be one whose next cannot be followed.
+        /// Whether the list ends here; otherwise, a page without a next page has one that cannot be followed.
         package var isLast: Bool
         /// The number of items on all pages, according to the response.
         package var total: Int?

@@ -34,7 +34,7 @@ package enum PageValue: Sendable, Hashable {
                 self.init(index < facts.scalars.count ? facts.scalars[index] : nil)
             }
         case .header(let name, let pointer):
-            // Different values name no page together: as one text they are no number and no address, which the rule reports.
+            // Different values together name no page. As one text they are no number and no address, and the rule reports this.
             let text: String
             switch facts.response.headers.reading(SingleField(text: name)) {
             case .none where !facts.response.headers.contains(name):

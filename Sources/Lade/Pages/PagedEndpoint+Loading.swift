@@ -19,12 +19,12 @@ extension PagedEndpoint {
         return PageSequence(source)
     }
 
-    /// Loads one page over whatever loads one, and finds the one after it as a ``PageSequence`` does.
+    /// Loads one page by a closure, and finds the next page as a ``PageSequence`` does.
     ///
     /// - Parameters:
     ///   - page: The page.
     ///   - value: The value in the loaded result; nil when no page can follow.
-    ///   - load: Loads what the page's endpoint gives.
+    ///   - load: Loads the value of the page's endpoint.
     /// - Returns: The loaded page, with the next one.
     /// - Throws: ``PageError`` for a stored page that cannot be followed, and for errors of `load`.
     @concurrent

@@ -29,7 +29,7 @@ public struct PagedEndpoint<Value: Sendable>: Sendable {
     public var paginator: Paginator<Value>
     /// The number of items on a page; nil when it cannot be determined.
     ///
-    /// Pages found by number or offset end with a page without items, and need this closure. Elsewhere a page without
+    /// Pages found by number or offset end with a page without items, and need this closure. In other lists a page without
     /// items is followed as any other; see ``emptyPageLimit``.
     public var itemCount: (@Sendable (Value) -> Int)?
     /// Where a response contains the number of items on all pages; nil when none does.
@@ -134,7 +134,7 @@ public struct PagedEndpoint<Value: Sendable>: Sendable {
         }
     }
 
-    /// The page after a page, where a target or a closure names it; the walk finds those that rules name.
+    /// The next page, where a target or a closure names it; the walk finds pages that rules name.
     func next(
         after page: PageRequest,
         _ value: Value,

@@ -37,8 +37,8 @@ extension Endpoint {
     ///
     /// - Parameters:
     ///   - processors: The processors; each receives the value of the one before.
-    ///   - type: The type of the last value. A value of another type is ``ProcessingError/wrongOutput(expected:found:)``, one that a
-    ///     processor does not take ``ProcessingError/wrongInput(expected:found:)``.
+    ///   - type: The type of the last value. A result of another type is ``ProcessingError/wrongOutput(expected:found:)``. An
+    ///     input that a processor does not take is ``ProcessingError/wrongInput(expected:found:)``.
     /// - Returns: The changed copy.
     public func processing<NewValue: Sendable>(
         with processors: [any ResponseProcessor],

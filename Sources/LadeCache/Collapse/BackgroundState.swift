@@ -31,7 +31,7 @@ package struct BackgroundState: Sendable {
 
     /// Begins an exchange for a key.
     ///
-    /// - Returns: Whether it may begin; otherwise the stale response is served without one.
+    /// - Returns: Whether the validation may begin; otherwise the stale response is served without a validation.
     package mutating func begin(_ key: CacheKey, now: Instant) -> Bool {
         guard inFlight.count < limit, !inFlight.contains(key) else { return false }
         if let failure = failures[key], now < failure.until { return false }

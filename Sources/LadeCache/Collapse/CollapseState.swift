@@ -169,7 +169,7 @@ package struct CollapseState: Sendable {
         switch head {
         case .unshared:
             keepApart(exchange.key, now)
-            // The response is of use to one call: the one that began first and is still there.
+            // The response is of use to one call: the waiting call that began first.
             for (index, call) in waiting.enumerated() {
                 if index == 0 { actions.append(take(call, number)) } else { actions.append(part(call)) }
             }

@@ -31,7 +31,7 @@ package final class ResponseReading: Sendable {
     /// Which fields of meaning the section has; fields that describe a coded body may have been removed since.
     package let names: FieldNames
 
-    /// Reads the fields of a response that was received at a date: those whose names one pass over the section has found.
+    /// Reads the fields of a response that was received at a date; one pass over the section finds their names.
     package init(_ headers: Headers, received: Date) {
         var found: FieldNames = []
         headers.forEachName { _, name in found.formUnion(FieldNames(name: name)) }

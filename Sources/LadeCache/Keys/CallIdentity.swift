@@ -68,7 +68,7 @@ package struct CallIdentity: Sendable {
         return writer.octets
     }
 
-    /// Whether a request was sent with no other credentials than those that its key was made of.
+    /// Whether a request was sent with exactly the credentials that its key was made of.
     ///
     /// Credentials that authorisers add do not count: their account has an identifier.
     func covers(_ sent: RequestCredentials, of request: Request, cookies: SentCookies?) -> Bool {

@@ -9,7 +9,7 @@ package import LadeCore
 package enum InvalidationDecision: Sendable, Hashable {
     /// None.
     case none
-    /// These, in the given order, without repetitions.
+    /// The given addresses in their order, each once.
     case mustValidate([CacheAddress])
 }
 

@@ -63,7 +63,7 @@ extension CacheRules {
             range.total == head.length, let own = head.reading.entityTag, let tag = reading.entityTag,
             own.isStronglyEqual(to: tag),
             received.headers.contentCodings == head.headers.contentCodings,
-            // The request's values of newly named fields are not those that the stored bytes were selected by.
+            // The stored bytes were selected by other values of the newly named fields than the request's.
             !received.headers.contains("Vary") || reading.vary == head.reading.vary
         else { return .fetchAnew }
         var whole = head

@@ -137,7 +137,7 @@ extension CacheRules {
         return head
     }
 
-    /// The responses that a new one takes the place of: those that this request matches, if they are not newer.
+    /// The responses that a new response replaces: every response that this request matches, and that is not newer.
     private func replaced(by head: StoredHead, _ query: CacheQuery, _ stored: [StoredHead]) -> [UInt64] {
         guard query.isLookedUp, !stored.isEmpty else { return [] }
         return variants(of: query, in: stored)

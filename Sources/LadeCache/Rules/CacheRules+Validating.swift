@@ -177,8 +177,8 @@ extension CacheRules {
 
     /// The response that a 304 confirms, and whether the fields of the 304 may update it (RFC 9111 §4.3.4).
     ///
-    /// A 304 to a request that named one response confirms that one (RFC 9110 §15.4.5): there is no other that it could
-    /// mean. With another tag it updates nothing. A server that names the tag without the suffix of a coding does so.
+    /// A 304 to a request that named one response confirms this response (RFC 9110 §15.4.5): it can mean no other. With another
+    /// tag it updates nothing. A server that names the tag without the suffix of a coding does so.
     private func confirmed(_ candidates: [StoredHead], _ received: ReceivedHead) -> (StoredHead, mayUpdate: Bool)? {
         let tag = received.reading.entityTag
         let named = tag.flatMap { tag in candidates.first { $0.reading.entityTag?.isWeaklyEqual(to: tag) == true } }
@@ -202,7 +202,7 @@ extension CacheRules {
         return merged
     }
 
-    /// The head that a 304 to the caller's own condition updates: one with an equal strong tag.
+    /// The head that a 304 to the caller's own condition updates: a head with an equal strong tag.
     package func updated(
         byOwnCondition query: CacheQuery,
         _ stored: [StoredHead],

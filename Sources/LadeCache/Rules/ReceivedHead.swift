@@ -18,7 +18,7 @@ package struct ReceivedHead: Sendable {
     package var isDecoded = false
     /// The names of the fields that authorisers added, in lower case.
     package var authorised: Set<String> = []
-    /// Whether it is from a host of its own that stands in for the one that was asked.
+    /// Whether it is from a host of its own that stands in for the requested host.
     package var isFromOtherHost = false
     /// Whether the request was sent with credentials that its key was not made of.
     package var hasOtherCredentials = false

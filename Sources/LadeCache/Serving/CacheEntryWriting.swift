@@ -312,7 +312,7 @@ extension ResponseCache {
 }
 
 extension StoredHead {
-    /// The same with all bytes as one part, which is never served as a whole.
+    /// The same head with all bytes as one part, which is never served as a whole.
     fileprivate var asParts: StoredHead {
         var head = self
         head.extent = .parts([0..<length], total: length)

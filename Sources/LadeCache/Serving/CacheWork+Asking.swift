@@ -16,7 +16,7 @@ extension CacheWork {
         indirect case serve(Serving, CacheLookup, Explained<CacheDecision>)
         /// Wait for the exchange of another call.
         indirect case wait(for: Call.ID, number: UInt64, Inquiry)
-        /// Wait until no other process asks for the same.
+        /// Wait until no other process sends an equal request.
         indirect case waitForOthers(Inquiry)
     }
 

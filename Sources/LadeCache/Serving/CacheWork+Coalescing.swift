@@ -105,7 +105,7 @@ extension CacheWork {
         return lead.isReserved ? .step(send(inquiry)) : .waitForOthers(inquiry)
     }
 
-    /// Waits until no other process asks for the key, and serves what is stored then, or asks.
+    /// Waits until no other process sends a request for the key, then serves a stored response or sends the request.
     func waitForOthers(_ inquiry: Inquiry) async throws(LoadingError) -> CacheStep {
         guard var lead = inquiry.lead, let key = query.key else { return send(inquiry) }
         do throws(LoadingError) {
@@ -140,7 +140,7 @@ extension CacheWork {
         }
     }
 
-    /// Waits until no other process asks for a key.
+    /// Waits until no other process sends a request for a key.
     ///
     /// - Returns: Whether the exchange is reserved now; false for a call that has lost patience.
     private func waitForOtherProcess(_ key: CacheKey) async throws(LoadingError) -> Bool {
@@ -422,7 +422,7 @@ extension ResponseCache {
 
 /// The timer for the waits of all calls: it rings at the earliest end.
 struct WaitTimer: Sendable {
-    /// A timer to start, and the one that it takes the place of.
+    /// A timer to start, and the timer that it replaces.
     struct Start {
         let number: UInt64
         let end: Instant
@@ -444,14 +444,14 @@ struct WaitTimer: Sendable {
         return Start(number: number, end: instant, replaced: task)
     }
 
-    /// Keeps the task of a timer; false for one that another one has taken the place of.
+    /// Keeps the task of a timer; false if another timer has replaced it.
     mutating func keep(_ task: Task<Void, Never>, _ number: UInt64) -> Bool {
         guard number == self.number, end != nil else { return false }
         self.task = task
         return true
     }
 
-    /// The timer has rung; false for one that another one has taken the place of.
+    /// The timer has expired; false if another timer has replaced it.
     mutating func end(_ number: UInt64) -> Bool {
         guard number == self.number, end != nil else { return false }
         (end, task) = (nil, nil)

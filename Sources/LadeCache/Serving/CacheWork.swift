@@ -91,7 +91,7 @@ final class CacheWork: Sendable {
         return try await body(store)
     }
 
-    /// The same for the store in memory.
+    /// The same measurement for the store in memory.
     func measured<Value>(_ body: () throws(CacheError) -> Value) throws(CacheError) -> Value {
         guard call.isObserved else { return try body() }
         let start = call.time.now

@@ -284,7 +284,7 @@ struct MemoryStoreState: Sendable {
 
     private mutating func note(_ selection: CacheSelection, isInvalidation: Bool) {
         lastRemoval += 1
-        // Entries that are removed by their number are not those that are being written.
+        // A removal by number does not concern entries that are being written.
         if case .ids = selection.kind { return }
         removals.append(Removal(number: lastRemoval, selection: selection, isInvalidation: isInvalidation))
         if removals.count > Self.removalLimit { forgotten = removals.removeFirst().number }

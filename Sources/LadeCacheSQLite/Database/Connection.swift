@@ -55,7 +55,7 @@ struct StoreFault: Error, Sendable {
 
 /// One connection to a database, with its prepared statements.
 ///
-/// Sendable: it is used by one thread at a time, which is the writing thread, or the one that took it from the pool.
+/// Sendable: one thread at a time uses it: the writing thread, or the thread that took it from the pool.
 final class Connection: @unchecked Sendable {
     /// A value of a parameter.
     enum Value {

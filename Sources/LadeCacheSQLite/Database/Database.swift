@@ -115,7 +115,7 @@ final class Database: Sendable {
         do throws(StoreFault) {
             return try open(false)
         } catch {
-            // Without the files that other processes share, and without a way to make them, there is no other process.
+            // If the shared files are missing and cannot be made, no other process uses the database.
             guard error.kind != .damaged else { throw error }
             return try open(true)
         }
@@ -205,7 +205,7 @@ enum Schema {
                 }
                 try connection.runOnce("COMMIT")
             } catch {
-                // The error above is the cause; one here changes nothing.
+                // The error above is the cause; a second error here changes nothing.
                 try? connection.runOnce("ROLLBACK")
                 throw error
             }

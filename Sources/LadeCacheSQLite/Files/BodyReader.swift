@@ -90,7 +90,7 @@ final class BodyReader: CacheReader {
         }
     }
 
-    /// Whether all bytes of a body are those that were stored.
+    /// Whether all bytes of a body are as they were stored.
     static func isSound(_ id: UInt64, _ body: Reading.Body, _ segments: [Segment], _ folder: StoreFolder) -> Bool {
         guard let reader = BodyReader(id, body, segments, folder, nil, damaged: { _ in }) else { return false }
         while reader.state.withLock({ $0.part < reader.parts.count }) {

@@ -47,7 +47,7 @@ final class KeyLocks: Sendable {
         return false
     }
 
-    /// Unlocks a key; does nothing for one that is not locked by this.
+    /// Unlocks a key; does nothing for a key that this object has not locked.
     func unlock(_ digest: [UInt8]) {
         let byte = Self.byte(digest)
         let descriptor = state.withLock { state in state.held.contains(byte) ? state.descriptor : -1 }
@@ -55,7 +55,7 @@ final class KeyLocks: Sendable {
         _ = state.withLock { $0.held.remove(byte) }
     }
 
-    /// Two keys with the same byte wait for each other, and nothing worse.
+    /// Two keys with the same byte wait for each other, which is harmless.
     private static func byte(_ digest: [UInt8]) -> Int64 {
         digest.prefix(8).reduce(0) { $0 << 8 | Int64($1) } & (1 << 62 - 1)
     }

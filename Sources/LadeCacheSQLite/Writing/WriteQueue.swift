@@ -43,7 +43,7 @@ final class WriteQueue: @unchecked Sendable {
     private var files: [WriteJob] = []
     private var changes: [WriteJob] = []
     private var bytes = 0
-    /// Whether a job waits that must not wait for later ones.
+    /// Whether the queue has a job that must not wait for later jobs.
     private var isUrgent = false
     /// Whether the thread waits for a first job.
     private var isIdle = false
@@ -107,7 +107,7 @@ final class WriteQueue: @unchecked Sendable {
         return isPosted
     }
 
-    /// Refuses further jobs; the thread ends after those that wait.
+    /// Refuses further jobs; the thread ends after the jobs in the queue.
     func end() {
         locked {
             isEnding = true
@@ -118,7 +118,7 @@ final class WriteQueue: @unchecked Sendable {
     /// Whether one more transaction would not hold all jobs.
     private var isFull: Bool { changes.count >= Self.batchCount || bytes >= Self.batchBytes }
 
-    /// Waits for jobs on the writing thread; those that no call waits for wait for later ones.
+    /// Waits for jobs on the writing thread; jobs that no call waits for are joined with later jobs.
     ///
     /// - Returns: The writes to files, and changes for one transaction or one job that is alone; nil at the end.
     func next() -> (files: [WriteJob], changes: [WriteJob])? {

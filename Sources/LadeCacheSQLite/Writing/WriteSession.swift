@@ -82,7 +82,7 @@ final class WriteSession {
             guard let totals else { throw StoreFault(.damaged, "The database has no sums") }
             (self.totals, before) = (totals, totals)
         } catch {
-            // The error above is the cause; one here changes nothing.
+            // The error above is the cause; a second error here changes nothing.
             try? connection.run("ROLLBACK")
             throw error
         }
@@ -141,7 +141,7 @@ final class WriteSession {
         let seed: UInt64
         let length: Int64
         let sums: ChunkSums
-        /// The bytes; nil for those in a file.
+        /// The bytes; nil for a body in a file.
         let bytes: Data?
 
         init(seed: UInt64, length: Int64, sums: ChunkSums, bytes: Data?) {

@@ -45,8 +45,8 @@ public protocol LoaderDelegate: AnyObject, Sendable {
     /// A chunk of a streamed body has arrived; the next is not read before this returns. Does nothing by default.
     func loader(_ loader: Loader, didReceive chunk: Data, of response: Response, for load: LoadHandle)
 
-    /// Whether ``loader(_:needsBodyFor:)`` can supply a new body for one that can be sent only once; false by default.
-    /// Called during each `perform`.
+    /// Whether ``loader(_:needsBodyFor:)`` can supply a new body in place of a body that can be sent only once; false by
+    /// default. Called during each `perform`.
     func loaderReopensBodies(_ loader: Loader) -> Bool
 
     /// Returns the body again for a redirect, a replay or a retry; nil, the default, when it is not available.

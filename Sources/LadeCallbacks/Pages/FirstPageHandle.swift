@@ -101,9 +101,8 @@ public final class FirstPageHandle<Value: Sendable>: GroupedRequest {
 
     /// A request for the first page with another size and the same options, not started.
     ///
-    /// - Parameter size: The number of items to request; 0 leaves it to the service, unless the endpoint knows its
-    ///   `PagedEndpoint.sizes`, of which the nearest is requested. The sizer always receives the original request, so
-    ///   the last size counts.
+    /// - Parameter size: The number of items to request; 0 leaves it to the service. If the endpoint has `PagedEndpoint.sizes`,
+    ///   the nearest of them is requested. The sizer always receives the original request, so the last size counts.
     /// - Returns: The new request.
     public func with(pageSize size: Int) -> FirstPageHandle {
         FirstPageHandle(run.turned(to: run.source.paged.firstPage(requesting: size)))

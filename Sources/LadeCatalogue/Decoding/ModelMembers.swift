@@ -25,7 +25,7 @@ public struct ModelMembers: ~Copyable {
     private enum Source {
         /// An object that `FastJSONDecoder` decodes.
         case members(JSONMembers)
-        /// An object that any other decoder decodes, or this one with a key strategy.
+        /// An object that another decoder decodes, or `FastJSONDecoder` with a key strategy.
         case container(Container)
     }
 

@@ -38,7 +38,7 @@ public struct MediaAggregations: CatalogueModel {
 
 /// The number of results for a value of a filter.
 ///
-/// A bucket has one of the other properties: the one that its list is about.
+/// A bucket has one of the other properties: the property that its list is about.
 public struct ValueBucket: CatalogueModel {
     /// The day; from `date`.
     public var day: Day?

@@ -31,7 +31,7 @@ struct SegmentTrack: Sendable, Hashable {
             defer { for candidate in starting { earlier.insert(candidate) } }
             earlier.removeFirst { $0.segment.markOut <= start }
             let best = starting.max { $1.goesBefore($0) }
-            // Between segments of equal rank, one that begins here precedes one that began earlier.
+            // Between segments of equal rank, a segment that begins here precedes a segment that began earlier.
             let winner =
                 switch (best, earlier.first) {
                 case (let best?, let first?): first.rank > best.rank ? first : best

@@ -14,9 +14,9 @@ public import Lade
 /// The calls of a catalogue that was made for a business unit, such as `.rts` here, need no other. `load` loads the
 /// first page of a list in pages, and ``pages(size:prefetch:from:_:)`` loads all of them.
 ///
-/// A program can have several providers. When the last reference to one is released, its loads are cancelled. The
-/// closures of calls of ``loader`` and of request handles are not called afterwards. Pages that are iterated, and calls
-/// that are awaited, keep the provider.
+/// A program can have several providers. When the last reference to a provider is released, its loads are cancelled. The
+/// closures of calls of ``loader`` and of request handles are not called afterwards. Pages that are iterated, and calls that
+/// are awaited, keep the provider.
 public final class CatalogueProvider: Sendable {
     /// The services of the catalogue.
     public let catalogue: Catalogue

@@ -289,7 +289,7 @@ struct CatalogueRun: Sendable {
 extension CatalogueSettings {
     /// The address of the service for stream tokens.
     ///
-    /// A private installation has its own: only the public ones may cause a request to the public service.
+    /// A private installation has a token service of its own: only a public installation may cause a request to the public one.
     var tokenAddress: String {
         if let tokenService { return tokenService }
         let isPublic = Catalogue.Stage.allCases.contains { $0.rawValue == base }

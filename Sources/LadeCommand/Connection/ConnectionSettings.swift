@@ -34,7 +34,7 @@ struct ConnectionSettings: Sendable {
     var proxyScheme = UserCredentials.Scheme.basic
     /// The fields for the proxy alone.
     var proxyHeaders: [HeaderEdit] = []
-    /// Whether requests name HTTP/1.0, and those for a tunnel.
+    /// Whether requests name HTTP/1.0, and requests for a tunnel too.
     var isHTTP1_0 = false
     var asksProxyByHTTP1_0 = false
     var addressFamily: TransportSettings.AddressFamily?

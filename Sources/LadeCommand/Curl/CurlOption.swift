@@ -48,7 +48,7 @@ struct CurlOption: Sendable {
         "ipv4", "ipv6", "tlsv1", "tlsv1.0", "tlsv1.1", "tlsv1.2", "tlsv1.3",
     ]
 
-    /// Whether both options are names of one.
+    /// Whether both are names of the same option.
     func isSame(as other: CurlOption) -> Bool {
         guard case .option(let name) = meaning, case .option(let otherName) = other.meaning else { return false }
         let pairs: [Set<String>] = [["include", "show-headers"]]

@@ -164,8 +164,7 @@ struct CurlReader {
         if !settings.request.data.isEmpty || !settings.request.json.isEmpty || !settings.request.formParts.isEmpty {
             throw Self.wrong("--continue-at with a body of -d or -F")
         }
-        // An upload of which nothing is known to be there begins at the first byte, and so does a response that goes to
-        // no file.
+        // An upload begins at the first byte where no earlier part is known. A response that goes to no file also begins there.
         let isFile = settings.output.usesRemoteNames || (settings.output.target ?? .standardOutput) != .standardOutput
         guard settings.output.continuesFile, settings.request.uploadPath != nil || !isFile else { return }
         settings.output.continuesFile = false
@@ -214,7 +213,9 @@ struct CurlReader {
         steps.append(.option(option, option.takesValue ? try Self.value("--\(name)", &rest, attached) : []))
     }
 
-    /// The options that set the same as another one: without the one, what the other has set cannot be taken back by it.
+    /// The options that set the same as another option.
+    ///
+    /// `--no-NAME` is refused if another option of the group was given, and not NAME: it cannot take back the other's value.
     private static let related: [Set<String>] = [
         ["netrc", "netrc-optional", "netrc-file"], ["fail", "fail-with-body"],
         ["location", "location-trusted"], ["digest", "basic", "anyauth", "oauth2-bearer"],
@@ -263,7 +264,7 @@ struct CurlReader {
         }
     }
 
-    /// Reads the options that change how the others are read; false for any other option.
+    /// Reads the options that change how other options are read; false for any other option.
     private mutating func readStructure(
         _ name: String,
         letter: Character?,

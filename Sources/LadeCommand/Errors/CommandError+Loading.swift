@@ -89,7 +89,7 @@ extension CommandError {
         }
     }
 
-    /// Makes the error of a proxy that requires credentials say which ones were sent, and where they belong.
+    /// Adds to the error of a proxy that requires credentials which credentials were sent, and where they belong.
     mutating func describe(_ proxy: String, _ fact: ProxyFact) {
         let told = LoadingError.ProxyCause.authenticationRequired(proxy: proxy).description
         let known =

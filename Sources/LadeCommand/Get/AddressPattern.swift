@@ -43,7 +43,7 @@ struct AddressPattern {
     ///   - text: The text.
     ///   - isStrict: Whether brackets and braces that are no pattern are an error. Otherwise they are characters of the
     ///     address, and so is a backslash.
-    /// - Throws: A fault for a text that is no pattern, and for one that stands for too many addresses.
+    /// - Throws: A fault for a text that is no pattern, and for a pattern that stands for too many addresses.
     init(_ text: String, isStrict: Bool) throws(Fault) {
         var plain: [UInt8] = []
         var rest = Array(text.utf8)[...]

@@ -333,9 +333,9 @@ struct Fetch: Sendable {
         output.ignoresStatus || response.exitCode == .success || beginsAtTheEnd(response)
     }
 
-    /// Whether the response has the bytes behind those that `-C NUMBER` leaves out; false where there are none.
+    /// Whether the response has bytes behind the part that `-C NUMBER` leaves out; false where there are none.
     ///
-    /// - Throws: An error for a response that has the whole, of which a part is there already.
+    /// - Throws: An error for a response that has the whole body, when a part of it is there already.
     private func checkRange(of response: Response, _ witness: Witness) throws(CommandError) -> Bool {
         guard let first = settings.request.firstByte, first > 0, !settings.isUpload, response.request.method != .head
         else {
@@ -403,7 +403,7 @@ struct Fetch: Sendable {
                 try await sink.write(chunk)
                 progress?.show(received, of: load.length)
             case .anew(let response):
-                // The body replaces a response that was to be kept, of which neither head nor body was written.
+                // The body replaces a response that was to be kept, before its head or body was written.
                 try checkStatus(of: response, witness)
                 try check(load.length ?? 0, announced: load.length, response, witness)
             }

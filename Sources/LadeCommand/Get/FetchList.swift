@@ -77,8 +77,7 @@ struct FetchList: Sendable {
 
 /// The failures of several calls, and their consequence for the command.
 ///
-/// Calls that are cancelled because another one has ended everything did not fail: the interrupt of the user is one that
-/// comes first.
+/// Calls that are cancelled because another call has ended everything did not fail. An interrupt by the user comes first.
 struct FetchFailures {
     private let endsEarly: Bool
     private var failures: [(number: Int, error: CommandError)] = []

@@ -33,7 +33,7 @@ struct JSONTree {
     /// - Parameters:
     ///   - value: The value as JSON.
     ///   - name: The path.
-    /// - Throws: A usage error for a malformed path, and for one that conflicts with a value of another kind.
+    /// - Throws: A usage error for a malformed path, and for a path that conflicts with a value of another kind.
     mutating func set(_ value: String, at name: String) throws(CommandError) {
         let steps = try Self.steps(of: name)
         guard Self.set(value, at: steps[...], in: &root) else {

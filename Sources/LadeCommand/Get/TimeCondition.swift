@@ -47,7 +47,7 @@ struct TimeCondition: Equatable, Sendable {
     /// The field that states the condition.
     var field: HeaderEdit { .set(isReversed ? "If-Unmodified-Since" : "If-Modified-Since", date.description) }
 
-    /// Whether a response was to be withheld by the server; one that ignores the condition sends it.
+    /// Whether the server should have withheld a response; a server that ignores the condition sends it.
     func withholds(_ response: Response, now: Date) -> Bool {
         guard response.status == 200, let text = response.headers.value(.lastModified),
             let modified = try? HTTPDate(text, now: now)

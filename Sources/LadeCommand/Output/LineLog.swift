@@ -34,7 +34,7 @@ final class LineLog: Sendable {
         }
     }
 
-    /// Replaces the line of the cursor by one that fits the terminal, so that the next one replaces it in turn.
+    /// Replaces the cursor's line by a line that fits the terminal, so that the next line can replace it.
     ///
     /// - Parameters:
     ///   - line: The text, in which texts of others control nothing; empty to remove the line.

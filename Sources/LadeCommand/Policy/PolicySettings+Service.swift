@@ -23,7 +23,7 @@ extension PolicySettings {
         // A single call has its own limit. A list must not send three requests per page to a failing server.
         settings.retryBudget = work == .list ? RetryBudget() : nil
         settings.deadlines.buffered = nil
-        // The idle time-out ends a stalled response; this limit ends one that trickles.
+        // The idle time-out ends a stalled response; this limit ends a response that trickles.
         settings.deadlines.attempt = work == .list ? .seconds(60) : nil
         var limits = RateLimits(default: rate)
         if let delayLimit {

@@ -151,10 +151,10 @@ struct PolicySettings: Sendable {
             .policy,
             "Send again if no response begins within TIME",
             details:
-                "Once, beside the request that is in progress; the first good answer counts, and the other request is "
-                + "cancelled. It goes to another address of --host where there is one. Only what --retry may repeat is "
-                + "sent again, and only when --rate allows it immediately. With p95 the time is that within which 95 % of "
-                + "the command's recent answers began, once 20 are known.",
+                "Once, beside the request that is in progress; the first good response counts, and the other request is "
+                + "cancelled. It goes to another address of --host where there is one. Only a request that --retry may retry is "
+                + "sent again, and only when --rate allows it immediately. With p95 it is the time within which 95 % of "
+                + "the command's recent responses began, once 20 are known.",
             isCommon: false
         ) { settings, value throws(CommandError) in settings.hedging = try HedgingPolicy(argument: value) },
     ]

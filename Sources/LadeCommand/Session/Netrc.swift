@@ -66,8 +66,7 @@ struct Netrc: Sendable {
     ///
     /// - Parameters:
     ///   - host: The host.
-    ///   - user: The user name if it is known; then only an entry with this name counts, or one with a password
-    ///     alone.
+    ///   - user: The user name if it is known; then only an entry with this name counts, or an entry with a password alone.
     /// - Returns: The entry, with the user name if that is known; nil when there is none.
     func entry(for host: String, user: String?) -> Entry? {
         let entries = entries.filter { $0.machine.map { $0.equalsIgnoringASCIICase(host) } ?? true }

@@ -13,7 +13,7 @@ struct SessionFile: Sendable {
     let file: PrivateFile
     /// The origin of the session; its fields and cookies are sent to no other.
     let origin: String
-    /// The same as a value.
+    /// The origin as a value.
     let home: Origin
     /// The header fields, in the order in which they are sent.
     ///
@@ -71,12 +71,12 @@ struct SessionFile: Sendable {
 
     // MARK: - Refresh tokens
 
-    /// The refresh token that a server has put in the place of the one that the user gives; nil when it has not.
+    /// The refresh token with which a server has replaced the user's; nil when it has not.
     ///
     /// - Parameters:
     ///   - client: The token endpoint and the client, as one text.
     ///   - given: The token of the user; nil to find any.
-    /// - Returns: The newest token. A token that the user has not given before is a new sign-in, and has no successor.
+    /// - Returns: The newest token. A token that the user has not given before is a new sign-in, and has no newer token.
     func refreshToken(of client: String, inPlaceOf given: Secret?) -> Secret? {
         tokens.last { $0.client == client && (given == nil || $0.given == given.map(Self.digest)) }.map {
             Secret($0.token)

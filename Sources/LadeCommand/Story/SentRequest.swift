@@ -65,7 +65,7 @@ struct SentRequest: Sendable {
         }
     }
 
-    /// The text of a short body in memory; nil for any other.
+    /// The text of a short body in memory; nil for any other body.
     var wholeBodyText: String? {
         guard case .bytes(let bytes) = request.body?.content, bytes.count <= 4 << 10,
             let text = String(validating: bytes, as: UTF8.self), !text.isEmpty
@@ -73,7 +73,7 @@ struct SentRequest: Sendable {
         return text
     }
 
-    /// The text of a short body that names no secret; nil for any other.
+    /// The text of a short body that names no secret; nil for any other body.
     var bodyText: String? {
         guard let text = wholeBodyText else { return nil }
         let words = text.lowercased().utf8.split { !(($0 >= 0x61 && $0 <= 0x7A) || $0 == 0x5F || $0 == 0x2D) }

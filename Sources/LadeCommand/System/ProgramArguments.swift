@@ -8,8 +8,8 @@
 
 /// The arguments of the program.
 ///
-/// The system passes octets. `CommandLine.arguments` repairs those that are no UTF-8, which changes what is sent and the
-/// names of files, so nothing else reads the arguments.
+/// The system passes octets. `CommandLine.arguments` repairs arguments that are not UTF-8, which changes requests and names of
+/// files. So no other code reads the arguments.
 enum ProgramArguments {
     /// The arguments as octets, without the program's name.
     static var octets: [[UInt8]] {
@@ -77,7 +77,7 @@ enum Environment {
 
     /// Checks the variables that the program reads.
     ///
-    /// - Throws: A usage error that names one that is no UTF-8.
+    /// - Throws: A usage error that names the argument that is not UTF-8.
     static func check() throws(CommandError) {
         for variable in Variable.allCases { _ = try value(named: variable.rawValue) }
     }

@@ -98,8 +98,8 @@ struct ContentMachine<Input: Sendable, Value: Sendable>: Sendable {
     private mutating func stored(_ load: Int, _ value: Value) -> [Effect]? {
         // The network was faster, or there is content that is newer than the store's.
         guard running.contains(load) || load == failedLoad, snapshot.content == nil else { return nil }
-        // It stays when the load ends without a value, is cancelled or is superseded by one that does: what is shown
-        // does not vanish.
+        // It stays when the load ends without a value, is cancelled, or is superseded by such a load: shown content does not
+        // vanish.
         (snapshot.content, snapshot.isStale) = (value, true)
         (settled.content, settled.isStale) = (value, true)
         return [.changed(value)]

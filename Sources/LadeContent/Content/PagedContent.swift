@@ -55,8 +55,8 @@ public struct ContentPage<Item: Sendable>: Sendable {
     public var cursor: (any Sendable)?
     /// Whether there is another page.
     ///
-    /// Nil, the default, infers it. With a cursor there is another page; without one, there is if the page has the
-    /// requested number of items, or more.
+    /// Nil, the default, infers it. With a cursor there is another page. Without a cursor, there is another page if this one
+    /// has at least the requested number of items.
     public var hasMore: Bool?
 
     /// Makes a page.

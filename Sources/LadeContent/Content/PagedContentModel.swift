@@ -106,7 +106,7 @@ open class PagedContentModel<Query: Sendable, Item: Sendable>: ContentModel<Page
         throw LoadingError(.invalidSetting(name: "page size", reason: "\(pageSize) is less than 1"))
     }
 
-    /// The query for a list that starts over without one.
+    /// The query for a list that starts over without a query.
     ///
     /// A list that was cancelled, or failed, leaves the loaded pages of another on the screen: those are reloaded.
     private var currentQuery: Query? {

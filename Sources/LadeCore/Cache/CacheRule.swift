@@ -87,7 +87,7 @@ public enum CacheRule: String, Sendable, Hashable, CaseIterable {
     case raced
     /// The exchange must not be shared between accounts.
     case sharedScope = "shared-scope"
-    /// The response is from a host of its own that stands in for the one that was asked.
+    /// The response is from a host of its own that stands in for the requested host.
     case otherHost = "other-host"
     /// The request was sent with credentials that the cache did not know of.
     case otherCredentials = "other-credentials"

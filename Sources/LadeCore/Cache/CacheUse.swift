@@ -1,5 +1,5 @@
 extension Response {
-    /// How the cache answered a request: the rule that decided, and the numbers it used.
+    /// How the cache handled a request: the rule that decided, and the numbers it used.
     public struct CacheUse: Sendable, Hashable {
         /// The rule that decided.
         public var rule: CacheRule

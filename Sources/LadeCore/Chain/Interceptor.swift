@@ -1,7 +1,7 @@
 /// A step in the chain between caller and transport.
 ///
-/// An interceptor may change the request, answer by itself, call `next` more than once, and change the response on the
-/// way back. It runs in the caller's task and keeps the state of a call in local variables only.
+/// An interceptor may change the request, return a response of its own, call `next` more than once, and change the response on
+/// the way back. It runs in the caller's task and keeps the state of a call in local variables only.
 public protocol Interceptor: Sendable {
     /// Handles one request.
     ///
@@ -23,9 +23,9 @@ public protocol Interceptor: Sendable {
 
     /// The names of the request's fields that the interceptor may add or change; nil, the default, for any.
     ///
-    /// A stored response whose `Vary` names a field that an interceptor below the cache may set is validated before each
-    /// use. A response to a request with credentials that such an interceptor added is stored only for an account with an
-    /// identifier. Return an empty list when address and fields of requests are passed on as they are.
+    /// A stored response whose `Vary` names a field that an interceptor below the cache may set is validated before each use.
+    /// If such an interceptor adds credentials, the response is stored only for an account with an identifier. Return an empty
+    /// list when address and fields of requests are passed on as they are.
     var changedFields: [String]? { get }
 }
 

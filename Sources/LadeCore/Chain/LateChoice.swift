@@ -1,7 +1,7 @@
 /// A choice for a request that is made above a wait and must be right when the request is sent: credentials, an address.
 ///
-/// An interceptor that chooses adds it to `Call.lateChoices` for the interceptors below. The one that waits last checks every
-/// choice when its wait is over. It travels with the call and never with the request, so that no response carries it to
+/// An interceptor that chooses adds it to `Call.lateChoices` for the interceptors below. The interceptor that waits last checks
+/// every choice when its wait is over. It travels with the call and never with the request, so that no response carries it to
 /// another call.
 package protocol LateChoice: Sendable {
     /// The request with what is right now, found without waiting; the same request when nothing has changed.

@@ -136,7 +136,7 @@ extension LoadingError {
     /// - Parameters:
     ///   - error: The error that was thrown. A `LoadingError` stays as it is; `CancellationError` becomes ``Kind/cancelled``.
     ///   - request: The request that it was thrown for.
-    ///   - kind: The kind of any other.
+    ///   - kind: The kind of any other error.
     /// - Returns: The error of the call.
     package static func wrapping(_ error: any Error, _ request: Request, as kind: Kind) -> LoadingError {
         switch error {

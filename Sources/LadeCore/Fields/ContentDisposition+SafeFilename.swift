@@ -9,7 +9,7 @@ extension ContentDisposition {
     /// Most file systems allow 255; the difference leaves room for the suffix of a temporary name or a number.
     public static let safeFilenameLimit = 200
 
-    /// Makes a harmless file name from one that a server sent, in a field or at the end of a path.
+    /// Makes a harmless file name from a server's, which came in a field or at the end of a path.
     ///
     /// - Only the last part of a path is kept, whether separated by `/` or `\`, so that no name leaves its folder.
     /// - Control characters are removed, and so are invisible ones that reorder text and thereby hide an extension.

@@ -77,7 +77,7 @@ public struct ContentDisposition: Sendable, Hashable {
     /// The name of the form field that a part of a `multipart/form-data` body belongs to (RFC 7578 §4.2).
     public var name: String? { parameters.first("name") }
 
-    /// The type of a field without one.
+    /// The type that a field without a type has.
     private static let defaultType = "attachment"
 
     private static func isFilename(_ name: String) -> Bool { name == "filename" || name == "filename*" }

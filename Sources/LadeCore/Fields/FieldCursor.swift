@@ -151,7 +151,7 @@ struct FieldCursor {
         }
     }
 
-    /// Passes everything up to a delimiter; one in a quoted string does not count.
+    /// Passes everything up to a delimiter; a delimiter in a quoted string does not count.
     mutating func skip(to delimiters: Delimiters) {
         while !isAt(delimiters) {
             if next == UInt8(ascii: "\"") { _ = quotedString() } else { position += 1 }

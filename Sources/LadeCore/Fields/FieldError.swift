@@ -6,9 +6,8 @@
 
 /// The fault of a field, and its place.
 ///
-/// Field parsers throw no other error, and ``Headers`` keep the one of the first field that they refuse. Offsets count
-/// UTF-8 bytes from the start of the value. Several field lines of one name count as lines joined by `", "` (RFC 9110
-/// §5.3).
+/// Field parsers throw no other error, and ``Headers`` keep the error of the first field that they refuse. Offsets count UTF-8
+/// bytes from the start of the value. Several field lines of one name count as lines joined by `", "` (RFC 9110 §5.3).
 public struct FieldError: Error, Sendable, Hashable {
     /// The kinds of fault.
     @nonexhaustive

@@ -86,7 +86,7 @@ package struct HeaderBlock: @unchecked Sendable {
         var value: Range<Int32>
     }
 
-    /// Which names may be in a section: most questions for a field are about one that is not there.
+    /// Which names may be in a section: most questions are about a field that is not there.
     ///
     /// A set of bits. A name that is in the section has both of its bits, and few others have them too.
     fileprivate struct NameSet: Equatable {

@@ -17,7 +17,7 @@
 /// | `Content-Length` | transports refuse the response; else, no length | RFC 9110 §8.6, RFC 9112 §6.3 |
 /// | `Content-Location` | no address | RFC 9110 §8.7 |
 /// | `Content-Range` | a part of unknown place | RFC 9110 §14.4 |
-/// | `Content-Type` | an unknown type, because recipients differ in the one that they use | RFC 9110 §8.3 |
+/// | `Content-Type` | an unknown type, because recipients differ in the value that they use | RFC 9110 §8.3 |
 /// | `Date` | as without the field | RFC 9110 §6.6.1 |
 /// | `ETag`, `Last-Modified` | no version is named | RFC 9110 §8.8 |
 /// | `Expires` | it has passed | RFC 9111 §4.2.1, §5.3 |

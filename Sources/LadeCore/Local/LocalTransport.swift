@@ -4,7 +4,7 @@
     import Foundation
 #endif
 
-/// Answers `data:` (RFC 2397) and `file:` (RFC 8089) addresses without a network.
+/// Responds to requests for `data:` (RFC 2397) and `file:` (RFC 8089) addresses without a network.
 public struct LocalTransport: Transport {
     /// Makes the transport; all values of this type are equal.
     public init() {}

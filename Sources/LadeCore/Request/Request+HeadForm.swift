@@ -8,7 +8,7 @@ package struct HeadForm: Sendable, Hashable {
     package var asksProxyByHTTP1_0 = false
     /// The request target, in place of path and query; nil for those of the address.
     package var target: String?
-    /// The value of `Proxy-Authorization`; nil for the one that follows from the credentials of the proxy.
+    /// The value of `Proxy-Authorization`; nil makes it of the credentials of the proxy.
     package var proxyAuthorization: Secret?
     /// The fields for the proxy alone.
     package var proxyFields = Headers()

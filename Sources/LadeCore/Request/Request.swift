@@ -33,8 +33,8 @@ public struct Request: Sendable {
     /// The absolute address.
     ///
     /// An unusual notation of the host is replaced by its normal form: `ex%61mple.org` by `example.org`, `0x7f.1` by
-    /// `127.0.0.1`, `[1:0::]` by `[1::]`. So the host that is dialled is the one that origins, cookies and pins are
-    /// compared with. Path and query are sent as written.
+    /// `127.0.0.1`, `[1:0::]` by `[1::]`. So origins, cookies and pins are compared with the host that is dialled. Path and
+    /// query are sent as written.
     public var url: URL {
         didSet { (url, parts) = url.withNormalHost }
     }

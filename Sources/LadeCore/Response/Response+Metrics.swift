@@ -70,7 +70,7 @@ extension Response {
         /// The peer's port.
         public var remotePort: Int?
 
-        /// How the cache answered; nil for a response that is only the server's.
+        /// How the cache handled the request; nil for a response that is only the server's.
         public var cacheUse: Response.CacheUse? {
             get { if case .use(let use)? = boxedUse { use } else { nil } }
             set { boxedUse = newValue.map(BoxedUse.use) }

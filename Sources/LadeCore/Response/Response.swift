@@ -38,7 +38,7 @@ public struct Response: Sendable {
         set { change { $0.source = newValue } }
     }
 
-    /// The request that was finally answered, after redirects and decorators.
+    /// The request that the response belongs to, after redirects and decorators.
     public var request: Request {
         get { parts.request }
         set { change { $0.request = newValue } }

@@ -92,7 +92,7 @@ public struct TransportSettings: Sendable {
     /// Whether gzip, deflate, brotli and zstd are requested and decoded, as far as the transport supports them; true by
     /// default.
     public var decodesContent = true
-    /// Whether `file:` and `data:` addresses are answered; true by default.
+    /// Whether `file:` and `data:` addresses are supported; true by default.
     public var allowsLocalAddresses = true
 
     /// Makes the default settings.

@@ -17,7 +17,7 @@ package struct Redaction: Sendable {
     private static let leastLength = 6
 
     private let names: Set<String>
-    // In lower case, and longest first, so that no part of a secret remains that contains another one.
+    // In lower case, and longest first. So if one secret contains another, no part of it remains.
     private let values: [[UInt8]]
 
     /// Makes a rule.
@@ -99,7 +99,7 @@ package struct Redaction: Sendable {
 
     /// A line that is not a field.
     ///
-    /// It is redacted if it looks like one with a secret.
+    /// It is redacted if it looks like a field with a secret.
     package func line(_ line: String) -> String {
         let name = line.utf8.prefix { $0 != UInt8(ascii: ":") && $0 != 0x20 && $0 != 0x09 }
         return isSecret(String(name) ?? "") ? Self.malformedField(line) : text(line)

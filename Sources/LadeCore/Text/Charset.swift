@@ -8,7 +8,7 @@ package struct Charset: Sendable, Equatable {
         case utf8
         /// With units of two or four bytes.
         case units(Int, isBigEndian: Bool)
-        /// One byte for each character: those of the bytes 80 to FF.
+        /// One byte for each character: the characters of the bytes 80 to FF.
         case table([Unicode.Scalar?])
         /// The platform's name.
         case platform(String)

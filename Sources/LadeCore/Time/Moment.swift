@@ -39,7 +39,7 @@ package struct Moment: Sendable, Hashable {
         Moment(date: date.addingTimeInterval(duration.inSeconds), instant: instant?.advanced(by: duration))
     }
 
-    /// Whether this moment is before another one, by the monotonic clock where both have it.
+    /// Whether this moment is before another moment, by the monotonic clock where both have it.
     package func isBefore(_ other: Moment) -> Bool {
         guard let instant, let end = other.instant else { return date < other.date }
         return instant < end

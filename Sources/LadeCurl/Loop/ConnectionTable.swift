@@ -54,7 +54,7 @@ struct ConnectionTable {
         if let key = keys.removeValue(forKey: socket), sockets[key] == socket { sockets[key] = nil }
     }
 
-    /// Finds the new socket with these ends among those that were opened for an exchange, and records it as used.
+    /// Finds the new socket with these ends among the sockets that were opened for an exchange, and records it as used.
     ///
     /// - Returns: The socket; nil when none has.
     mutating func name(_ ends: ConnectionEnds, among opened: [Int32]) -> Int32? {

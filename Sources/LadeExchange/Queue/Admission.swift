@@ -221,8 +221,8 @@ package struct Admission: Sendable {
         leave(host, kind)
         if hosts[host].active == 0 { hosts[host].capacity = nil }
         markReady(host)
-        // Calls to other hosts use the connections that these hosts need, for example to a shared proxy. Which ones is
-        // not known.
+        // Calls to other hosts use the connections that these hosts need, for example to a shared proxy. The admission does not
+        // know which hosts gain by the end of this call.
         for host in blocked {
             hosts[host].capacity = nil
             markReady(host)

@@ -79,7 +79,7 @@ extension AttemptInterceptor {
             do throws(LoadingError) {
                 response = try await next(authorised)
             } catch {
-                // Nor has one that never left this machine.
+                // A replay that never left this machine has cost the service nothing either.
                 if let budget, FailureKind.isFree(error) {
                     budget.refund(for: keyRule(request), budget.settings.retryCost)
                 }

@@ -72,7 +72,7 @@ extension AttemptInterceptor {
         return try await authorised(request, from: first, next)
     }
 
-    /// The address that an exchange begins with, and those that it does not use.
+    /// The address that an exchange begins with, and the addresses that it does not use.
     ///
     /// A hedge begins with an address that the exchange before it does not use, where the list has one.
     private static func firstChoice(
@@ -98,7 +98,7 @@ extension AttemptInterceptor {
             return aimed
         }
         aimed.url = url
-        // The others were made for the other host; authorisers and cookies below use the new name. The list names the
+        // Other fields were made for the original host; authorisers and cookies below use the new name. The list names the
         // host, so the body goes there.
         aimed.headers.remove("Host")
         aimed.headers.keepDescription(withBody: aimed.hasBody)

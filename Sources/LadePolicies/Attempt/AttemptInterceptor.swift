@@ -10,7 +10,7 @@ package import LadeCore
 ///
 /// - A further attempt, when ``RetryPolicy`` says that it may succeed: with a delay, counted, and paid from the budget.
 /// - A hedge, when no head arrives within a delay: beside the exchange in progress, and paid from the budget.
-/// - Another address of the host, when the request certainly was not processed at this one: immediately, and not counted.
+/// - Another address of the host, when the request certainly was not processed at this address: immediately, and not counted.
 /// - A replay, when an authoriser has other credentials after a 401: immediately, once, and paid from the budget.
 package struct AttemptInterceptor: Interceptor {
     /// The policy that decides what is retried; nil for no retries.

@@ -28,7 +28,7 @@ public protocol Authoriser: Sendable {
     /// Adds credentials to a request.
     ///
     /// It may take any time until the call's deadline: the exchange waits for it. 100 ms after the deadline its task is
-    /// cancelled; one that ignores this delays the end of its call until it returns.
+    /// cancelled. An authoriser that ignores this delays the end of its call until it returns.
     ///
     /// - Parameters:
     ///   - request: The request, as changed by the authorisers before this one.

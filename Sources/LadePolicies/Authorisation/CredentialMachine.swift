@@ -33,7 +33,7 @@ public struct RefreshSettings: Sendable, Hashable {
 public enum CredentialEnd: Sendable, Hashable {
     /// No known end.
     case never
-    /// This long after they were made.
+    /// This long after the credentials were made.
     case after(Duration)
     /// At a date, as stored by an earlier run of the program.
     case at(Date)

@@ -87,7 +87,7 @@ public struct CredentialScope: Sendable, Hashable {
     /// Whether credentials may travel to where a request goes: encrypted, within this machine, or as allowed.
     package func mayCarryCredentials(_ request: Request) -> Bool {
         if allowsInsecure || request.parts.scheme == .https { return true }
-        // Another host may be dialled in place of the one that the address names.
+        // Another host may be dialled in place of the host that the address names.
         guard request.destination == nil, let host = request.url.host() else { return false }
         return NormalHost(host)?.isLoopback ?? false
     }

@@ -35,11 +35,11 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
 
     /// Obtains new credentials.
     ///
-    /// It gets the last ones, if there were any, and a context with a call of its own. It may throw anything.
-    /// `LoadingError.Kind.authorisationFailed` says that only the user can help, unless its cause passes. Every other
-    /// error passes, and is the cause `refreshFailed` of the error of the waiting calls. A `LoadingError` that says
-    /// that nothing was sent is not remembered: the next call tries again. A closure that has not returned by
-    /// ``RefreshSettings/deadline`` is cancelled and abandoned, and its later result is not used.
+    /// It receives the last credentials, if there were any, and a context with a call of its own. It may throw anything.
+    /// `LoadingError.Kind.authorisationFailed` says that only the user can help, unless its cause passes. Every other error
+    /// passes, and is the cause `refreshFailed` of the error of the waiting calls. A `LoadingError` that says that nothing was
+    /// sent is not remembered: the next call tries again. A closure that has not returned by ``RefreshSettings/deadline`` is
+    /// cancelled and abandoned, and its later result is not used.
     public typealias Refresh = @Sendable (Value?, AuthorisationContext) async throws -> Fresh
 
     private enum Outcome: Sendable {
@@ -211,9 +211,9 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
     /// - Parameters:
     ///   - request: The request with the credentials of a version (`Request.setCredentialVersion(_:of:)`).
     ///   - context: The call.
-    ///   - add: Adds credentials to the request, in place of those that it has.
-    /// - Returns: The request, changed if there is a newer version; nil when its version cannot be used any more and there is no
-    ///   other yet.
+    ///   - add: Adds credentials to the request, in place of its old ones.
+    /// - Returns: The request, changed if there is a newer version; nil when its version cannot be used any more and no newer
+    ///   one exists.
     func renewed(
         _ request: Request,
         in context: AuthorisationContext,
@@ -245,7 +245,7 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
         locked.withLock { $0.machine.invalidate() }
     }
 
-    /// Replaces the credentials by ones from outside: the user has signed in.
+    /// Replaces the credentials from outside: the user has signed in.
     public func replace(with fresh: Fresh) {
         change { state in
             state.pending = fresh

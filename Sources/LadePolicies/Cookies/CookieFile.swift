@@ -25,7 +25,7 @@ actor CookieFile {
     func write(_ snapshot: @Sendable () -> (version: Int, cookies: [Cookie])) throws(LoadingError) {
         let (version, cookies) = snapshot()
         guard version != written else { return }
-        // Cookies that would not be read again are not written: those that were used longest ago.
+        // If the file would be too large to be read again, the least recently used cookies are not written.
         var room = Self.sizeLimit
         let entries = cookies.filter { $0.expires != nil }
             .sorted { $0.lastUse > $1.lastUse }

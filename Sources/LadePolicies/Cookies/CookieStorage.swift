@@ -150,8 +150,8 @@ struct CookieStorage: Sendable {
     ///
     /// libpsl decides for a pair of host and domain.
     ///
-    /// `amazonaws.com` is no public suffix, but `s3.eu-central-1.amazonaws.com` is: a host below the latter has no part in the
-    /// former.
+    /// `amazonaws.com` is no public suffix, but `s3.eu-central-1.amazonaws.com` is: a host below the second must not set
+    /// cookies for the first.
     private func isShared(_ domain: String, by host: String) -> Bool {
         Self.domains(of: host).contains { between in
             between.utf8.count >= domain.utf8.count && isPublicSuffix(String(between))

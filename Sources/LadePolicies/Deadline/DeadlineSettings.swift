@@ -23,8 +23,8 @@ public struct DeadlineSettings: Sendable, Hashable {
     public var streamed: Duration?
     /// One exchange of a buffered call; nil, no limit, by default.
     ///
-    /// An explicit `timeouts.whole` of the request takes its place. Without either, `timeouts.connect` and `timeouts.idle`
-    /// end an exchange that makes no progress, and the deadline of the call ends one that is slow.
+    /// An explicit `timeouts.whole` of the request takes its place. Without either, `timeouts.connect` and `timeouts.idle` end
+    /// an exchange that makes no progress, and the deadline of the call ends a slow exchange.
     public var attempt: Duration?
     /// The field with the seconds that the call has left, for the server, `12.345`; nil, not to be sent, by default.
     public var remainingField: String?

@@ -14,7 +14,7 @@ package import LadeCore
 /// 1. The slot is the last wait before the transport, so the time in the queue does not count as time with the server. Choices
 ///    that were made for the request above the wait are checked behind it (`Call.lateChoices`). Credentials that were renewed
 ///    meanwhile are used; an address that was marked meanwhile is not.
-/// 2. Cookies are added behind the wait, so that each exchange sends those that the one before it set.
+/// 2. Cookies are added behind the wait, so that each exchange sends the cookies that the previous exchange set.
 /// 3. The exchange is limited by its own limit and by the time that the call has left. The limit travels as `timeouts.whole`.
 ///    The transport enforces it, so no task watches a clock.
 /// 4. The trace context is new for each exchange.
@@ -23,8 +23,8 @@ package import LadeCore
 package struct ExchangeInterceptor: Interceptor {
     /// The limiter that grants the slots.
     ///
-    /// The key comes from the address of the request, not from the one that is dialled. The slot of a streamed response is
-    /// returned when its body ends.
+    /// The key comes from the address of the request, not from the dialled address. The slot of a streamed response is returned
+    /// when its body ends.
     package var limiter: RateLimiter?
     /// The cookies of the account.
     ///

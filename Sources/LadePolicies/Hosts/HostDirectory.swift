@@ -100,7 +100,7 @@ public final class HostDirectory: Sendable {
 
     // MARK: - Marks by hand
 
-    /// Marks an address as unusable; one that no list contains is ignored.
+    /// Marks an address as unusable; an address that no list contains is ignored.
     ///
     /// - Parameters:
     ///   - address: The address, as listed.
@@ -148,7 +148,7 @@ public final class HostDirectory: Sendable {
         }
     }
 
-    /// Picks the address for a hedge: one without a mark that no other exchange of its attempt has used.
+    /// Picks the address for a hedge: an address without a mark that no other exchange of its attempt has used.
     ///
     /// - Returns: The address; nil when there is none.
     func alternative(_ host: String, at now: Instant, besides used: [HostAddress], _ port: Int?) -> Choice? {
@@ -164,7 +164,7 @@ public final class HostDirectory: Sendable {
         }
     }
 
-    /// Another address for an exchange that has waited, when its own was marked meanwhile and the other one is not.
+    /// Another address, without a mark, for an exchange whose own address was marked while it waited.
     ///
     /// - Returns: The choice, which replaces the given one; nil when that one stays.
     func replacement(

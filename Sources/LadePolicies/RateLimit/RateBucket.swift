@@ -2,9 +2,9 @@ import LadeCore
 
 /// The limits of one service and how far they are used: a pure value.
 ///
-/// The rate is stored as one instant (the generic cell rate algorithm). `paidUntil` is the time up to which the starts
-/// so far have used the rate up. A start is allowed once that is at most burst − 1 intervals ahead, and advances it by
-/// one. At 10 per second and burst 1, starts are at 0, 0.1, 0.2 …; with burst 3 at 0, 0, 0, 0.1, 0.2 …
+/// The rate is stored as one instant (the generic cell rate algorithm). `paidUntil` is the time up to which the starts so far
+/// have used the rate up. A start is allowed once the instant is at most burst − 1 intervals ahead, and advances it by one
+/// interval. At 10 per second and burst 1, starts are at 0, 0.1, 0.2 …; with burst 3 at 0, 0, 0, 0.1, 0.2 …
 ///
 /// Waiting calls are queued in lanes, one per account. The next to start is the first of all lanes that are not held.
 struct RateBucket: Sendable {
@@ -124,7 +124,7 @@ struct RateBucket: Sendable {
 
     /// A waiting call that no pace delays any longer, because it has waited for half of the time that it had.
     ///
-    /// It is nil without one, or when something else delays it.
+    /// It is nil without a quota, or when something else delays the call.
     mutating func impatient(now: Instant, account: (UInt64) -> String?) -> UInt64? {
         while let (id, due) = patience.first, due <= now {
             guard let start = start(after: 0, now: now, isPaced: false), start <= now else { return nil }

@@ -10,9 +10,9 @@ struct WaitPlace: Sendable, Comparable {
     }
 }
 
-/// Determines which waiting call's task runs the timer: the one with the highest task priority.
+/// Determines which waiting call's task runs the timer: the task with the highest priority.
 ///
-/// The last one to arrive wins among equal ones, because it waits longest.
+/// Among equal calls the last to arrive runs it, because it waits longest.
 struct LeaderRank: Sendable, Comparable {
     var taskPriority: UInt8
     var id: UInt64

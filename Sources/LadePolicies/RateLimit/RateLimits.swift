@@ -14,17 +14,17 @@ extension RateLimits {
             self.burst = burst
         }
 
-        /// This many per second.
+        /// This many starts per second.
         public static func perSecond(_ count: Double, burst: Int = 1) -> RateLimits.Rate {
             RateLimits.Rate(perSecond: count, burst: burst)
         }
 
-        /// This many per minute.
+        /// This many starts per minute.
         public static func perMinute(_ count: Double, burst: Int = 1) -> RateLimits.Rate {
             RateLimits.Rate(perSecond: count / 60, burst: burst)
         }
 
-        /// None until the rate is changed.
+        /// No starts until the rate is changed.
         public static var held: RateLimits.Rate { RateLimits.Rate(perSecond: 0) }
 
         /// Rejects impossible values.
@@ -69,9 +69,9 @@ public struct RateLimits: Sendable {
     public var keyRule: ServiceKey.Rule = { ServiceKey($0) }
     /// Further keys whose limits a request has to keep as well; nil, the default, for none.
     ///
-    /// A request starts when each of its keys has a slot for it. Until then it holds none of them, and its order of arrival
-    /// counts in every queue. With ``ServiceKey/perHost(_:)`` as the only further key, and rates for both keys, the calls to a
-    /// path keep the path's rate and the host's rate.
+    /// A request starts when each of its keys has a slot for it. Until then it holds no slot, and its order of arrival counts
+    /// in every queue. With ``ServiceKey/perHost(_:)`` as the only further key, and rates for both keys, the calls to a path
+    /// keep the path's rate and the host's rate.
     ///
     /// Rates, numbers of exchanges and the gates that the program closes apply to every key. Limits that a server
     /// announces apply to the key of ``keyRule``.
@@ -104,11 +104,11 @@ public struct RateLimits: Sendable {
     public var quotaReserveCalls = 5
     /// The longest time for which an announced quota can hold calls; one hour by default.
     ///
-    /// A reset that is further away, or that was misread, counts as one at that time.
+    /// A reset that is further away, or that was misread, counts as a reset at that time.
     public var quotaLimit = Duration.seconds(3600)
-    /// Which calls a quota holds that was announced to a call of one account; the calls of that account by default.
+    /// The calls that are held by a quota announced to one account; by default the calls of that account.
     public var quotaSharing = Sharing.account
-    /// Which calls a `Retry-After` holds that was sent to a call of one account; the calls of all accounts by default.
+    /// The calls that are held by a `Retry-After` sent to one account; by default the calls of all accounts.
     public var delaySharing = Sharing.service
     /// How many services may have a state before idle ones are removed; 1,024 by default.
     public var idleKeyLimit = 1_024

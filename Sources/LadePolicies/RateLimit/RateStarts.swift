@@ -4,10 +4,12 @@
 /// idle since, or nearly, the interval is lost already. Then returning all of it would let two calls start too close
 /// together. The rate has been ahead by some *slack* at each start; the least of those since can be returned.
 ///
-/// Examples at one per second: returned before any other start, 1 s; after one that came 10 s later, nothing. Three
+/// Examples at one start per second: returned before any other start, 1 s; after a start that came 10 s later, nothing. Three
 /// that started together with a burst of three return 1 s each.
 struct RateStarts: Sendable {
-    /// A start and its slack; later ones in the list have more, because those with more before it cannot be the least.
+    /// A start and its slack.
+    ///
+    /// Later starts in the list have more slack: an earlier start with more slack can never be the least.
     private var marks: [(number: UInt64, slack: Int64)] = []
     /// The number of starts.
     private(set) var count: UInt64 = 0

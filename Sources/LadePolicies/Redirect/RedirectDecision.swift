@@ -27,7 +27,7 @@ package struct RedirectTrail {
     private var hops = 0
     /// Method and address, without fragment, of every request since a server last set a cookie.
     private var asked: Set<String> = []
-    /// The same since the start of the call.
+    /// The same count since the start of the call.
     private var everAsked: Set<String> = []
 
     /// Begins a trail.

@@ -2,10 +2,10 @@ import LadeCore
 
 /// The retries that a service may cost in all: a number of tokens per ``ServiceKey`` that every retry withdraws from.
 ///
-/// A service that fails now and then gets its retries; one that fails for all callers is not called three times as often for
-/// it. A budget starts full. A retry takes 5 tokens, one after a time-out 10; success refunds what its own retries took, and a
-/// first-try success refunds 1. When a budget is empty, errors surface immediately. Redirects that send a body again, and
-/// replays after a refusal, withdraw from the same budget. Source: policies PL-14.
+/// A service that fails now and then gets its retries. A service that fails for all callers does not receive three times as
+/// many calls. A budget starts full. A retry takes 5 tokens, one after a time-out 10; success refunds what its own retries
+/// took, and a first-try success refunds 1. When a budget is empty, errors surface immediately. Redirects that send a body
+/// again, and replays after a refusal, withdraw from the same budget. Source: policies PL-14.
 ///
 /// Only budgets that are not full take memory, and no more than ``Settings/keyLimit`` of them are kept.
 public final class RetryBudget: Sendable {

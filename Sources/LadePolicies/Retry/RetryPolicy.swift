@@ -18,7 +18,7 @@ public import LadeCore
 public struct RetryPolicy: Sendable, Hashable {
     /// Which methods are retried.
     public enum Methods: Sendable, Hashable {
-        /// The idempotent ones, and any with an idempotency key.
+        /// The idempotent methods, and any method with an idempotency key.
         case idempotent
         /// All of them: the service processes every request twice without harm.
         case all

@@ -55,14 +55,14 @@ struct RetryRound {
         self.hasKey = hasKey
     }
 
-    /// The response that ends the attempts whatever the policy says; nil for one that the policy decides about.
+    /// The response that ends the attempts whatever the policy says; nil where the policy decides.
     func settled(_ response: Response, _ call: Call) -> Response? {
         guard RetryPolicy.settles(response.status, nil) else { return nil }
         budget?.refund(for: keyRule(request), withdrawn)
         return Self.counted(response, call.attempt)
     }
 
-    /// Decides what follows the end of an attempt, and withdraws the cost of a further one from the budget.
+    /// Decides about the step after an attempt, and withdraws the cost of a further attempt from the budget.
     mutating func step(after outcome: Result<Response, LoadingError>, _ call: Call) -> Step {
         // An attempt that never left this machine has cost the service nothing.
         if lastCost > 0, case .failure(let error) = outcome, FailureKind.isFree(error) {

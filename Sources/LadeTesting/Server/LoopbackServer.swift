@@ -51,11 +51,11 @@ public final class LoopbackServer: Sendable {
         public var sendBuffer: Int?
         /// How many requests are recorded; 100,000 by default.
         ///
-        /// Later ones are only counted.
+        /// Later requests and connections are only counted.
         public var keptRequests = 100_000
         /// How many connections are recorded; 100,000 by default.
         ///
-        /// Later ones are only counted.
+        /// Later requests and connections are only counted.
         public var keptConnections = 100_000
         /// How many bytes of each request's body are kept, besides its digest; 2 MiB by default.
         public var keptBodyBytes = 2 << 20

@@ -103,7 +103,7 @@ enum Sockets {
     /// - Parameters:
     ///   - descriptors: The descriptors.
     ///   - milliseconds: The maximum time; -1 for no maximum.
-    /// - Returns: Which ones; none when the time has passed.
+    /// - Returns: The ready sockets; none when the time has passed.
     @discardableResult
     static func waitUntilReadable(_ descriptors: [Int32], milliseconds: Int32 = -1) -> [Bool] {
         var entries = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
@@ -120,7 +120,7 @@ enum Sockets {
         let descriptor = socket(isSix ? AF_INET6 : AF_INET, stream, 0)
         guard descriptor >= 0 else { return nil }
         guard (try? prepare(descriptor)) != nil else {
-            // Not usable, like one that could not be created.
+            // The socket is not usable, as if it could not be created.
             close(descriptor)
             return nil
         }

@@ -144,7 +144,7 @@ public final class VirtualTime: TimeSource {
         for entry in due { entry.continuation.resume(returning: true) }
     }
 
-    /// Waits until a task sleeps, and returns the one that will be resumed first.
+    /// Waits until a task sleeps, and returns the sleeper that will be resumed first.
     ///
     /// - Returns: The sleeper with the earliest deadline; it continues to sleep.
     /// - Throws: `LoadingError.Kind.cancelled` when the waiting task is cancelled.

@@ -18,7 +18,7 @@ struct Carriage {
     var awaitsProducer = false
     /// Whether a part of the request may have reached the peer.
     var hasSent = false
-    /// The number of bytes of the head of the request, of the body that was sent, and of the one that arrived.
+    /// The numbers of bytes of the request's head, of the body that was sent, and of the body that arrived.
     var headBytes = 0
     var sent: Int64 = 0
     private(set) var received: Int64 = 0

@@ -77,7 +77,7 @@ final class Connection: Due {
     @exclusivity(unchecked) var accepted = 0
     /// Whether it speaks HTTP/2 if its peer does.
     @exclusivity(unchecked) var wantsHTTP2 = false
-    /// The exchanges that wait to learn whether they can share it, beside the one that it is being opened for.
+    /// The exchanges that wait to learn whether they can share it, beside the exchange that it is being opened for.
     @exclusivity(unchecked) var joining: [Exchange] = []
     @exclusivity(unchecked) var output = OutputBuffer()
     /// The facts of the exchange that it carries over HTTP/1.1.
@@ -109,7 +109,7 @@ final class Connection: Due {
     /// Enough for a dozen session tickets.
     static let unitsOfRest = 256
 
-    /// A step from a connected socket to one that can carry an exchange.
+    /// A step by which a connected socket becomes able to carry an exchange.
     enum Layer {
         case tls(TLSPeer)
         case tunnel

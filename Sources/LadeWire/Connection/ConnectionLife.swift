@@ -82,7 +82,7 @@ enum ConnectionLife: Equatable, CaseIterable {
         case rest
         /// Continue to open the connection, for the exchange that it is opened for.
         case stay
-        /// Continue to open the connection, for the first of those that wait to share it.
+        /// Continue to open the connection, for the first exchange that waits to share it.
         case handOver
         /// Continue to open the connection, for the next exchange of its host in this turn.
         case orphan

@@ -141,7 +141,7 @@ struct HTTP2Fields {
 
     /// Appends a field of the caller, unless HTTP/2 forbids it or the transport writes it (RFC 9113 §8.2.2).
     ///
-    /// `Connection` names no other field: a request in which it does is refused before.
+    /// `Connection` names no other field: a request whose `Connection` names one is refused earlier.
     private mutating func append(_ field: Headers.Field, ofRequest isRequest: Bool) {
         let name = field.name.asciiLowercased
         switch name {

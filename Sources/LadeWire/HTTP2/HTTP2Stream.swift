@@ -141,7 +141,7 @@ struct HTTP2Stream {
     /// - Returns: The ending.
     func ending(isUnprocessed: Bool) -> Ending {
         if receiving == .ended { return .complete }
-        // A peer that has answered has processed the request, whatever it says of it afterwards.
+        // A peer that has sent a response has processed the request, even if it later says that it has not.
         if isUnprocessed { return receiving == .head ? .unprocessed : .reset(code: NGHTTP2_REFUSED_STREAM.rawValue) }
         switch resetCode {
         // nghttp2 has closed it for a violation.

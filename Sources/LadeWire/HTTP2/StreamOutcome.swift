@@ -58,7 +58,7 @@ enum StreamOutcome: Equatable {
                 self = .fail(.lost(progress, wasSent: true))
             }
         case _ where progress != .nothing: self = .fail(.lost(progress, wasSent: true))
-        // The peer may be overloaded: when the request is sent again is for the retry policy to say.
+        // The peer may be overloaded: the retry policy decides when the request is sent again.
         case .refused: self = .fail(.lost(.nothing, wasSent: false))
         case .unprocessed: self = Self.moved(facts)
         case .needsHTTP1:

@@ -130,7 +130,7 @@ extension WireLoop {
     }
 
     private func expire(_ connection: Connection) {
-        // Another one that was due may have closed it.
+        // Another connection that was due may have closed this one.
         guard connection.life != .closed else { return }
         if connection.life == .idle {
             if connection.idleSince + connection.idleLife <= now { close(connection) }

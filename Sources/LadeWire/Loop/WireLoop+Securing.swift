@@ -184,7 +184,7 @@ extension WireLoop {
         noteSecuring(ReadySocket(number: number, isReadable: true, isWritable: false, isBroken: false), on: connection)
     }
 
-    /// Takes the next step of a handshake on another thread: what it costs is for the peer to choose.
+    /// Takes the next step of a handshake on another thread, because the peer determines its cost.
     private func compute(_ tls: TLSLayer, _ connection: Connection) {
         tls.keepInput()
         connection.isComputing = true

@@ -1,7 +1,7 @@
 import LadeCore
 import LadeExchange
 
-// Which exchanges share a connection of HTTP/2, and the wait for one that is being opened.
+// The exchanges that share an HTTP/2 connection, and the wait for a connection that is being opened.
 extension WireLoop {
     /// Whether an exchange may share a connection with others: by negotiation over TLS, by prior knowledge in clear text.
     func mayShare(_ exchange: Exchange) -> Bool {
@@ -36,7 +36,9 @@ extension WireLoop {
         return true
     }
 
-    /// Whether a connection takes a stream; what has arrived on one without streams may be its end.
+    /// Whether a connection takes a stream.
+    ///
+    /// Unread bytes on a connection without streams may be its end.
     private func isUsable(forStream connection: Connection) -> Bool {
         if connection.carried.isEmpty {
             work.beginConnection()

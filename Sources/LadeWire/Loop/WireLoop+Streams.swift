@@ -79,7 +79,7 @@ extension WireLoop {
         connection.yielded = []
         for (index, number) in numbers.enumerated() {
             guard connection.decodable > 0, work.left > 0 else {
-                // Before those that have had a part of this share.
+                // They come before the streams that have had a part of this share.
                 connection.yielded.insert(contentsOf: numbers[index...], at: 0)
                 markBacklogged(connection)
                 break

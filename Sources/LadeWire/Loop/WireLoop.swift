@@ -54,7 +54,7 @@ final class WireLoop: @unchecked Sendable {
     @exclusivity(unchecked) var negotiated = ProtocolMemory()
     /// Connections with output to send when the turn settles.
     @exclusivity(unchecked) var dirty: [Connection] = []
-    /// Those whose output is sent now.
+    /// The connections whose output is sent now.
     @exclusivity(unchecked) private var flushed: [Connection] = []
     /// Connections that are served again in the next turn although nothing new is ready.
     @exclusivity(unchecked) var backlog: [Connection] = []

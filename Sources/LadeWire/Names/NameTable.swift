@@ -64,7 +64,7 @@ struct NameTable {
         return running.removeValue(forKey: name)?.askers ?? []
     }
 
-    /// Forgets the addresses of a name, of which none could be connected to.
+    /// Forgets the addresses of a name when connecting to all of them has failed.
     mutating func forget(_ name: String) { kept[name] = nil }
 
     /// The names whose look-ups start now.

@@ -59,7 +59,7 @@ final class Resolver: Sendable {
         }
     }
 
-    /// Forgets the addresses of a name, of which none could be connected to.
+    /// Forgets the addresses of a name when connecting to all of them has failed.
     func forget(_ name: String) { state.withLock { $0.table.forget(name) } }
 
     /// When ``startWaiting(at:)`` must be called; the greatest value for never.

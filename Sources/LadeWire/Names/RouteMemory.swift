@@ -1,4 +1,4 @@
-/// Which addresses of a route worked and which failed lately, so that the next race begins with one that works.
+/// Which addresses of a route worked and which failed lately, so that the next race begins with an address that works.
 ///
 /// A value: outcomes of attempts go in, and what is known comes out.
 struct RouteMemory {

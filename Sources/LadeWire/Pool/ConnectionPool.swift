@@ -59,7 +59,9 @@ struct ConnectionPool<Connection: AnyObject> {
         open += 1
     }
 
-    /// Keeps a connection for the next exchange of its key; one that was opened for no exchange is not an orphan any more.
+    /// Keeps a connection for the next exchange of its key.
+    ///
+    /// A connection that was opened for no exchange is not an orphan any more.
     mutating func idled(_ connection: Connection, key: Int, at now: Int64) {
         keys[key, default: Key()].orphans.removeAll { $0 === connection }
         keys[key, default: Key()].idle.append((connection, now))

@@ -18,7 +18,7 @@ enum Tunnel {
 
     /// Why there is no tunnel.
     enum Refusal: Equatable {
-        /// The proxy requires credentials, or other ones.
+        /// The proxy requires credentials, or refuses the given ones.
         case credentials
         case status(HTTPStatus)
         /// The reply of SOCKS 5 (RFC 1928 §6).

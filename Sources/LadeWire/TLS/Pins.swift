@@ -25,7 +25,7 @@ struct KeyDigest: Hashable, Sendable {
     }
 }
 
-/// The keys of which one must be in the certificates of a host.
+/// The pinned keys: one of them must be in the certificates of a host.
 struct Pins: Equatable {
     private let accepted: Set<KeyDigest>
     private let scope: TLSSettings.PinScope

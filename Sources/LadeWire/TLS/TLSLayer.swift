@@ -97,7 +97,7 @@ final class TLSLayer: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - ssl: The connection, in the state of a client or a server.
-    ///   - pins: The keys of which the peer must have one.
+    ///   - pins: The pinned keys; the peer must have one of them.
     ///   - trust: The store that certificates are verified with.
     ///   - session: The session that it offers.
     ///   - lower: The open layer that it is within; nil when it is the only one.
@@ -200,7 +200,7 @@ final class TLSLayer: @unchecked Sendable {
         return UnsafeRawBufferPointer(start: io.pointee.output.map { $0 + io.pointee.output_start }, count: count)
     }
 
-    /// Encrypts this layer's ciphertext by the one that it is within; called after each step that may have made some.
+    /// Encrypts this layer's ciphertext by the layer that it is within; called after each step that may have made ciphertext.
     private func passDown() {
         guard let lower, !ownOutput.isEmpty else { return }
         // When it has failed, its owner finds that out from what it reads.

@@ -89,7 +89,7 @@ final class TrustStore: Sendable {
 
     /// Checks the sources; those of the system alone are read by ``load()``, because not every transport needs them.
     ///
-    /// - Throws: `LoadingError.Kind.invalidSetting` for one that cannot be read.
+    /// - Throws: `LoadingError.Kind.invalidSetting` for a source that cannot be read.
     init(
         _ sources: Sources,
         now: Int64,
