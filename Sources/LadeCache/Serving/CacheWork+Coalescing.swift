@@ -174,7 +174,7 @@ extension CacheWork {
         return try step(after: outcome, leader, inquiry)
     }
 
-    /// When a wait for another call ends that began at an instant.
+    /// The end of a wait for another call, which began at an instant.
     private func waitEnd(_ start: Instant) -> Instant {
         min(start.advanced(by: cache.settings.patience), call.deadline ?? Instant(nanoseconds: .max))
     }

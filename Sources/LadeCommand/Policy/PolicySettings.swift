@@ -33,7 +33,7 @@ struct PolicySettings: Sendable {
     var trustsEveryOrigin = false
     /// Whether a redirect makes any method but GET and HEAD a GET as it makes a POST, for a body that a form makes.
     var followsByRules = false
-    /// The statuses whose redirects of a POST keep it.
+    /// The statuses whose redirects keep the method POST.
     var keepsPost: Set<Int> = []
     /// Whether redirects to the same address are followed, up to the limit.
     var followsLoops = false

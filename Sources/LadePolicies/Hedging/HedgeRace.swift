@@ -65,7 +65,7 @@ struct HedgeRace {
     }
 }
 
-/// When the newest head of an exchange is awaited since: what the delay before a hedge is measured by.
+/// When the wait for the newest exchange's head began: the delay before a hedge is measured from then.
 struct HeadWait {
     /// The newest beginning of an exchange, or end of a wait.
     private var start: Instant

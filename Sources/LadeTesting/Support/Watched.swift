@@ -10,8 +10,8 @@ package import LadeCore
 /// A value behind a POSIX mutex, with conditions that tasks and threads can wait for.
 ///
 /// It extends `Locked` by two kinds of waiters: tasks suspend in ``value(_:)``, threads block in ``block(_:)``. A
-/// waiter has a *probe*: a function of the state that returns a value once its condition holds. It may change the state
-/// when it does. Probes run under the lock, in order of arrival, after each change.
+/// waiter has a *probe*: a function of the state that returns a value once its condition holds. A probe that returns a
+/// value may change the state. Probes run under the lock, in order of arrival, after each change.
 package final class Watched<State>: @unchecked Sendable {
     // Sendable: everything behind the two pointers is accessed only between lock and unlock of `mutex`.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
