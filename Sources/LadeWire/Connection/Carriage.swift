@@ -1,3 +1,4 @@
+import LadeCore
 import LadeExchange
 
 /// The facts of one exchange that a connection carries, over HTTP/1.1 and over HTTP/2 alike.
@@ -57,7 +58,30 @@ struct Carriage {
     mutating func awaitContinue(from now: Int64) { continueDue = now + Self.continuePatience }
 }
 
-/// An exchange that a connection carries over HTTP/2.
+/// An exchange that a connection carries over HTTP/1.1, alone.
+///
+/// Used by the loop thread alone.
+final class CarriedExchange {
+    let exchange: Exchange
+    @exclusivity(unchecked) var http: HTTP1Exchange
+    @exclusivity(unchecked) var carriage = Carriage()
+    /// How many bytes may still be decoded in this turn.
+    @exclusivity(unchecked) var decodable = 0
+
+    init(_ exchange: Exchange) {
+        self.exchange = exchange
+        http = HTTP1Exchange(
+            framing: RequestFraming(exchange.request),
+            isToHead: exchange.request.method == .head,
+            rules: exchange.rules
+        )
+    }
+
+    /// Whether nothing of the exchange has moved.
+    var isUntouched: Bool { carriage.isUntouched && http.receiving == .head }
+}
+
+/// An exchange that a connection carries over HTTP/2, beside others.
 ///
 /// Used by the loop thread alone.
 final class CarriedStream {
@@ -68,5 +92,39 @@ final class CarriedStream {
     init(_ exchange: Exchange, number: Int32) {
         self.exchange = exchange
         self.number = number
+    }
+}
+
+/// What exists of a connection that speaks HTTP/2.
+///
+/// Used by the loop thread alone.
+final class Streams {
+    let session: HTTP2Session
+    /// The exchanges that waited for the connection, until they have their streams.
+    @exclusivity(unchecked) var waiting: [Exchange]
+    /// The exchanges that it carries, by the numbers of their streams.
+    @exclusivity(unchecked) var carried: [Int32: CarriedStream] = [:]
+    /// The streams whose held bytes are offered again in the connection's next share of a turn, in this order.
+    @exclusivity(unchecked) var yielded: [Int32] = []
+    /// Received bytes that wait for the connection's next share of a turn.
+    @exclusivity(unchecked) var frames: [UInt8]
+    /// How many bytes may still be decoded in this turn.
+    @exclusivity(unchecked) var decodable = 0
+    /// How many bytes the socket has accepted.
+    @exclusivity(unchecked) var accepted = 0
+    /// Since when it carries no stream.
+    @exclusivity(unchecked) var idleSince: Int64
+    /// Whether the exchanges that waited for it have their streams.
+    @exclusivity(unchecked) var wasUsed = false
+
+    /// - Parameters:
+    ///   - session: The session.
+    ///   - opening: What was left of the opening: bytes behind the consent of a proxy, and waiting exchanges.
+    ///   - now: The time.
+    init(_ session: HTTP2Session, after opening: Opening, at now: Int64) {
+        self.session = session
+        waiting = [opening.exchange].compactMap(\.self) + opening.joining
+        frames = opening.surplus
+        idleSince = now
     }
 }

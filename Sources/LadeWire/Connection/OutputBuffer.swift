@@ -8,6 +8,9 @@ struct OutputBuffer {
 
     mutating func append(contentsOf more: some Sequence<UInt8>) { bytes.append(contentsOf: more) }
 
+    /// Calls a closure that appends to the bytes.
+    mutating func append(_ write: (inout [UInt8]) -> Void) { write(&bytes) }
+
     /// Calls a closure that writes up to `capacity` bytes to the end and returns their number.
     mutating func append(capacity: Int, _ write: (UnsafeMutableRawBufferPointer) -> Int) {
         let end = bytes.count

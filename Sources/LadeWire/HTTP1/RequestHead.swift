@@ -11,18 +11,22 @@ import LadeExchange
 /// `Host` comes first, then the fields of the caller in their order, then those of the transport. The fields that frame
 /// the message are the transport's alone.
 enum RequestHead {
-    /// The bytes of the head of an exchange's request.
+    /// Appends the bytes of the head of an exchange's request, with the empty line at the end.
     ///
     /// - Parameters:
     ///   - exchange: The exchange.
     ///   - framing: How its body is framed.
     ///   - proxy: The proxy that it is sent to in the absolute form; nil for its origin, or a tunnel to it.
-    /// - Returns: The bytes, with the empty line at the end.
-    static func bytes(of exchange: Exchange, framing: RequestFraming, through proxy: Proxy? = nil) -> [UInt8] {
+    ///   - head: What it is appended to.
+    static func append(
+        of exchange: Exchange,
+        framing: RequestFraming,
+        through proxy: Proxy? = nil,
+        to head: inout [UInt8]
+    ) {
         let request = exchange.request
         let form = request.headForm
-        var head: [UInt8] = []
-        head.reserveCapacity(256 + exchange.address.utf8.count)
+        head.reserveCapacity(head.count + 256 + exchange.address.utf8.count)
         head.append(text: request.method.rawValue)
         head.append(0x20)
         if let target = form.target {
@@ -69,7 +73,6 @@ enum RequestHead {
         case .chunked: head.append(text: "Transfer-Encoding: chunked\r\n")
         }
         head.appendLineEnd()
-        return head
     }
 
     private static let acceptEncoding =

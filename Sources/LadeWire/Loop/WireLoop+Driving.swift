@@ -15,19 +15,31 @@ extension WireLoop {
 
     /// Handles a report of the poller.
     func note(_ ready: ReadySocket, on connection: Connection, _ budget: TurnBudget) {
-        switch connection.life {
-        case .resolving, .closed: return
-        case .racing: return attemptEnded(ready.number, connection)
-        case .tunnelling: return continueTunnel(connection)
-        case .securing: return noteSecuring(ready, on: connection)
-        case .streaming: return noteStreams(ready, on: connection, budget)
-        case .idle: return rest(connection)
-        case .busy: break
+        switch connection.stage {
+        case .closed: break
+        case .opening(let opening):
+            switch opening.step {
+            case .resolving: break
+            case .racing: attemptEnded(ready.number, connection)
+            case .tunnelling: continueTunnel(connection)
+            case .securing: noteSecuring(ready, on: connection)
+            }
+        case .streaming(let streams): noteStreams(ready, streams, connection, budget)
+        case .idle: rest(connection)
+        case .busy(let carried): note(ready, carried, connection, budget)
         }
+    }
+
+    private func note(
+        _ ready: ReadySocket,
+        _ carried: CarriedExchange,
+        _ connection: Connection,
+        _ budget: TurnBudget
+    ) {
         if ready.isWritable, connection.writes { markDirty(connection) }
         guard ready.isReadable else { return }
-        guard connection.carriage.isPaused else {
-            connection.decodable = TurnBudget.decoded
+        guard carried.carriage.isPaused else {
+            carried.decodable = TurnBudget.decoded
             return receive(connection, budget)
         }
         if ready.isBroken {
@@ -41,19 +53,26 @@ extension WireLoop {
 
     /// Serves a connection that has bytes of an earlier turn, or whose reader asks for more.
     func serve(_ connection: Connection, _ budget: TurnBudget) {
-        if connection.life == .streaming { return serveStreams(connection, budget) }
-        if connection.life == .tunnelling { return continueTunnel(connection) }
-        if connection.life == .securing { return lookAtHandshake(connection) }
-        guard connection.life == .busy, let exchange = connection.exchange, !connection.carriage.isPaused else {
-            return
+        switch connection.stage {
+        case .streaming(let streams): serveStreams(streams, connection, budget)
+        case .busy(let carried): if !carried.carriage.isPaused { serve(carried, connection, budget) }
+        case .opening(let opening):
+            switch opening.step {
+            case .resolving, .racing: break
+            case .tunnelling: continueTunnel(connection)
+            case .securing: lookAtHandshake(connection)
+            }
+        case .idle, .closed: break
         }
-        connection.decodable = TurnBudget.decoded
-        if !connection.carriage.held.isEmpty {
-            let held = connection.carriage.held
-            connection.carriage.held = []
-            held.withUnsafeBytes { process($0, exchange, connection) }
-            guard connection.exchange === exchange, !connection.carriage.isPaused, connection.carriage.held.isEmpty
-            else {
+    }
+
+    private func serve(_ carried: CarriedExchange, _ connection: Connection, _ budget: TurnBudget) {
+        carried.decodable = TurnBudget.decoded
+        if !carried.carriage.held.isEmpty {
+            let held = carried.carriage.held
+            carried.carriage.held = []
+            held.withUnsafeBytes { process($0, carried, connection) }
+            guard connection.carried === carried, !carried.carriage.isPaused, carried.carriage.held.isEmpty else {
                 return
             }
         }
@@ -76,8 +95,8 @@ extension WireLoop {
         connection.writes = writes
     }
 
-    private func pause(_ connection: Connection) {
-        connection.carriage.isPaused = true
+    private func pause(_ carried: CarriedExchange, _ connection: Connection) {
+        carried.carriage.isPaused = true
         updateDue(connection)
     }
 
@@ -87,14 +106,13 @@ extension WireLoop {
         var budget = budget
         connection.isDrained = false
         defer { settleLayer(connection) }
-        while connection.life == .busy, let exchange = connection.exchange, !connection.carriage.isPaused,
-            connection.carriage.held.isEmpty
-        {
-            let result = receiveOnce(exchange, connection, atMost: budget.receivable)
+        while let carried = connection.carried, !carried.carriage.isPaused, carried.carriage.held.isEmpty {
+            let result = receiveOnce(carried, connection, atMost: budget.receivable)
             budget.received(connection.intake)
             connection.intake = 0
             work.use(1)
-            if connection.exchange === exchange, let overhead = connection.meter.fault(at: now, limit: overheadLimit) {
+            if connection.carried === carried, let overhead = connection.meter.fault(at: now, limit: overheadLimit) {
+                let exchange = carried.exchange
                 return end(exchange, exchange.headError(.malformed(LoadingError.MalformedResponse(overhead))))
             }
             switch result {
@@ -111,23 +129,24 @@ extension WireLoop {
 
     /// Serves a connection again in the next turn, unless it has ended its exchange.
     private func continueLater(_ connection: Connection) {
-        if connection.life == .busy { markBacklogged(connection) }
+        if connection.isBusy { markBacklogged(connection) }
     }
 
     /// Receives with one call.
-    private func receiveOnce(_ exchange: Exchange, _ connection: Connection, atMost most: Int) -> IOResult {
-        guard let left = connection.http.directContent, !exchange.isCoded else {
+    private func receiveOnce(_ carried: CarriedExchange, _ connection: Connection, atMost most: Int) -> IOResult {
+        let exchange = carried.exchange
+        guard let left = carried.http.directContent, !exchange.isCoded else {
             // A reader that is at the mark is waited for, whether the server has more or not.
             if exchange.isStreamed, exchange.stream?.pausesIfFull() == true {
-                pause(connection)
+                pause(carried, connection)
                 return .wouldBlock
             }
-            let piece = connection.http.receiving == .head ? TurnBudget.headPiece : TurnBudget.piece
+            let piece = carried.http.receiving == .head ? TurnBudget.headPiece : TurnBudget.piece
             let room = UnsafeMutableRawBufferPointer(rebasing: scratch[..<min(most, piece)])
             let result = receive(from: connection, into: room)
             if case .bytes(let count) = result {
-                noteReceived(exchange, connection)
-                process(UnsafeRawBufferPointer(rebasing: scratch[..<count]), exchange, connection)
+                noteReceived(carried)
+                process(UnsafeRawBufferPointer(rebasing: scratch[..<count]), carried, connection)
             }
             return result
         }
@@ -137,37 +156,38 @@ extension WireLoop {
             return if case .bytes(let count) = result { count } else { 0 }
         }
         guard let count else {
-            pause(connection)
+            pause(carried, connection)
             return .wouldBlock
         }
         if count > 0 {
-            noteReceived(exchange, connection)
-            took(count, connection)
+            noteReceived(carried)
+            took(count, carried, connection)
             if exchange.isStreamed { publications.mark(exchange) }
-            if connection.http.receiving == .done { complete(connection) } else { updateDue(connection) }
+            if carried.http.receiving == .done { complete(carried, connection) } else { updateDue(connection) }
         }
         return result
     }
 
-    private func noteReceived(_ exchange: Exchange, _ connection: Connection) {
-        exchange.lastActivity = now
-        connection.carriage.heard(at: now)
+    private func noteReceived(_ carried: CarriedExchange) {
+        carried.exchange.lastActivity = now
+        carried.carriage.heard(at: now)
     }
 
     /// Records that content was taken of what has arrived.
-    private func took(_ count: Int, _ connection: Connection) {
+    private func took(_ count: Int, _ carried: CarriedExchange, _ connection: Connection) {
         connection.meter.content(count)
-        connection.http.took(count)
-        connection.carriage.took(count)
+        carried.http.took(count)
+        carried.carriage.took(count)
     }
 
     /// Handles received bytes; the exchange may have ended afterwards.
-    private func process(_ bytes: UnsafeRawBufferPointer, _ exchange: Exchange, _ connection: Connection) {
+    private func process(_ bytes: UnsafeRawBufferPointer, _ carried: CarriedExchange, _ connection: Connection) {
+        let exchange = carried.exchange
         var rest = bytes
-        let hadTolerated = connection.http.hasToleratedChunks
+        let hadTolerated = carried.http.hasToleratedChunks
         let spent = work.spent
         defer {
-            if !hadTolerated, connection.http.hasToleratedChunks {
+            if !hadTolerated, carried.http.hasToleratedChunks {
                 exchange.call.record(.malformationTolerated(LoadingError.MalformedResponse(.chunk)))
             }
         }
@@ -175,9 +195,9 @@ extension WireLoop {
             while true {
                 // Bytes behind a complete response are noticed in the same step.
                 let isLong = work.spent - spent >= TurnWork.perReading
-                guard rest.isEmpty || connection.http.receiving == .done || (work.left > 0 && (!isLong || hasTime()))
+                guard rest.isEmpty || carried.http.receiving == .done || (work.left > 0 && (!isLong || hasTime()))
                 else {
-                    connection.carriage.held = Array(rest)
+                    carried.carriage.held = Array(rest)
                     markBacklogged(connection)
                     return updateDue(connection)
                 }
@@ -185,28 +205,29 @@ extension WireLoop {
                 var finding = HTTP1Exchange.Finding.more
                 let before = rest.count
                 try exchange.withVetting { vetting throws(HeadVetting.Fault) in
-                    finding = try connection.http.next(&rest, &vetting, heads)
+                    finding = try carried.http.next(&rest, &vetting, heads)
                 }
                 work.use(1 + (before - rest.count) >> 5)
                 switch finding {
                 case .more: return updateDue(connection)
                 case .interim(let status, let headers):
                     exchange.call.record(.interimResponse(status: status, headers: headers))
-                    guard connection.carriage.continueDue < .max, connection.http.sending == .body else { continue }
-                    connection.carriage.continueDue = .max
+                    guard carried.carriage.continueDue < .max, carried.http.sending == .body else { continue }
+                    carried.carriage.continueDue = .max
                     markDirty(connection)
-                case .final(let head): guard begin(head, exchange, connection) else { return }
-                case .content(let count): guard take(count, &rest, exchange, connection) else { return }
-                case .complete: return complete(connection)
+                case .final(let head): guard begin(head, carried, connection) else { return }
+                case .content(let count): guard take(count, &rest, carried, connection) else { return }
+                case .complete: return complete(carried, connection)
                 }
             }
         } catch {
-            end(exchange, exchange.headError(error).at(connection.http.lineStart))
+            end(exchange, exchange.headError(error).at(carried.http.lineStart))
         }
     }
 
     /// Handles the final head; false when the exchange has ended.
-    private func begin(_ head: HeadVetting.Head, _ exchange: Exchange, _ connection: Connection) -> Bool {
+    private func begin(_ head: HeadVetting.Head, _ carried: CarriedExchange, _ connection: Connection) -> Bool {
+        let exchange = carried.exchange
         exchange.noteHead(head)
         if head.status == 407, let proxy = connection.forwarder {
             end(exchange, exchange.error(.tunnel(.credentials, proxy: proxy.name, host: exchange.host)))
@@ -218,7 +239,7 @@ extension WireLoop {
             end(exchange, exchange.failure)
             return false
         }
-        if connection.http.sending == .stopped { stopUpload(exchange, connection) }
+        if carried.http.sending == .stopped { stopUpload(carried, connection) }
         return true
     }
 
@@ -226,51 +247,53 @@ extension WireLoop {
     private func take(
         _ count: Int,
         _ rest: inout UnsafeRawBufferPointer,
-        _ exchange: Exchange,
+        _ carried: CarriedExchange,
         _ connection: Connection
     ) -> Bool {
+        let exchange = carried.exchange
         // A coded block may be dear although it gives nothing.
         let count = exchange.isCoded ? min(count, max(work.left, 1) << 6) : count
         if exchange.isCoded { work.use(count >> 6) }
         // The decoder has a byte already whose output it could not pass on.
-        var piece = UnsafeRawBufferPointer(rebasing: rest[connection.carriage.decoded..<count])
-        connection.carriage.decoded = 0
+        var piece = UnsafeRawBufferPointer(rebasing: rest[carried.carriage.decoded..<count])
+        carried.carriage.decoded = 0
         let before = exchange.bodyBytes
-        let intake = exchange.take(&piece, pool: buffers, decodingAtMost: connection.decodable)
-        if exchange.isCoded { connection.decodable -= Int(exchange.bodyBytes - before) }
+        let intake = exchange.take(&piece, pool: buffers, decodingAtMost: carried.decodable)
+        if exchange.isCoded { carried.decodable -= Int(exchange.bodyBytes - before) }
         if exchange.isStreamed { publications.mark(exchange) }
         switch intake {
         case .taken:
-            took(count, connection)
+            took(count, carried, connection)
             rest = UnsafeRawBufferPointer(rebasing: rest[count...])
             return true
         case .paused, .yielded:
             // The last byte stays, so that the body is not complete before its output is.
             let isDecoded = piece.isEmpty
             let taken = count - max(piece.count, 1)
-            if isDecoded { connection.carriage.decoded = 1 }
-            took(taken, connection)
-            connection.carriage.held = Array(rest[taken...])
-            if intake == .paused { pause(connection) } else { markBacklogged(connection) }
+            if isDecoded { carried.carriage.decoded = 1 }
+            took(taken, carried, connection)
+            carried.carriage.held = Array(rest[taken...])
+            if intake == .paused { pause(carried, connection) } else { markBacklogged(connection) }
             updateDue(connection)
             return false
         case .failed:
-            end(exchange, exchange.failure?.at(connection.http.position))
+            end(exchange, exchange.failure?.at(carried.http.position))
             return false
         }
     }
 
     /// Handles the end of the peer's direction, or an error of the socket.
     private func peerEnded(_ connection: Connection, wasReset: Bool) {
-        guard let exchange = connection.exchange else { return close(connection) }
+        guard let carried = connection.carried else { return close(connection) }
+        let exchange = carried.exchange
         let wasReset = wasReset || connection.wasReset
-        let hadPart = connection.http.hasPartOfLine
-        let isUntilClose = connection.http.receiving == .untilClose
+        let hadPart = carried.http.hasPartOfLine
+        let isUntilClose = carried.http.receiving == .untilClose
         if connection.tlsFault?.isAboutClientCertificate == true {
             return end(exchange, LoadingError(.clientCertificateRequired, exchange.context))
         }
-        let received = connection.carriage.received
-        switch connection.http.ended() {
+        let received = carried.carriage.received
+        switch carried.http.ended() {
         case .complete where !(wasReset && isUntilClose):
             // Without the announcement of TLS, the body may have been truncated (RFC 9112 §9.8).
             if isUntilClose, connection.tls != nil, !connection.wasEndAnnounced {
@@ -279,28 +302,29 @@ extension WireLoop {
                 }
                 exchange.call.record(.malformationTolerated(LoadingError.MalformedResponse(.closeNotify)))
             }
-            connection.http.stopSending()
-            complete(connection)
+            carried.http.stopSending()
+            complete(carried, connection)
         case .incomplete(let expected) where !wasReset:
             end(exchange, exchange.error(.incomplete(received: received, expected: expected)))
-        case .notHTTP: end(exchange, exchange.error(.notHTTP).at(connection.http.lineStart))
-        case .complete, .incomplete: lose(exchange, connection, exchange.progress)
+        case .notHTTP: end(exchange, exchange.error(.notHTTP).at(carried.http.lineStart))
+        case .complete, .incomplete: lose(carried, connection, exchange.progress)
         case .lost:
             let progress = exchange.progress
-            lose(exchange, connection, progress == .nothing && hadPart ? .head : progress)
+            lose(carried, connection, progress == .nothing && hadPart ? .head : progress)
         }
     }
 
     /// Ends an exchange whose connection was lost, or sends its request again (WR-46, WR-47).
     private func lose(
-        _ exchange: Exchange,
+        _ carried: CarriedExchange,
         _ connection: Connection,
         _ progress: LoadingError.ResponseProgress
     ) {
+        let exchange = carried.exchange
         guard exchange.wasReused, progress == .nothing else {
-            return end(exchange, exchange.error(.lost(progress, wasSent: connection.carriage.hasSent)))
+            return end(exchange, exchange.error(.lost(progress, wasSent: carried.carriage.hasSent)))
         }
-        guard connection.carriage.hasSent else { return sendAgain(exchange, connection, isFresh: false) }
+        guard carried.carriage.hasSent else { return sendAgain(exchange, connection, isFresh: false) }
         guard exchange.isRepeatable, !exchange.wasRepeated else {
             return end(exchange, exchange.error(.lost(progress, wasSent: true)))
         }
@@ -312,16 +336,19 @@ extension WireLoop {
     // MARK: - Sending
 
     /// Begins to send the request of an exchange; the bytes leave when the turn settles.
-    func send(_ exchange: Exchange, on connection: Connection) {
-        let head = RequestHead.bytes(of: exchange, framing: connection.http.framing, through: connection.forwarder)
-        connection.carriage.started(head: head.count, at: now)
-        connection.output.append(contentsOf: head)
-        if case .bytes(let data) = exchange.request.body?.content, case .length = connection.http.framing,
+    func send(_ carried: CarriedExchange, _ connection: Connection) {
+        let exchange = carried.exchange
+        let before = connection.output.count
+        connection.output.append { bytes in
+            RequestHead.append(of: exchange, framing: carried.http.framing, through: connection.forwarder, to: &bytes)
+        }
+        carried.carriage.started(head: connection.output.count - before, at: now)
+        if case .bytes(let data) = exchange.request.body?.content, case .length = carried.http.framing,
             data.count <= Self.smallBody, !expectsContinue(exchange)
         {
             connection.output.append(contentsOf: data)
             exchange.sentBytes = data.count
-            connection.carriage.sent = Int64(data.count)
+            carried.carriage.sent = Int64(data.count)
         }
         exchange.lastActivity = now
         updateDue(connection)
@@ -334,72 +361,78 @@ extension WireLoop {
 
     /// Sends as much as the socket and the budget of the turn allow.
     func flush(_ connection: Connection) {
-        if connection.life == .streaming { return flushStreams(connection) }
-        guard connection.life == .busy else { return flushLayer(connection) }
-        if connection.wasReset {
-            guard let exchange = connection.exchange, !connection.http.sending.hasEnded else { return }
-            return sendingFailed(exchange, connection)
+        switch connection.stage {
+        case .streaming(let streams): flushStreams(streams, connection)
+        case .busy(let carried) where connection.wasReset:
+            if !carried.http.sending.hasEnded { sendingFailed(carried, connection) }
+        case .busy: flushExchange(connection)
+        case .opening, .idle, .closed: flushLayer(connection)
         }
+    }
+
+    private func flushExchange(_ connection: Connection) {
         var budget = TurnBudget(readyConnections: 1)
-        while connection.life == .busy, let exchange = connection.exchange {
+        while let carried = connection.carried {
             guard budget.sendable > 0 else { return watch(connection, reads: connection.reads, writes: true) }
             if !connection.output.isEmpty {
                 let result = connection.output.withUnsent { send(to: connection, $0) }
-                guard let count = accepted(result, exchange, connection) else { return }
+                guard let count = accepted(result, carried, connection) else { return }
                 connection.output.consume(count)
                 budget.sent(count)
                 work.use(count >> 10)
                 continue
             }
             if let stop = pushCiphertext(connection) {
-                guard accepted(stop, exchange, connection) != nil else { return }
+                guard accepted(stop, carried, connection) != nil else { return }
             }
-            switch connection.http.sending {
-            case .head: headAccepted(exchange, connection)
-            case .body: guard produce(exchange, connection, &budget) else { return }
+            switch carried.http.sending {
+            case .head: headAccepted(carried, connection)
+            case .body: guard produce(carried, connection, &budget) else { return }
             case .awaitingContinue: return watch(connection, reads: connection.reads, writes: false)
             case .done, .stopped:
-                exchange.noteRequestSent(at: now)
+                carried.exchange.noteRequestSent(at: now)
                 watch(connection, reads: connection.reads, writes: false)
-                if connection.http.receiving == .done { complete(connection) }
+                if carried.http.receiving == .done { complete(carried, connection) }
                 return
             }
         }
     }
 
     /// The number of bytes that the socket has accepted; nil when sending cannot continue now.
-    private func accepted(_ result: IOResult, _ exchange: Exchange, _ connection: Connection) -> Int? {
+    private func accepted(_ result: IOResult, _ carried: CarriedExchange, _ connection: Connection) -> Int? {
         switch result {
         case .bytes(let count):
-            connection.carriage.hasSent = true
-            exchange.lastActivity = now
+            carried.carriage.hasSent = true
+            carried.exchange.lastActivity = now
             updateDue(connection)
             return count
         case .wouldBlock: watch(connection, reads: connection.reads, writes: true)
-        case .ended, .failed: sendingFailed(exchange, connection)
+        case .ended, .failed: sendingFailed(carried, connection)
         }
         return nil
     }
 
-    private func headAccepted(_ exchange: Exchange, _ connection: Connection) {
+    private func headAccepted(_ carried: CarriedExchange, _ connection: Connection) {
+        let exchange = carried.exchange
         let bodyFollows =
-            switch connection.http.framing {
+            switch carried.http.framing {
             case .none: false
             case .length(let length): length > Int64(exchange.sentBytes)
             case .chunked: true
             }
         let awaitsContinue = bodyFollows && expectsContinue(exchange)
-        connection.http.headSent(bodyFollows: bodyFollows, awaitsContinue: awaitsContinue)
-        guard connection.http.sending == .awaitingContinue else { return }
-        connection.carriage.awaitContinue(from: now)
+        carried.http.headSent(bodyFollows: bodyFollows, awaitsContinue: awaitsContinue)
+        guard carried.http.sending == .awaitingContinue else { return }
+        carried.carriage.awaitContinue(from: now)
         updateDue(connection)
     }
 
     /// Sends or prepares the next bytes of the body; false when there are none now, or the exchange has ended.
-    private func produce(_ exchange: Exchange, _ connection: Connection, _ budget: inout TurnBudget) -> Bool {
-        if case .bytes(let data) = exchange.request.body?.content, connection.http.framing != .chunked {
+    private func produce(_ carried: CarriedExchange, _ connection: Connection, _ budget: inout TurnBudget) -> Bool {
+        let exchange = carried.exchange
+        if case .bytes(let data) = exchange.request.body?.content, carried.http.framing != .chunked {
             guard exchange.sentBytes < data.count else {
-                connection.http.bodySent()
+                carried.http.bodySent()
                 return true
             }
             // From where the bytes lie, without a copy.
@@ -407,17 +440,17 @@ extension WireLoop {
             let result = data.withUnsafeBytes { bytes in
                 send(to: connection, UnsafeRawBufferPointer(rebasing: bytes[exchange.sentBytes..<end]))
             }
-            guard let count = accepted(result, exchange, connection) else { return false }
-            note(sent: count, exchange, connection)
+            guard let count = accepted(result, carried, connection) else { return false }
+            note(sent: count, carried)
             budget.sent(count)
             work.use(count >> 10)
             return true
         }
-        connection.carriage.awaitsProducer = false
+        carried.carriage.awaitsProducer = false
         switch nextPortion(exchange) {
         case .bytes(let count):
-            append(UnsafeRawBufferPointer(rebasing: scratch[..<count]), to: connection)
-            note(sent: count, exchange, connection)
+            append(UnsafeRawBufferPointer(rebasing: scratch[..<count]), carried, connection)
+            note(sent: count, carried)
             return true
         case .end:
             // A server of HTTP/1.0 knows no trailers.
@@ -426,11 +459,11 @@ extension WireLoop {
                 end(exchange, LoadingError(.invalidRequest(.header(fault)), exchange.context))
                 return false
             }
-            if connection.http.framing == .chunked { appendLastChunk(trailers ?? Headers(), to: connection) }
-            connection.http.bodySent()
+            if carried.http.framing == .chunked { appendLastChunk(trailers ?? Headers(), to: connection) }
+            carried.http.bodySent()
             return true
         case .nothingYet:
-            connection.carriage.awaitsProducer = true
+            carried.carriage.awaitsProducer = true
             updateDue(connection)
             watch(connection, reads: connection.reads, writes: false)
             return false
@@ -440,9 +473,9 @@ extension WireLoop {
         }
     }
 
-    private func note(sent count: Int, _ exchange: Exchange, _ connection: Connection) {
-        exchange.sentBytes += count
-        connection.carriage.sent += Int64(count)
+    private func note(sent count: Int, _ carried: CarriedExchange) {
+        carried.exchange.sentBytes += count
+        carried.carriage.sent += Int64(count)
     }
 
     /// Reads the next bytes of the body into the scratch buffer.
@@ -459,8 +492,8 @@ extension WireLoop {
         return exchange.pipe?.read(into: scratch) ?? .end
     }
 
-    private func append(_ bytes: UnsafeRawBufferPointer, to connection: Connection) {
-        guard connection.http.framing == .chunked else { return connection.output.append(contentsOf: bytes) }
+    private func append(_ bytes: UnsafeRawBufferPointer, _ carried: CarriedExchange, _ connection: Connection) {
+        guard carried.http.framing == .chunked else { return connection.output.append(contentsOf: bytes) }
         connection.output.append(contentsOf: "\(String(bytes.count, radix: 16))\r\n".utf8)
         connection.output.append(contentsOf: bytes)
         connection.output.append(contentsOf: "\r\n".utf8)
@@ -484,25 +517,25 @@ extension WireLoop {
     }
 
     /// Stops the upload; the next write of the producer throws.
-    func stopUpload(_ exchange: Exchange, _ connection: Connection) {
-        connection.http.stopSending()
-        exchange.noteRequestSent(at: now)
+    func stopUpload(_ carried: CarriedExchange, _ connection: Connection) {
+        carried.http.stopSending()
+        carried.exchange.noteRequestSent(at: now)
         connection.output.removeAll()
-        connection.carriage.continueDue = .max
-        connection.carriage.awaitsProducer = false
-        exchange.pipe?.close()
+        carried.carriage.continueDue = .max
+        carried.carriage.awaitsProducer = false
+        carried.exchange.pipe?.close()
         updateDue(connection)
     }
 
-    private func sendingFailed(_ exchange: Exchange, _ connection: Connection) {
-        guard connection.carriage.hasSent || !exchange.wasReused || connection.carriage.firstByte > 0 else {
-            return sendAgain(exchange, connection, isFresh: false)
+    private func sendingFailed(_ carried: CarriedExchange, _ connection: Connection) {
+        guard carried.carriage.hasSent || !carried.exchange.wasReused || carried.carriage.firstByte > 0 else {
+            return sendAgain(carried.exchange, connection, isFresh: false)
         }
         // The bytes that have arrived are read first: a complete response counts.
         noteReset(connection)
-        stopUpload(exchange, connection)
+        stopUpload(carried, connection)
         watch(connection, reads: true, writes: false)
-        guard connection.http.receiving != .done else { return complete(connection) }
+        guard carried.http.receiving != .done else { return complete(carried, connection) }
         receive(connection, TurnBudget(readyConnections: 1))
     }
 }

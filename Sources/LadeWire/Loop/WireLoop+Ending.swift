@@ -9,16 +9,17 @@ import LadeExchange
 // How an exchange ends, and what becomes of its connection.
 extension WireLoop {
     /// Ends the exchange when both halves have ended.
-    func complete(_ connection: Connection) {
-        guard let exchange = connection.exchange, let head = exchange.head else { return }
+    func complete(_ carried: CarriedExchange, _ connection: Connection) {
+        let exchange = carried.exchange
+        guard let head = exchange.head else { return }
         // A response to a part of a head is complete, and the connection cannot be used again.
-        if connection.http.sending == .head, connection.hasUnsent { stopUpload(exchange, connection) }
-        let isSent = connection.http.sending.hasEnded && !connection.hasUnsent
-        guard isSent || connection.http.sending == .stopped else {
+        if carried.http.sending == .head, connection.hasUnsent { stopUpload(carried, connection) }
+        let isSent = carried.http.sending.hasEnded && !connection.hasUnsent
+        guard isSent || carried.http.sending == .stopped else {
             updateDue(connection)
             return markDirty(connection)
         }
-        let isWhole = !connection.http.hasSurplus && connection.http.sending == .done && !connection.wasReset
+        let isWhole = !carried.http.hasSurplus && carried.http.sending == .done && !connection.wasReset
         let reuse = Reuse(head, request: exchange.request.headers, isWhole: isWhole)
         if let life = reuse.life { connection.idleLife = min(idleLife, life) }
         end(exchange, nil, keepsConnection: reuse.isPossible)
@@ -38,18 +39,13 @@ extension WireLoop {
             leaveStream(exchange)
             removeRunning(exchange)
         } else {
-            leaveRunning(exchange)
+            exchange.carrier = nil
+            removeRunning(exchange)
             if let connection { release(connection, exchange, keepsConnection) }
         }
         finish(exchange, error, metrics)
         admitted += admission.end(host: exchange.hostNumber, kind: kind(exchange))
         hasFreed = true
-    }
-
-    /// Removes an exchange from the running ones and from its connection.
-    func leaveRunning(_ exchange: Exchange) {
-        detach(exchange)
-        removeRunning(exchange)
     }
 
     func removeRunning(_ exchange: Exchange) {
@@ -59,38 +55,29 @@ extension WireLoop {
         last.index = exchange.index
     }
 
-    func detach(_ exchange: Exchange) {
-        if let connection = exchange.connection {
-            if connection.exchange === exchange { connection.exchange = nil }
-            connection.joining.removeAll { $0 === exchange }
-        }
-        exchange.carrier = nil
-    }
-
     private func release(_ connection: Connection, _ exchange: Exchange, _ keeps: Bool?) {
-        var departure = ConnectionLife.Departure(keeps: keeps)
-        departure.isGuest = connection.exchange != nil
-        departure.hasGuests = !connection.joining.isEmpty
-        departure.needsFresh = exchange.needsFreshConnection
-        departure.isUntouched = connection.carriage.isUntouched && connection.http.receiving == .head
-        departure.mayRest = connection.idleLife > 0
-        live(connection, .left(departure))
+        let departure = ConnectionStage.Departure(
+            keeps: keeps,
+            needsFresh: exchange.needsFreshConnection,
+            mayRest: connection.idleLife > 0
+        )
+        live(connection, .left(exchange, departure))
     }
 
     // MARK: - The life of a connection
 
-    /// Changes the life of a connection, and does what follows from it.
-    func live(_ connection: Connection, _ event: ConnectionLife.Event) {
-        switch connection.live(event) {
+    /// Changes the stage of a connection, and does what follows from it.
+    func live(_ connection: Connection, _ event: ConnectionStage.Event) {
+        switch connection.live(event, at: now) {
         case .none: break
         case .race: beginRace(connection)
         case .secure, .tunnel: beginLayer(connection)
-        case .share: beginStreams(connection)
-        case .send: if let exchange = connection.exchange { send(exchange, on: connection) }
+        case .share: if let streams = connection.streams { beginStreams(streams, connection) }
+        case .send: if let carried = connection.carried { send(carried, connection) }
         case .rest: keep(connection)
         case .stay: updateDue(connection)
         case .handOver:
-            connection.begin(connection.joining.removeFirst(), at: now)
+            connection.meter = OverheadMeter(at: now)
             updateDue(connection)
         case .orphan:
             pool.orphaned(connection, key: connection.key)
@@ -102,7 +89,7 @@ extension WireLoop {
 
     /// Sends a request again on another connection.
     func sendAgain(_ exchange: Exchange, _ connection: Connection, isFresh: Bool) {
-        detach(exchange)
+        exchange.carrier = nil
         close(connection)
         exchange.needsFreshConnection = isFresh
         place(exchange)
@@ -111,9 +98,6 @@ extension WireLoop {
     /// Keeps an open connection for the next exchange.
     private func keep(_ connection: Connection) {
         connection.output.removeAll()
-        connection.carriage = Carriage()
-        connection.idleUnits = Connection.unitsOfRest
-        connection.idleSince = now
         watch(connection, reads: true, writes: false)
         pool.idled(connection, key: connection.key, at: now)
         updateDue(connection)
@@ -123,15 +107,12 @@ extension WireLoop {
 
     /// Closes a connection, whatever it does; its exchange must have left it.
     func close(_ connection: Connection) {
-        let isEstablished = !connection.life.isOpening
-        guard connection.live(.ended) == .close else { return }
-        if resolving.removeValue(forKey: connection.number) != nil, let name = connection.lookUp {
-            resolver.leave(name, connection.number)
-        }
-        closeAttempts(of: connection)
-        leaveOpenings(connection)
-        endStreams(of: connection)
-        endLayer(connection, isEstablished: isEstablished)
+        let stage = connection.stage
+        // Before the stage ends, because exchanges find their streams in it.
+        if case .streaming(let streams) = stage { endStreams(streams, connection) }
+        guard connection.live(.ended, at: now) == .close else { return }
+        if case .opening(let opening) = stage { abandon(opening, connection) }
+        endLayer(connection, stage)
         connection.due = .max
         hasFreed = true
         if connection.socket >= 0 {
@@ -139,9 +120,19 @@ extension WireLoop {
             system.close(connection.socket)
             connection.socket = -1
         }
-        connection.carriage.held = []
-        connection.frames = []
         pool.closed(connection, key: connection.key)
+    }
+
+    /// Ends the look-up and the attempts of a connection that is closed before it is open.
+    private func abandon(_ opening: Opening, _ connection: Connection) {
+        leaveOpenings(connection, opening)
+        switch opening.step {
+        case .resolving(let name):
+            guard resolving.removeValue(forKey: connection.number) != nil, let name else { return }
+            resolver.leave(name, connection.number)
+        case .racing(let racing): closeAttempts(of: racing)
+        case .tunnelling, .securing: break
+        }
     }
 
     /// Ends an exchange with an outcome, and resumes its tasks at the end of this turn.
@@ -157,7 +148,7 @@ extension WireLoop {
         metrics.queued =
             exchange.started > exchange.submitted ? .nanoseconds(exchange.started - exchange.submitted) : nil
         guard let connection else { return metrics }
-        let carriage = connection.carried[exchange.streamNumber]?.carriage ?? connection.carriage
+        let carriage = carriage(of: exchange, connection)
         func offset(_ moment: Int64) -> Int64 { moment == 0 ? 0 : max(1, (moment - exchange.started) / 1_000) }
         metrics.setStages(
             nameLookup: exchange.wasReused ? 0 : offset(connection.resolvedAt),
@@ -182,5 +173,13 @@ extension WireLoop {
             metrics.remotePort = Int(port)
         }
         return metrics
+    }
+
+    private func carriage(of exchange: Exchange, _ connection: Connection) -> Carriage {
+        switch connection.stage {
+        case .busy(let carried): carried.carriage
+        case .streaming(let streams): streams.carried[exchange.streamNumber]?.carriage ?? Carriage()
+        case .opening, .idle, .closed: Carriage()
+        }
     }
 }

@@ -94,8 +94,9 @@ extension WireLoop {
 
     private func resumeUpload(_ exchange: Exchange) {
         if exchange.streamNumber > 0 { return resumeUploadOfStream(exchange) }
-        guard let connection = exchange.connection, connection.carriage.awaitsProducer else { return }
-        connection.carriage.awaitsProducer = false
+        guard let connection = exchange.connection, let carried = connection.carried, carried.carriage.awaitsProducer
+        else { return }
+        carried.carriage.awaitsProducer = false
         exchange.lastActivity = now
         updateDue(connection)
         markDirty(connection)
@@ -103,8 +104,10 @@ extension WireLoop {
 
     private func resumeDownload(_ exchange: Exchange) {
         if exchange.streamNumber > 0 { return resumeDownloadOfStream(exchange) }
-        guard let connection = exchange.connection, connection.carriage.isPaused else { return }
-        connection.carriage.isPaused = false
+        guard let connection = exchange.connection, let carried = connection.carried, carried.carriage.isPaused else {
+            return
+        }
+        carried.carriage.isPaused = false
         exchange.lastActivity = now
         updateDue(connection)
         markBacklogged(connection)
@@ -130,29 +133,41 @@ extension WireLoop {
     }
 
     private func expire(_ connection: Connection) {
-        // Another connection that was due may have closed this one.
-        guard connection.life != .closed else { return }
-        if connection.life == .idle {
-            if connection.idleSince + connection.idleLife <= now { close(connection) }
+        // Another one that was due may have closed it.
+        switch connection.stage {
+        case .closed: return
+        case .idle(let rest):
+            if rest.since + connection.idleLife <= now { close(connection) }
             return
+        case .opening, .busy, .streaming: break
         }
         guard wasLookedAt(connection) else { return markBacklogged(connection) }
-        if connection.life == .streaming { return expireStreams(connection) }
-        for exchange in connection.joining {
-            let (at, bound) = firstBound(of: exchange, connection)
-            if at <= now { expire(exchange, connection, bound) }
-        }
-        if let exchange = connection.exchange {
-            let (at, bound) = firstBound(of: exchange, connection)
-            if at <= now { return expire(exchange, connection, bound) }
-        }
-        if connection.carriage.continueDue <= now {
-            connection.carriage.continueDue = .max
-            connection.http.continueAnyway()
+        switch connection.stage {
+        case .closed, .idle: break
+        case .streaming(let streams): expireStreams(streams, connection)
+        case .opening(let opening): expire(opening, connection)
+        case .busy(let carried):
+            let (at, bound) = firstBound(of: carried.exchange, connection)
+            if at <= now { return expire(carried, connection, bound) }
+            guard carried.carriage.continueDue <= now else { return }
+            carried.carriage.continueDue = .max
+            carried.http.continueAnyway()
             markDirty(connection)
         }
-        if connection.retryDue <= now { return retryAttempt(connection) }
-        if let action = connection.race?.expire(at: now) { carryOut(action, connection) }
+    }
+
+    private func expire(_ opening: Opening, _ connection: Connection) {
+        for exchange in opening.joining {
+            let (at, bound) = firstBound(of: exchange, connection)
+            if at <= now { end(exchange, error(of: exchange, bound)) }
+        }
+        if let exchange = opening.exchange {
+            let (at, bound) = firstBound(of: exchange, connection)
+            if at <= now { return end(exchange, error(of: exchange, bound)) }
+        }
+        guard let racing = connection.racing else { return }
+        if racing.retryDue <= now { return retryAttempt(connection) }
+        if let action = racing.race?.expire(at: now) { carryOut(action, connection) }
     }
 
     /// Whether a connection's socket was read before a time-out ends its exchange.
@@ -166,14 +181,20 @@ extension WireLoop {
         return connection.isIgnored || system.peek(connection.socket) == .nothing
     }
 
-    private func expire(_ exchange: Exchange, _ connection: Connection, _ bound: Bound) {
-        switch bound {
-        case .deadline: end(exchange, exchange.deadlineExceeded)
+    private func expire(_ carried: CarriedExchange, _ connection: Connection, _ bound: Bound) {
+        guard case .timeout(.idle) = bound, carried.http.receiving == .done else {
+            return end(carried.exchange, error(of: carried.exchange, bound))
+        }
         // The response is complete, and the server does not read the rest of the request.
-        case .timeout(.idle) where connection.http.receiving == .done:
-            stopUpload(exchange, connection)
-            complete(connection)
-        case .timeout(let phase): end(exchange, LoadingError(.timedOut(phase), exchange.context))
+        stopUpload(carried, connection)
+        complete(carried, connection)
+    }
+
+    /// The error of an exchange that takes too long.
+    func error(of exchange: Exchange, _ bound: Bound) -> LoadingError {
+        switch bound {
+        case .deadline: exchange.deadlineExceeded
+        case .timeout(let phase): LoadingError(.timedOut(phase), exchange.context)
         }
     }
 
@@ -193,17 +214,17 @@ extension WireLoop {
         }
         consider(limits.deadline, since: exchange.submitted, .deadline)
         consider(limits.whole, since: exchange.started, .timeout(.whole))
-        if connection.life.isOpening {
-            let phase = connection.life == .resolving ? LoadingError.TimeoutPhase.nameLookup : .connect
+        // The time-out of inactivity runs while the server is the slow side.
+        switch connection.stage {
+        case .opening(let opening):
+            var phase = LoadingError.TimeoutPhase.connect
+            if case .resolving = opening.step { phase = .nameLookup }
             consider(limits.connect, since: exchange.started, .timeout(phase))
-        } else if connection.http2?.life.isConnecting == true {
+        case .streaming(let streams) where streams.session.life.isConnecting:
             consider(limits.connect, since: exchange.started, .timeout(.connect))
-        } else if exchange.streamNumber > 0 {
-            // The time-out runs while the server is the slow side.
-            if !isHeldBack(exchange, connection) {
-                consider(limits.idle, since: exchange.lastActivity, .timeout(.idle))
-            }
-        } else if !connection.carriage.isPaused, !connection.carriage.awaitsProducer {
+        case .streaming(let streams) where isHeldBack(exchange, streams): break
+        case .busy(let carried) where carried.carriage.isPaused || carried.carriage.awaitsProducer: break
+        case .busy, .streaming, .idle, .closed:
             consider(limits.idle, since: exchange.lastActivity, .timeout(.idle))
         }
         return next
@@ -217,14 +238,16 @@ extension WireLoop {
 
     /// When the loop must look at a connection, from its state alone.
     func due(of connection: Connection) -> Int64 {
-        switch connection.life {
+        switch connection.stage {
         case .closed: return .max
-        case .idle: return connection.idleSince + connection.idleLife
-        case .streaming: return dueOfStreams(connection)
-        case .resolving, .racing, .tunnelling, .securing, .busy:
-            var bound = connection.exchange.map { firstBound(of: $0, connection).at } ?? .max
-            for exchange in connection.joining { bound = min(bound, firstBound(of: exchange, connection).at) }
-            return min(bound, connection.carriage.continueDue, connection.retryDue, connection.race?.due ?? .max)
+        case .idle(let rest): return rest.since + connection.idleLife
+        case .streaming(let streams): return due(of: streams, connection)
+        case .busy(let carried):
+            return min(firstBound(of: carried.exchange, connection).at, carried.carriage.continueDue)
+        case .opening(let opening):
+            var bound = opening.exchange.map { firstBound(of: $0, connection).at } ?? .max
+            for exchange in opening.joining { bound = min(bound, firstBound(of: exchange, connection).at) }
+            return min(bound, connection.racing?.due ?? .max)
         }
     }
 }

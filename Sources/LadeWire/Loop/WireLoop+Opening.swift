@@ -48,18 +48,22 @@ extension WireLoop {
                     continue
                 }
                 exchange.wasReused = true
-                connection.begin(exchange, at: now)
-                return live(connection, .taken)
+                return begin(exchange, on: connection)
             case .join(let connection):
                 exchange.wasReused = false
-                connection.begin(exchange, at: now)
-                return updateDue(connection)
+                return begin(exchange, on: connection)
             case .open(let closing):
                 if let closing { close(closing) }
                 exchange.wasReused = false
                 return open(for: exchange)
             }
         }
+    }
+
+    private func begin(_ exchange: Exchange, on connection: Connection) {
+        exchange.carrier = connection
+        connection.meter = OverheadMeter(at: now)
+        live(connection, .taken(exchange))
     }
 
     private func open(for exchange: Exchange) {
@@ -75,6 +79,11 @@ extension WireLoop {
         } catch {
             return end(exchange, error)
         }
+        var layers: [Opening.Layer] = []
+        if let peer = proxy?.peer { layers.append(.tls(peer)) }
+        if target != nil { layers.append(.tunnel) }
+        if let peer { layers.append(.tls(peer)) }
+        let opening = Opening(for: exchange, through: target, layers, wantsHTTP2: mayShare(exchange))
         let connection = Connection(
             number: nextNumber(),
             key: poolKey(exchange),
@@ -82,16 +91,12 @@ extension WireLoop {
             proxy: proxy,
             peer: peer,
             idleLife: idleLife,
-            rules: rules
+            opening: opening
         )
-        connection.target = target
-        if let peer = proxy?.peer { connection.layers.append(.tls(peer)) }
-        if target != nil { connection.layers.append(.tunnel) }
-        if let peer { connection.layers.append(.tls(peer)) }
         pool.opened(connection.key)
-        connection.begin(exchange, at: now)
-        connection.wantsHTTP2 = mayShare(exchange)
-        if connection.wantsHTTP2 { openings[connection.key, default: []].append(connection) }
+        exchange.carrier = connection
+        connection.meter = OverheadMeter(at: now)
+        if opening.wantsHTTP2 { openings[connection.key, default: []].append(connection) }
         switch connection.route {
         case .unix: race(connection, [])
         case .host(let host, _):
@@ -112,7 +117,7 @@ extension WireLoop {
             }
             fail(connection, proxy ?? .unknownZone(host: origin))
         case .nothing:
-            connection.lookUp = host
+            connection.opening?.looksUp(host)
             resolving[connection.number] = connection
             guard let addresses = resolver.ask(host, for: connection.number, at: now) else {
                 return updateDue(connection)
@@ -131,30 +136,32 @@ extension WireLoop {
 
     /// Uses the addresses of a host or of a proxy.
     private func found(_ addresses: [SocketAddress], for connection: Connection) {
-        let isOfTarget = connection.proxy?.kind == .socks5(resolvesNames: false) && connection.target?.address == nil
+        guard let opening = connection.opening else { return }
+        let isOfTarget = connection.proxy?.kind == .socks5(resolvesNames: false) && opening.target?.address == nil
         let usable =
             settings.addressFamily.map { family in addresses.filter { $0.isV6 == (family == .v6) } } ?? addresses
         guard let first = usable.first else {
             let proxy = isOfTarget ? nil : connection.proxy
             let fault = proxy.map { WireFault.proxyNotResolved(proxy: $0.name) }
-            return fail(connection, fault ?? .nameNotResolved(host: connection.exchange?.host ?? ""))
+            return fail(connection, fault ?? .nameNotResolved(host: opening.exchange?.host ?? ""))
         }
         guard isOfTarget, case .host(let host, _) = connection.route else { return race(connection, usable) }
-        connection.target?.address = first
+        opening.target?.address = first
         lookUp(host, for: connection)
     }
 
     private func race(_ connection: Connection, _ addresses: [SocketAddress]) {
+        var race: AddressRace?
         if case .host = connection.route {
-            connection.race = AddressRace(addresses, known: routes.known(connection.route, at: now))
+            race = AddressRace(addresses, known: routes.known(connection.route, at: now))
         }
-        live(connection, .resolved)
+        live(connection, .resolved(Racing(race)))
     }
 
     /// Begins to attempt connections; a Unix socket has no other address.
     func beginRace(_ connection: Connection) {
         connection.resolvedAt = now
-        guard let action = connection.race?.start(at: now) else { return attempt(connection, 0) }
+        guard let action = connection.racing?.race?.start(at: now) else { return attempt(connection, 0) }
         carryOut(action, connection)
     }
 
@@ -172,28 +179,26 @@ extension WireLoop {
     private func endpoint(_ connection: Connection, _ index: Int) -> Endpoint? {
         switch connection.route {
         case .unix(let path): .unix(path: path)
-        case .host(_, let port): connection.race.map { .address($0.addresses[index], port: port) }
+        case .host(_, let port): connection.racing?.race.map { .address($0.addresses[index], port: port) }
         }
     }
 
     private func attempt(_ connection: Connection, _ index: Int) {
-        guard let endpoint = endpoint(connection, index) else { return }
+        guard let racing = connection.racing, let endpoint = endpoint(connection, index) else { return }
         switch system.connect(to: endpoint) {
         case .success(let socket):
             let number = nextNumber()
-            connection.attempts.append((index, socket, number))
+            racing.attempts.append((index, socket, number))
             watched[number] = connection
             system.watch(socket, number: number, reads: false, writes: true, isNew: true)
             updateDue(connection)
         case .failure(let error) where error.errno == EMFILE || error.errno == ENFILE:
             withoutDescriptor(connection, index, error.errno)
-        case .failure(let error) where error.errno == EAGAIN && connection.race == nil:
+        case .failure(let error) where error.errno == EAGAIN && racing.race == nil:
             // The backlog of the Unix socket is full.
-            connection.backlogDelay = min(
-                max(2 * connection.backlogDelay, Self.firstBacklogDelay),
-                Self.longestBacklogDelay
-            )
-            connection.retryDue = now + connection.backlogDelay
+            let delay = max(2 * racing.backlogDelay, Self.firstBacklogDelay)
+            racing.backlogDelay = min(delay, Self.longestBacklogDelay)
+            racing.retryDue = now + racing.backlogDelay
             updateDue(connection)
         case .failure(let error): attemptFailed(connection, index, error.errno)
         }
@@ -201,7 +206,7 @@ extension WireLoop {
 
     /// Tries again to connect to a Unix socket whose backlog was full.
     func retryAttempt(_ connection: Connection) {
-        connection.retryDue = .max
+        connection.racing?.retryDue = .max
         attempt(connection, 0)
     }
 
@@ -217,12 +222,14 @@ extension WireLoop {
         }
         // Those that are open, over HTTP/2 too, will end or become idle.
         let isAlone = !watched.values.contains { $0 !== connection }
-        guard let exchange = connection.exchange, connection.attempts.isEmpty, !isAlone else {
+        guard let opening = connection.opening, let exchange = opening.exchange,
+            connection.racing?.attempts.isEmpty == true, !isAlone
+        else {
             return attemptFailed(connection, index, code)
         }
-        detach(exchange)
+        exchange.carrier = nil
         starving.append(exchange)
-        let joining = takeJoining(of: connection)
+        let joining = takeJoining(of: opening)
         let hadFreed = hasFreed
         close(connection)
         // It had no descriptor.
@@ -231,32 +238,30 @@ extension WireLoop {
     }
 
     private func attemptFailed(_ connection: Connection, _ index: Int, _ code: Int32) {
-        guard let action = connection.race?.failed(code, at: now) else {
+        guard let racing = connection.racing, let action = racing.race?.failed(code, at: now) else {
             return fail(connection, connection.cannotConnect(code))
         }
-        if let address = connection.race?.addresses[index] { routes.failed(address, for: connection.route, at: now) }
+        if let address = racing.race?.addresses[index] { routes.failed(address, for: connection.route, at: now) }
         carryOut(action, connection)
     }
 
     /// Handles the end of an attempt to connect.
     func attemptEnded(_ number: Int, _ connection: Connection) {
-        guard let position = connection.attempts.firstIndex(where: { $0.number == number }) else { return }
-        let attempt = connection.attempts[position]
+        guard let racing = connection.racing, let position = racing.attempts.firstIndex(where: { $0.number == number })
+        else { return }
+        let attempt = racing.attempts.remove(at: position)
         let code = system.connectError(attempt.socket)
         guard code == 0 else {
-            connection.attempts.remove(at: position)
             watched[number] = nil
             system.close(attempt.socket)
             return attemptFailed(connection, attempt.index, code)
         }
-        if let address = connection.race?.addresses[attempt.index] {
+        if let address = racing.race?.addresses[attempt.index] {
             routes.worked(address, for: connection.route, at: now)
         }
         connection.socket = attempt.socket
         connection.endpoint = endpoint(connection, attempt.index)
-        connection.attempts.remove(at: position)
-        closeAttempts(of: connection)
-        connection.race = nil
+        closeAttempts(of: racing)
         connection.connectedAt = now
         if let record = connection.exchange?.heads, let end = system.localEnd(attempt.socket) { record.localEnd = end }
         watched[number] = nil
@@ -267,35 +272,35 @@ extension WireLoop {
 
     /// Gives an open connection its exchange, or keeps it when that has left.
     func opened(_ connection: Connection) {
-        leaveOpenings(connection)
-        if connection.speaksHTTP2 {
-            connection.http2 = HTTP2Session(rules: rules, known: negotiated.streams(connection.key), at: now)
-            guard connection.http2 != nil else { return fail(connection, .lost(.nothing, wasSent: false)) }
-            return live(connection, .reachedEnd(.shared))
+        guard let opening = connection.opening else { return }
+        leaveOpenings(connection, opening)
+        // By negotiation over TLS, by prior knowledge in clear text.
+        if opening.wantsHTTP2, connection.peer == nil || connection.applicationProtocol == .http2 {
+            guard let session = HTTP2Session(rules: rules, known: negotiated.streams(connection.key), at: now) else {
+                return fail(connection, .lost(.nothing, wasSent: false))
+            }
+            return live(connection, .reachedStreams(session))
         }
-        let surplus = connection.surplus
-        connection.surplus = []
-        if connection.wantsHTTP2 { sharesNothing(connection) }
-        guard surplus.isEmpty else { return fail(connection, .bytesBeforeRequest) }
-        guard connection.exchange != nil else {
-            return live(connection, .reachedEnd(.unawaited(mayRest: connection.idleLife > 0)))
-        }
+        if opening.wantsHTTP2 { sharesNothing(connection, opening) }
+        guard opening.surplus.isEmpty else { return fail(connection, .bytesBeforeRequest) }
+        let end = ConnectionStage.Event.reachedEnd(mayRest: connection.idleLife > 0)
+        guard opening.exchange != nil else { return live(connection, end) }
         switch bytesBeforeRequest(connection) {
         case .bytes: return fail(connection, .bytesBeforeRequest)
         // Sending finds the end of a connection in clear text, as it always must.
         case .end where connection.tls != nil: return fail(connection, .lost(.nothing, wasSent: false))
         case .end, .nothing: break
         }
-        live(connection, .reachedEnd(.awaited))
+        live(connection, end)
     }
 
-    func closeAttempts(of connection: Connection) {
-        if !connection.attempts.isEmpty { hasFreed = true }
-        for attempt in connection.attempts {
+    func closeAttempts(of racing: Racing) {
+        if !racing.attempts.isEmpty { hasFreed = true }
+        for attempt in racing.attempts {
             watched[attempt.number] = nil
             system.close(attempt.socket)
         }
-        connection.attempts = []
+        racing.attempts = []
     }
 
     /// Closes the connections that are being opened and that no exchange has joined in this turn.
@@ -307,9 +312,9 @@ extension WireLoop {
 
     /// Fails a connection that could not be opened, with its exchange.
     func fail(_ connection: Connection, _ fault: WireFault) {
-        let joining = takeJoining(of: connection)
+        let joining = connection.opening.map(takeJoining(of:)) ?? []
         defer { reopen(joining) }
-        if let exchange = connection.exchange, connection.life.isOpening {
+        if let exchange = connection.opening?.exchange {
             admitted += admission.noteConnection(isMade: false, host: exchange.hostNumber)
         }
         guard let exchange = connection.exchange else { return close(connection) }

@@ -85,7 +85,7 @@ extension WireLoop {
         tls.keepInput()
         if connection.wasReset {
             tls.dropOutput()
-        } else if tls.outputCount > 0, connection.life == .busy, !connection.writes {
+        } else if tls.outputCount > 0, connection.isBusy, !connection.writes {
             // The reply to a key update; sent with the next bytes of the exchange, if it has any.
             markDirty(connection)
         }
@@ -120,7 +120,7 @@ extension WireLoop {
         while tls.outputCount > 0 {
             let result = tls.withOutput { system.send(connection.socket, $0) }
             guard case .bytes(let count) = result else { return result }
-            if connection.life == .busy { connection.carriage.hasSent = true }
+            connection.carried?.carriage.hasSent = true
             tls.consumeOutput(count)
         }
         return nil
@@ -129,35 +129,31 @@ extension WireLoop {
     // MARK: - The handshake
 
     /// Begins the handshake on a connected socket, or within the layer that it has.
-    func secure(_ connection: Connection, _ peer: TLSPeer) {
+    func secure(_ connection: Connection, _ opening: Opening, _ peer: TLSPeer) {
         let layer = tls.makeLayer(
             peer,
-            protocols: protocols(for: connection, peer),
+            // What it chose is `Connection.applicationProtocol`.
+            protocols: opening.wantsHTTP2 && !peer.isProxy ? [.http2, .http1_1] : [.http1_1],
             session: sessions.take(for: peer.sessionKey),
             within: connection.tls,
             now: now
         )
         connection.layerPeer = peer
         connection.tls = layer
-        let isFirst = connection.surplus.isEmpty && layer?.hasPendingInput != true
-        layer?.hold(connection.surplus)
-        connection.surplus = []
+        let isFirst = opening.surplus.isEmpty && layer?.hasPendingInput != true
+        layer?.hold(opening.surplus)
+        opening.surplus = []
         guard let layer else { return failSecuring(connection, .refused(0)) }
         // The first step costs little: nothing of the peer is computed with.
         work.use(Self.firstUnits)
         if isFirst { note(layer.handshake(), layer, connection) } else { compute(layer, connection) }
     }
 
-    /// The protocols that are offered to the peer; `Connection.applicationProtocol` is its choice.
-    private func protocols(for connection: Connection, _ peer: TLSPeer) -> [ApplicationProtocol] {
-        connection.wantsHTTP2 && !peer.isProxy ? [.http2, .http1_1] : [.http1_1]
-    }
-
     /// Continues the handshake with what has arrived.
     func noteSecuring(_ ready: ReadySocket, on connection: Connection) {
         guard let tls = connection.tls else { return failSecuring(connection, .refused(0)) }
-        guard !connection.isComputing else {
-            // The bytes that have arrived wait in the socket.
+        guard connection.opening?.isComputing != true else {
+            // What has arrived waits in the socket.
             guard ready.isBroken else { return watch(connection, reads: false, writes: false) }
             system.ignore(connection.socket)
             connection.isIgnored = true
@@ -187,7 +183,7 @@ extension WireLoop {
     /// Takes the next step of a handshake on another thread, because the peer determines its cost.
     private func compute(_ tls: TLSLayer, _ connection: Connection) {
         tls.keepInput()
-        connection.isComputing = true
+        connection.opening?.isComputing = true
         let number = connection.number
         system.compute(connection.key) { [inbox] in
             tls.advance()
@@ -197,8 +193,8 @@ extension WireLoop {
 
     /// Takes the outcome of a step.
     func computed(_ connection: Connection) {
-        guard connection.isComputing, let tls = connection.tls else { return }
-        connection.isComputing = false
+        guard let opening = connection.opening, opening.isComputing, let tls = connection.tls else { return }
+        opening.isComputing = false
         watch(connection, reads: true, writes: false)
         note(tls.advanced, tls, connection)
     }
@@ -228,12 +224,13 @@ extension WireLoop {
 
     /// Sends the ciphertext of a connection that has no exchange in progress.
     func flushLayer(_ connection: Connection) {
-        guard connection.life == .securing || connection.life == .idle else { return }
+        let life = connection.life
+        guard life == .securing || life == .idle else { return }
         var isBlocked = false
         switch pushCiphertext(connection) {
         case nil: break
         case .wouldBlock: isBlocked = true
-        case _ where connection.life == .idle: return close(connection)
+        case _ where life == .idle: return close(connection)
         // Reading finds the end, and what the peer said before it.
         default: noteReset(connection)
         }
@@ -249,11 +246,11 @@ extension WireLoop {
         work.beginConnection()
         let before = work.left
         let result = receive(from: connection, into: scratch)
-        connection.idleUnits -= before - work.left
+        let hasUnits = connection.withdraw(before - work.left)
         connection.intake = 0
         settleLayer(connection)
         // A few tickets, and no more.
-        guard connection.idleUnits > 0 else { return .end }
+        guard hasUnits else { return .end }
         return switch result {
         case .bytes: .bytes
         case .wouldBlock: .nothing
@@ -274,7 +271,7 @@ extension WireLoop {
         var arrivals = system.peek(connection.socket)
         if arrivals == .bytes, connection.tls != nil {
             rest(connection)
-            guard connection.life == .idle else { return false }
+            guard connection.isIdle else { return false }
             arrivals = system.peek(connection.socket)
         }
         // The content of a partial record is not known yet.
@@ -287,11 +284,15 @@ extension WireLoop {
     ///
     /// - Parameters:
     ///   - connection: The connection.
-    ///   - isEstablished: Whether it was open.
-    func endLayer(_ connection: Connection, isEstablished: Bool) {
+    ///   - stage: Its last stage.
+    func endLayer(_ connection: Connection, _ stage: ConnectionStage) {
         guard let tls = connection.tls else { return }
-        // Another thread has the layer, and releases it.
-        guard !connection.isComputing else { return connection.tls = nil }
+        var isEstablished = true
+        if case .opening(let opening) = stage {
+            isEstablished = false
+            // Another thread has the layer, and releases it.
+            guard !opening.isComputing else { return connection.tls = nil }
+        }
         settleLayer(connection)
         // An alert of OpenSSL, or the end; never a part of a request.
         let isSpeakable = !isEstablished || connection.tlsFault != nil || !connection.hasUnsent

@@ -20,9 +20,11 @@ extension WireLoop {
         guard mayShare(exchange), !exchange.needsFreshConnection else { return false }
         let key = poolKey(exchange)
         let usable = pool.streaming(key).filter(isUsable(forStream:))
-        if let connection = usable.first(where: { $0.http2?.life.isDoubtful == false }) ?? usable.first {
-            exchange.wasReused = connection.wasUsed
-            openStream(exchange, connection)
+        if let connection = usable.first(where: { $0.streams?.session.life.isDoubtful == false }) ?? usable.first,
+            let streams = connection.streams
+        {
+            exchange.wasReused = streams.wasUsed
+            openStream(exchange, streams, connection)
             return true
         }
         let isKnown = negotiated.choice(key, at: now)
@@ -31,8 +33,7 @@ extension WireLoop {
         else { return false }
         exchange.wasReused = false
         exchange.carrier = opening
-        opening.joining.append(exchange)
-        updateDue(opening)
+        live(opening, .joined(exchange))
         return true
     }
 
@@ -40,24 +41,23 @@ extension WireLoop {
     ///
     /// Unread bytes on a connection without streams may be its end.
     private func isUsable(forStream connection: Connection) -> Bool {
-        if connection.carried.isEmpty {
+        if let streams = connection.streams, streams.carried.isEmpty {
             work.beginConnection()
-            receiveStreams(connection, TurnBudget(readyConnections: 1))
+            receiveStreams(streams, connection, TurnBudget(readyConnections: 1))
         }
-        return connection.life == .streaming && connection.http2?.life.canOpen == true
+        return connection.streams?.session.life.canOpen == true
     }
 
     /// Ends the wait for a connection that is open, or will not be.
-    func leaveOpenings(_ connection: Connection) {
-        guard connection.wantsHTTP2, var list = openings[connection.key] else { return }
+    func leaveOpenings(_ connection: Connection, _ opening: Opening) {
+        guard opening.wantsHTTP2, var list = openings[connection.key] else { return }
         list.removeAll { $0 === connection }
         openings[connection.key] = list.isEmpty ? nil : list
     }
 
     /// Removes and returns the exchanges that wait to share a connection.
-    func takeJoining(of connection: Connection) -> [Exchange] {
-        let joining = connection.joining
-        connection.joining = []
+    func takeJoining(of opening: Opening) -> [Exchange] {
+        let joining = opening.takeJoining()
         for exchange in joining { exchange.carrier = nil }
         return joining
     }
@@ -68,10 +68,10 @@ extension WireLoop {
     }
 
     /// Records that a connection that might have been shared speaks HTTP/1.1.
-    func sharesNothing(_ connection: Connection) {
+    func sharesNothing(_ connection: Connection, _ opening: Opening) {
         negotiated.note(.http1_1, connection.key, at: now)
-        let joining = takeJoining(of: connection)
-        if let exchange = connection.exchange ?? joining.first { noteConnection(of: exchange, .none) }
+        let joining = takeJoining(of: opening)
+        if let exchange = opening.exchange ?? joining.first { noteConnection(of: exchange, .none) }
         reopen(joining)
     }
 

@@ -8,36 +8,35 @@ extension WireLoop {
 
     /// Begins the next layer of a connection, or gives it its exchange when it has all.
     func nextLayer(_ connection: Connection) {
-        switch connection.layers.first {
+        switch connection.opening?.layers.first {
         case .tls?: live(connection, .reachedTLS)
-        case .tunnel?: live(connection, .reachedTunnel)
+        case .tunnel?: if let tunnel = tunnel(of: connection) { live(connection, .reachedTunnel(tunnel)) }
         case nil: opened(connection)
         }
     }
 
     /// Begins the layer that the connection has reached.
     func beginLayer(_ connection: Connection) {
-        guard !connection.layers.isEmpty else { return }
-        switch connection.layers.removeFirst() {
-        case .tls(let peer): secure(connection, peer)
-        case .tunnel: askForTunnel(connection)
+        guard let opening = connection.opening, !opening.layers.isEmpty else { return }
+        switch opening.layers.removeFirst() {
+        case .tls(let peer): secure(connection, opening, peer)
+        case .tunnel:
+            connection.meter = OverheadMeter(at: now)
+            opening.withTunnel { connection.output.append(contentsOf: $0.opening) }
+            updateDue(connection)
+            continueTunnel(connection)
         }
     }
 
-    /// Asks the proxy for a tunnel.
-    private func askForTunnel(_ connection: Connection) {
-        guard let proxy = connection.proxy, let target = connection.target else { return }
-        let tunnel: Tunnel =
-            if case .socks5 = proxy.kind {
-                .socks5(SOCKS5(to: target, credentials: proxy.credentials))
-            } else {
-                .connect(connectTunnel(to: target, by: proxy, for: connection.exchange))
-            }
-        connection.meter = OverheadMeter(at: now)
-        connection.tunnel = tunnel
-        connection.output.append(contentsOf: tunnel.opening)
-        updateDue(connection)
-        continueTunnel(connection)
+    /// The tunnel that the proxy is asked for.
+    private func tunnel(of connection: Connection) -> Tunnel? {
+        guard let proxy = connection.proxy, let opening = connection.opening, let target = opening.target else {
+            return nil
+        }
+        guard case .socks5 = proxy.kind else {
+            return .connect(connectTunnel(to: target, by: proxy, for: opening.exchange))
+        }
+        return .socks5(SOCKS5(to: target, credentials: proxy.credentials))
     }
 
     private func connectTunnel(to target: Tunnel.Target, by proxy: Proxy, for exchange: Exchange?) -> ConnectTunnel {
@@ -87,7 +86,9 @@ extension WireLoop {
     /// Takes bytes of the proxy; false when the tunnel needs no more.
     private func take(_ bytes: [UInt8], _ connection: Connection) -> Bool {
         var rest = bytes[...]
-        while let step = connection.tunnel?.receive(&rest, connection.exchange?.heads) {
+        while let opening = connection.opening,
+            let step = opening.withTunnel({ $0.receive(&rest, opening.exchange?.heads) })
+        {
             switch step {
             case .more: return true
             case .send(let bytes): connection.output.append(contentsOf: bytes)
@@ -100,8 +101,7 @@ extension WireLoop {
                     refuse(connection, .malformed("its response precedes the request"))
                     return false
                 }
-                connection.tunnel = nil
-                connection.surplus = Array(rest)
+                opening.surplus = Array(rest)
                 nextLayer(connection)
                 return false
             }

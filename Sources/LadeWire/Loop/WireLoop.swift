@@ -237,7 +237,7 @@ final class WireLoop: @unchecked Sendable {
                 index += 1
                 guard let connection = watched[socket.number] else { continue }
                 // Level-triggered: what comes of a connection that has had its share is reported again.
-                guard connection.servedIn != turns || connection.life.isOpening else { continue }
+                guard connection.servedIn != turns || connection.isOpening else { continue }
                 guard !connection.isBacklogged else {
                     if socket.isWritable, connection.writes { markDirty(connection) }
                     continue

@@ -18,7 +18,8 @@ struct RequestHeadTests {
             rules: Exchange.Rules(TransportSettings()),
             lane: .direct
         )
-        let head = RequestHead.bytes(of: exchange, framing: RequestFraming(request))
+        var head: [UInt8] = []
+        RequestHead.append(of: exchange, framing: RequestFraming(request), to: &head)
         let text = String(decoding: head, as: UTF8.self)
         #expect(text.hasSuffix("\r\n\r\n"))
         return text.split(separator: "\r\n").map(String.init)

@@ -95,7 +95,7 @@ struct StreamFlowTests {
         )
         var most = 0
         simulation.beforeWait = { [unowned simulation] in
-            for carried in simulation.loop.watched.values.flatMap(\.carried.values) {
+            for carried in simulation.loop.watched.values.compactMap(\.streams).flatMap(\.carried.values) {
                 most = max(most, carried.carriage.held.count + (carried.exchange.stream?.unreadBytes ?? 0))
             }
         }

@@ -196,7 +196,7 @@ struct TurnTests {
         var hasStopped = false
         simulation.beforeWait = { [unowned simulation] in
             let isSent = simulation.loop.watched.values.contains {
-                $0.life == .busy && $0.carriage.hasSent && $0.carriage.firstByte == 0
+                $0.carried.map { $0.carriage.hasSent && $0.carriage.firstByte == 0 } ?? false
             }
             guard isSent, !hasStopped else { return }
             // The wait ends by the stop, reports nothing, and an hour has passed.
@@ -280,7 +280,7 @@ struct TurnTests {
         let system = SimulatedSystem(["/": Self.response(body)])
         let simulation = Simulation(lanes, settings, on: system)
         simulation.start()
-        simulation.turn { simulation.loop.watched.values.count { $0.carriage.hasSent } == count }
+        simulation.turn { simulation.loop.watched.values.count { $0.carried?.carriage.hasSent == true } == count }
         system.cost = 300_000
         var longest: Int64 = 0
         var servedInRound: [Int] = []

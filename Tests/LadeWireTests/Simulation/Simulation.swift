@@ -138,11 +138,15 @@ final class Simulation: @unchecked Sendable {
 
     /// Whether the task that makes a body has no bytes for a request of a connection, and will post when it has.
     private static func awaitsProducer(_ connection: Connection) -> Bool {
-        connection.carriage.awaitsProducer
-            || connection.carried.values.contains { carried in
-                guard let stream = connection.http2?.stream(carried.number) else { return false }
+        switch connection.stage {
+        case .busy(let carried): carried.carriage.awaitsProducer
+        case .streaming(let streams):
+            streams.carried.values.contains { carried in
+                guard let stream = streams.session.stream(carried.number) else { return false }
                 return stream.isDeferred && stream.sending == .body
             }
+        case .opening, .idle, .closed: false
+        }
     }
 
     /// Whether the events of calls are kept as text.
@@ -259,7 +263,7 @@ final class Simulation: @unchecked Sendable {
     func finish() {
         if !isStopped {
             if !loop.running.isEmpty { find("an exchange is left") }
-            let isLeft = loop.watched.values.contains { $0.life == .streaming ? !$0.carried.isEmpty : $0.life != .idle }
+            let isLeft = loop.watched.values.contains { $0.streams.map { !$0.carried.isEmpty } ?? !$0.isIdle }
             if isLeft { find("a connection is left") }
         }
         loop.inbox.stop()
@@ -345,12 +349,14 @@ final class Simulation: @unchecked Sendable {
             if outcome.hasEventAfterEnd { find("call \(index) has an event after its end") }
         }
         if loop.pool.open > loop.settings.connections.total { find("too many connections") }
-        for connection in loop.watched.values where connection.life == .busy && connection.exchange == nil {
-            find("a busy connection has no exchange")
+        for connection in loop.watched.values {
+            guard let exchange = connection.carried?.exchange, exchange.connection !== connection else { continue }
+            find("a connection carries an exchange that is not its own")
         }
         // WR-57: at the mark, and one frame beyond it, which is a piece in which the socket was read without windows.
         let most = loop.rules.limits.streamHighWater + (16 << 10)
-        for carried in loop.watched.values.flatMap(\.carried.values) where carried.exchange.isStreamed {
+        let streams = loop.watched.values.compactMap(\.streams)
+        for carried in streams.flatMap(\.carried.values) where carried.exchange.isStreamed {
             let held = carried.carriage.held.count + (carried.exchange.stream?.unreadBytes ?? 0)
             if held > most { find("wire WR-57: \(held) bytes are held for a stream") }
         }
