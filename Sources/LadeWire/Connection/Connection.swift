@@ -19,7 +19,7 @@ final class Connection: Due {
     /// The length of its idle life, in nanoseconds.
     @exclusivity(unchecked) var idleLife: Int64
 
-    /// What it is, and what exists in that.
+    /// The stage of the connection, with everything that exists in it.
     @exclusivity(unchecked) private(set) var stage: ConnectionStage
 
     // The socket, once there is one.
@@ -30,7 +30,7 @@ final class Connection: Due {
     @exclusivity(unchecked) var layerPeer: TLSPeer?
     /// Why the layer failed.
     @exclusivity(unchecked) var tlsFault: TLSFault?
-    /// What the peer sends beside content.
+    /// The meter of the bytes that the peer sends beside content.
     @exclusivity(unchecked) var meter = OverheadMeter(at: 0)
     /// Whether the peer has announced its end by close_notify.
     @exclusivity(unchecked) var wasEndAnnounced = false

@@ -17,7 +17,7 @@ enum RequestHead {
     ///   - exchange: The exchange.
     ///   - framing: How its body is framed.
     ///   - proxy: The proxy that it is sent to in the absolute form; nil for its origin, or a tunnel to it.
-    ///   - head: What it is appended to.
+    ///   - head: The bytes that it is appended to.
     static func append(
         of exchange: Exchange,
         framing: RequestFraming,

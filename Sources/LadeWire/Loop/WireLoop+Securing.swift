@@ -132,7 +132,7 @@ extension WireLoop {
     func secure(_ connection: Connection, _ opening: Opening, _ peer: TLSPeer) {
         let layer = tls.makeLayer(
             peer,
-            // What it chose is `Connection.applicationProtocol`.
+            // The choice of the peer is `Connection.applicationProtocol`.
             protocols: opening.wantsHTTP2 && !peer.isProxy ? [.http2, .http1_1] : [.http1_1],
             session: sessions.take(for: peer.sessionKey),
             within: connection.tls,
@@ -153,7 +153,7 @@ extension WireLoop {
     func noteSecuring(_ ready: ReadySocket, on connection: Connection) {
         guard let tls = connection.tls else { return failSecuring(connection, .refused(0)) }
         guard connection.opening?.isComputing != true else {
-            // What has arrived waits in the socket.
+            // The bytes that have arrived wait in the socket.
             guard ready.isBroken else { return watch(connection, reads: false, writes: false) }
             system.ignore(connection.socket)
             connection.isIgnored = true
