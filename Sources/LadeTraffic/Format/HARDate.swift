@@ -24,7 +24,8 @@ enum HARDate {
         let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
         let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
         return padded(year, 4) + "-" + padded(month, 2) + "-" + padded(day, 2) + "T" + padded(second / 3_600, 2) + ":"
-            + padded(second / 60 % 60, 2) + ":" + padded(second % 60, 2) + "." + padded(milliseconds - seconds * 1_000, 3)
+            + padded(second / 60 % 60, 2) + ":" + padded(second % 60, 2) + "."
+            + padded(milliseconds - seconds * 1_000, 3)
             + "Z"
     }
 

@@ -138,7 +138,7 @@ public struct HAREntry: Sendable, Hashable {
         }
     }
 
-    /// What the library knows beside the format's own members; the member `_lade` of an entry.
+    /// The library's facts beside the format's own members; the member `_lade` of an entry.
     public struct Facts: Sendable, Hashable {
         /// The number of the call that the exchange belongs to; nil in recordings of others.
         public var call: Int?
@@ -154,7 +154,7 @@ public struct HAREntry: Sendable, Hashable {
         public var delay: Duration?
         /// The time that the exchange might have taken at most.
         public var limit: Duration?
-        /// What the cache did; nil without one.
+        /// The part of the cache; nil without one.
         public var cache: String?
         /// Whether the connection was used before.
         public var isReused: Bool?
@@ -181,7 +181,7 @@ public struct HAREntry: Sendable, Hashable {
     public var serverAddress: String?
     /// The port of the server or proxy, or what else names the connection; nil when it is not known.
     public var connection: String?
-    /// What the library knows beside that.
+    /// The library's facts beside that.
     public var facts = Facts()
 
     /// Makes an entry.

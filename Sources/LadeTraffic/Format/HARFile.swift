@@ -125,8 +125,9 @@ public final class HARFile: Sendable {
         public var wasDamaged: Bool
     }
 
-    /// Completes a file that a program left in the middle of an entry: every whole entry is kept, byte for byte but for white
-    /// space, and what follows is removed.
+    /// Completes a file that a program left in the middle of an entry.
+    ///
+    /// Every whole entry is kept, byte for byte but for white space. The rest is removed.
     ///
     /// A file without damage is left as it is. The new file takes the place of the old one in one step, for its owner alone.
     ///

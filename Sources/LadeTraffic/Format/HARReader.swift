@@ -18,10 +18,12 @@ public struct HARReader: Sendable {
     ///
     /// False by default: the first fault is thrown.
     public var isLenient: Bool
+    /// Whether the members of an entry are read strictly all the same.
+    var readsEntriesStrictly = false
     /// The most bytes of one entry; 64 MiB by default.
     public var entryLimit = 64 << 20
 
-    /// What was read beside the entries.
+    /// The facts that were read beside the entries.
     public struct Summary: Sendable, Hashable {
         /// The version of the format; nil when it is missing.
         public var version: String?
@@ -45,7 +47,7 @@ public struct HARReader: Sendable {
     /// - Parameters:
     ///   - path: The file.
     ///   - each: Receives each entry and its number, from 1; an error that it throws ends the reading.
-    /// - Returns: What is known of the recording.
+    /// - Returns: The facts of the recording.
     /// - Throws: The fault of the file, or of the first entry that cannot be read.
     @discardableResult
     public func read(
@@ -87,7 +89,7 @@ public struct HARReader: Sendable {
         guard let json = JSONValue(tolerant: line) else {
             throw HARFault(entry: number, reason: "it is no JSON")
         }
-        try each(number, try HAREntry(json, number: number, isLenient: isLenient))
+        try each(number, try HAREntry(json, number: number, isLenient: isLenient && !readsEntriesStrictly))
     }
 
     /// Reads the entries of a file as lines of JSON.
@@ -139,7 +141,7 @@ public struct HARReader: Sendable {
                     try each(number, Data(line))
                     summary.count += 1
                 } catch {
-                    // What the receiver throws is no fault of the recording.
+                    // An error of the receiver is no fault of the recording.
                     guard error.entry == number else { throw error }
                     try skip(error)
                 }

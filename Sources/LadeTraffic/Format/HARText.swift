@@ -67,7 +67,7 @@ struct HARText {
         needsComma = true
     }
 
-    /// A string. Characters that control a terminal are escaped.
+    /// A string, in which characters that control a terminal are escaped.
     mutating func string(_ text: String) {
         separate()
         bytes.append(UInt8(ascii: "\""))

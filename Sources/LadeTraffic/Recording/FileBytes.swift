@@ -27,7 +27,12 @@ struct FileBytes {
         var buffer = [UInt8](repeating: 0, count: min(limit, 64 << 10))
         while found.count < limit {
             let count = buffer.withUnsafeMutableBytes { bytes in
-                pread(descriptor, bytes.baseAddress, min(bytes.count, limit - found.count), off_t(offset) + off_t(found.count))
+                pread(
+                    descriptor,
+                    bytes.baseAddress,
+                    min(bytes.count, limit - found.count),
+                    off_t(offset) + off_t(found.count)
+                )
             }
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { break }

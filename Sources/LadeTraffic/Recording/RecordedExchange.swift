@@ -37,7 +37,8 @@ final class RecordedExchange: Sendable {
         number = tap.begin(call)
         (start, date) = (call.time.now, call.time.date)
         let limit = tap.recorder.settings.bodyLimit + Self.margin
-        guard let body = request.body, case .stream(let write) = body.content, tap.recorder.settings.bodyLimit > 0 else {
+        guard let body = request.body, case .stream(let write) = body.content, tap.recorder.settings.bodyLimit > 0
+        else {
             sent = request
             return
         }
@@ -110,7 +111,7 @@ final class RecordedExchange: Sendable {
         switch body.content {
         case .bytes(let bytes): return HAREntry.Content(bytes, type: type)
         case .file(let path, let offset):
-            // What was sent is recorded as the file has it now; a file that cannot be read has no content here.
+            // The body is recorded as the file has it now; a file that cannot be read has no content here.
             let handle = settings.bodyLimit > 0 ? FileBytes(path, offset: offset, limit: limit).bytes : nil
             return HAREntry.Content(handle, type: type, size: body.length)
         case .stream:

@@ -4,7 +4,7 @@
     import Foundation
 #endif
 
-/// What is known of an exchange that has ended, and the entry that is made of it.
+/// The facts of an exchange that has ended, and the entry that is made of them.
 struct TrafficEntry {
     var request: Request
     var requestBody: HAREntry.Content?
@@ -99,10 +99,11 @@ struct TrafficEntry {
     /// The phases, which add up, and the waits of policies before the exchange.
     private var timings: (HAREntry.Timings, [HAREntry.Wait]) {
         var timings = HAREntry.Timings()
-        let waits = facts.waits
+        // The file has microseconds, in which the sums must be right.
         func whole(_ duration: Duration) -> Duration { .nanoseconds(duration.microseconds * 1_000) }
+        let waits = facts.waits.map { HAREntry.Wait($0.reason, whole($0.duration)) }
         let queued = metrics.queued ?? connectionWait?.duration ?? .zero
-        var blocked = waits.reduce(whole(queued)) { $0 + whole($1.duration) }
+        var blocked = waits.reduce(whole(queued)) { $0 + $1.duration }
         // The transport counts from the moment after the wait for a connection.
         let total = whole(max(metrics.total ?? max(.zero, elapsed - queued), .zero))
         var position = Duration.zero
@@ -122,7 +123,8 @@ struct TrafficEntry {
         }
         if let idle = phase(to: metrics.requestStarted) { blocked += idle }
         timings.send = phase(to: metrics.requestSent) ?? .zero
-        timings.wait = phase(to: metrics.firstByte) ?? (metrics.total == nil && response != nil ? .zero : total - position)
+        timings.wait =
+            phase(to: metrics.firstByte) ?? (metrics.total == nil && response != nil ? .zero : total - position)
         if metrics.firstByte == nil { position = min(total, position + timings.wait) }
         timings.receive = total - position
         timings.blocked = blocked

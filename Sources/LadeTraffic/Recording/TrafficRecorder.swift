@@ -5,8 +5,10 @@
 #endif
 import Synchronization
 
-/// Records the exchanges of services as entries of a HAR file: retries, redirects, exchanges with token endpoints and
-/// revalidations, each with its waits, and what a cache served.
+/// Records the exchanges of services as entries of a HAR file.
+///
+/// Retries, redirects, exchanges with token endpoints and revalidations are entries, each with its waits. So is a response that a
+/// cache served.
 ///
 /// ```swift
 /// let recorder = try TrafficRecorder(writingTo: "session.har")
@@ -17,11 +19,11 @@ import Synchronization
 /// try recorder.flush()
 /// ```
 ///
-/// Secrets are removed before anything is written: fields, items of queries, cookies and user names by the rules of logs and
-/// events, and passwords and tokens in forms and JSON. An entry is complete when its body has ended. Times and dates are those of
+/// Secrets are removed before anything is written. Fields, items of queries, cookies and user names follow the rules of logs and
+/// events. Passwords and tokens are removed from forms and JSON too. An entry is complete when its body has ended. Times and dates are those of
 /// the service. A service without a recorder has no code of it in its chain.
 public final class TrafficRecorder: Sendable {
-    /// What is recorded.
+    /// The choice of what is recorded.
     public struct Settings: Sendable {
         /// The most bytes of each body that are recorded; 1 MiB by default, and 0 for none.
         public var bodyLimit = 1 << 20
@@ -39,7 +41,7 @@ public final class TrafficRecorder: Sendable {
     /// Makes a recorder that gives each entry to a closure.
     ///
     /// - Parameters:
-    ///   - settings: What is recorded.
+    ///   - settings: The choice of what is recorded.
     ///   - receive: Called when an exchange has ended, on the thread that ended it: return quickly.
     public init(_ settings: Settings = Settings(), receive: @escaping @Sendable (HAREntry) -> Void) {
         self.settings = settings
@@ -51,7 +53,7 @@ public final class TrafficRecorder: Sendable {
     ///
     /// - Parameters:
     ///   - path: The file. It is a complete document after each entry.
-    ///   - settings: What is recorded.
+    ///   - settings: The choice of what is recorded.
     /// - Throws: The fault of a file that cannot be written.
     public init(writingTo path: String, _ settings: Settings = Settings()) throws(HARFault) {
         self.settings = settings
@@ -75,6 +77,28 @@ public final class TrafficRecorder: Sendable {
         }
     }
 
+    /// Records one exchange over a transport, for a transport that wraps another one.
+    ///
+    /// - Parameters:
+    ///   - request: The request to send.
+    ///   - call: The call that it belongs to.
+    ///   - transport: The transport that sends it.
+    /// - Returns: Its response, whose body is recorded while it is read.
+    /// - Throws: The error of the transport, which is recorded too.
+    public func send(
+        _ request: Request,
+        call: Call,
+        over transport: some Transport
+    ) async throws(LoadingError) -> Response {
+        let exchange = RecordedExchange(request, call, TrafficTap(self))
+        do throws(LoadingError) {
+            return exchange.observe(try await transport.send(exchange.sent, call: call))
+        } catch {
+            exchange.end(response: nil, body: nil, error)
+            throw error
+        }
+    }
+
     /// Reports whether everything is in the file.
     ///
     /// Call it when the service has ended: the entry of a body that is still read is not in the file.
@@ -83,9 +107,9 @@ public final class TrafficRecorder: Sendable {
     public func flush() throws(HARFault) { try file?.flush() }
 }
 
-/// What a recorder knows of the calls of one service: events become facts of the next exchange of their call.
+/// The facts of the calls of one service: events become facts of the next exchange of their call.
 final class TrafficTap: EventSink {
-    /// What is known of a call between two exchanges.
+    /// The facts of a call between two exchanges.
     struct CallFacts {
         var waits: [HAREntry.Wait] = []
         var rule: String?
