@@ -29,6 +29,7 @@ let package = Package(
         .library(name: "LadeCatalogue", targets: ["LadeCatalogue"]),
         .library(name: "LadeHarvest", targets: ["LadeHarvest"]),
         .library(name: "LadeImages", targets: ["LadeImages"]),
+        .library(name: "LadeTraffic", targets: ["LadeTraffic"]),
         .library(name: "LadeTesting", targets: ["LadeTesting"]),
         .library(name: "LadeConformance", targets: ["LadeConformance"]),
         .library(name: "LadeCatalogueServer", targets: ["LadeCatalogueServer"]),
@@ -99,9 +100,12 @@ let package = Package(
             name: "LadeImages",
             dependencies: ["Lade", .target(name: "CImageCodecs", condition: .when(platforms: [.linux]))]
         ),
-        // A separate product: virtual time, scripted transport and client, loopback server.
-        .target(name: "LadeTesting", dependencies: ["Lade", "LadeCore"]),
+        // Recordings of traffic. Programs that do not record do without it.
+        .target(name: "LadeTraffic", dependencies: ["Lade", "LadeCore", "LadeJSON"]),
         // Floor 6.
+        // A separate product: virtual time, scripted transport and client, loopback server, replay of recordings.
+        .target(name: "LadeTesting", dependencies: ["Lade", "LadeCore", "LadeTraffic"]),
+        // Floor 7.
         // The conformance suite for transports; programs that only need doubles do without it.
         .target(name: "LadeConformance", dependencies: ["LadeCore", "LadeTesting"]),
         // The local catalogue, for `lade serve`, tests and examples.
@@ -111,6 +115,7 @@ let package = Package(
             name: "LadeCommand",
             dependencies: [
                 "Lade", "LadeCacheSQLite", "LadeCatalogue", "LadeCatalogueServer", "LadeHarvest", "LadeTesting",
+                "LadeTraffic",
             ] + wire
         ),
         // Not part of a product: only this package builds it.
@@ -172,6 +177,7 @@ let package = Package(
             dependencies: ["Lade", "LadeCallbacks", "LadeTesting", "SharedDoubles"],
             exclude: ["Simulation/RecordedRuns.txt"]
         ),
+        .testTarget(name: "LadeTrafficTests", dependencies: ["LadeTesting", "LadeTraffic", "SharedDoubles"]),
         .testTarget(
             name: "LadeHarvestTests",
             dependencies: ["Probe", "LadeHarvest", "LadeTesting", "SharedDoubles"]
@@ -191,7 +197,7 @@ let package = Package(
             dependencies: [
                 "Lade", "LadeCache", "LadeCacheSQLite", "LadeCallbacks", "LadeCatalogue", "LadeCatalogueServer",
                 "LadeConformance", "LadeContent", "LadeHarvest", "LadeImages", "LadeJSON", "LadePolicies",
-                "LadeTesting", "LadeURLSession",
+                "LadeTesting", "LadeTraffic", "LadeURLSession",
                 "SharedDoubles",
             ] + wire
         ),
@@ -215,7 +221,7 @@ let package = Package(
             name: "LadeCommandTests",
             dependencies: [
                 "Lade", "LadeCatalogue", "LadeCatalogueServer", "LadeCommand", "LadeHarvest", "LadeTesting",
-                "SharedDoubles",
+                "LadeTraffic", "SharedDoubles",
             ],
             exclude: ["Help/Golden"]
         ),

@@ -24,7 +24,16 @@ struct CatalogueSettings: CallSettings {
 
     static let rows: [OptionRow<CatalogueSettings>] =
         callRows + outputRows
-        + OutputSettings.rows.only("verbose", "show-secrets", "color", "silent", "events").lifted(\.output).rare()
+        + OutputSettings.rows.only(
+            "verbose",
+            "show-secrets",
+            "color",
+            "silent",
+            "events",
+            "har",
+            "har-secrets",
+            "har-bodies"
+        ).lifted(\.output).rare()
         + RequestSettings.rows.only("header", "user", "user-agent").lifted(\.request).rare()
         + SessionSettings.rows.only("profile", "no-config").lifted(\.session).rare()
         + PolicySettings.rows.except("location", "max-redirects", "idempotency-key", "retry-unsafe").lifted(\.policy)

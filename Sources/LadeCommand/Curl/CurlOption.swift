@@ -67,7 +67,10 @@ struct CurlOption: Sendable {
             reasons[name] = "curl asks for no token"
         }
         for name in ["auth", "secret-env", "secret-fd"] { reasons[name] = "a secret that is asked for is not printed" }
-        for name in ["select", "raw-output", "color", "events", "show-secrets", "force", "ignore-status"] {
+        for name in [
+            "select", "raw-output", "color", "events", "show-secrets", "force", "ignore-status", "har", "har-secrets",
+            "har-bodies",
+        ] {
             reasons[name] = "it changes what lade writes, not what is sent"
         }
         for name in ["curl", "from-curl", "offline", "profile", "no-config", "config", "session"] {

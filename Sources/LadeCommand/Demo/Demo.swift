@@ -7,6 +7,7 @@ import Lade
 import LadeCatalogueServer
 import LadeHarvest
 import LadeTesting
+import LadeTraffic
 
 /// Harvests the local catalogue under injected faults and compares the result with the catalogue.
 struct Demo: Sendable {
@@ -26,7 +27,7 @@ struct Demo: Sendable {
         do throws(CommandError) {
             try await Witness.observing(settings.output, PolicySettings(), ConnectionSettings(), context) {
                 (witness) async throws(CommandError) in
-                try await harvest(to: path, witness)
+                try await harvest(to: path, in: folder, witness)
             }
             return .success
         } catch {
@@ -36,7 +37,7 @@ struct Demo: Sendable {
         }
     }
 
-    private func harvest(to path: String, _ witness: Witness) async throws(CommandError) {
+    private func harvest(to path: String, in folder: String?, _ witness: Witness) async throws(CommandError) {
         let catalogue = try startCatalogue()
         defer { catalogue.stop() }
         let screen = DemoScreen(context.console, time: context.time, total: medias)
@@ -44,7 +45,15 @@ struct Demo: Sendable {
         let meter = PageProgress.Meter { screen.show($0) }
         introduce(catalogue)
         let start = context.time.now
-        let account = try makeAccount(catalogue, observers: witness.observers(hasCache: false) + [tally, meter])
+        let entries = Locked<[HAREntry]>([])
+        var recording = TrafficRecorder.Settings()
+        recording.bodyLimit = 0
+        let recorder = TrafficRecorder(recording) { entry in entries.withLock { $0.append(entry) } }
+        let account = try makeAccount(
+            catalogue,
+            observers: witness.observers(hasCache: false) + [tally, meter],
+            recorder: folder == nil ? nil : recorder
+        )
         let harvest = try makeHarvest(catalogue)
         let outcome: Result<Harvest.Summary, HarvestError>
         do throws(HarvestError) {
@@ -67,6 +76,12 @@ struct Demo: Sendable {
                 path: path
             )
             try context.console.write(report.text)
+            if let folder {
+                // A new folder is the command's own; beside a file of the user nothing else is written.
+                let page = folder + "/waterfall.html"
+                try HarRun.write(WaterfallPage(entries.withLock(\.self), title: "lade demo").html, to: page)
+                try context.console.write("Waterfall  file://\(page.escapedForDisplay(limit: 1_000))\n")
+            }
             try verify(path, catalogue)
         }
     }
@@ -101,7 +116,8 @@ struct Demo: Sendable {
 
     private func makeAccount(
         _ catalogue: LocalCatalogue,
-        observers: [any EventSink]
+        observers: [any EventSink],
+        recorder: TrafficRecorder?
     ) throws(CommandError) -> Account {
         var service = Service.Settings()
         service.transport.proxy = .direct
@@ -144,6 +160,7 @@ struct Demo: Sendable {
             scope.allowsInsecure = true
             var account = Account.Settings()
             account.authorisers = [OAuth2Authoriser(oauth, scope: scope)]
+            recorder?.attach(to: &service)
             return try context.makeService(service).account(account)
         }
     }

@@ -9,9 +9,21 @@ struct ExplainSettings: CallSettings {
     var policy = PolicySettings()
     var connection = ConnectionSettings()
     var showsAll = false
+    /// The file of the page; nil for none.
+    var pagePath: String?
 
     static let rows: [OptionRow<ExplainSettings>] =
-        [.flag("all", .output, "Show every row, also those under 1 % of the time") { $0.showsAll = true }]
+        [
+            .flag("all", .output, "Show every row, also those under 1 % of the time") { $0.showsAll = true },
+            .value(
+                "html",
+                "FILE",
+                .output,
+                "Write a page with a bar for each exchange, too",
+                details: "The page is for a browser, and loads nothing. A file that exists is replaced.",
+                completion: .files
+            ) { $0.pagePath = $1 },
+        ]
         + PolicySettings.rows.lifted(\.policy)
         + OutputSettings.rows.only("events", "ignore-status", "max-size", "color").lifted(\.output).rare()
         + RequestSettings.rows.except("url", "globoff").lifted(\.request).rare()

@@ -4,6 +4,7 @@
     import Foundation
 #endif
 import Lade
+import LadeTraffic
 
 /// Makes one call, discards the response, and prints the events and timings.
 struct Explanation: Sendable {
@@ -17,10 +18,32 @@ struct Explanation: Sendable {
         var call = try await PreparedCall(settings, context)
         call.request.delivery = .streamed
         call.request.deliversEveryStatus = true
+        let page = settings.pagePath.map { path in (path, Locked<[HAREntry]>([])) }
+        let recorder = page.map { page in
+            var recording = TrafficRecorder.Settings()
+            recording.bodyLimit = 0
+            return TrafficRecorder(recording) { entry in page.1.withLock { $0.append(entry) } }
+        }
+        defer { withExtendedLifetime(recorder) {} }
         return try await Witness.observing(settings.output, settings.policy, settings.connection, context) {
             (witness) async throws(CommandError) in
-            try await run(call, witness)
+            var witness = witness
+            witness.recorder = recorder
+            do throws(CommandError) {
+                let code = try await run(call, witness)
+                try Self.write(page, of: call.request)
+                return code
+            } catch {
+                // The failure of the call is reported, and one to write the page is not reported in addition.
+                try? Self.write(page, of: call.request)
+                throw error
+            }
         }
+    }
+
+    private static func write(_ page: (String, Locked<[HAREntry]>)?, of request: Request) throws(CommandError) {
+        guard let (path, entries) = page else { return }
+        try HarRun.write(WaterfallPage(entries.withLock(\.self), title: "\(request)").html, to: path)
     }
 
     private func run(_ call: PreparedCall, _ witness: Witness) async throws(CommandError) -> ExitCode {

@@ -51,6 +51,7 @@ extension CallSettings {
         try session.validate()
         try connection.validate()
         try policy.validate(request, connection)
+        try output.checkRecording()
         try validateRest()
     }
 

@@ -98,6 +98,7 @@ struct OutputPlace {
         let isFile = session.name?.has("/") == true
         let paths = [
             (session.cookieOutput, "-c"), (isFile ? session.name : nil, "--session"), (output.eventsPath, "--events"),
+            (output.recordingPath, "--har"),
         ]
         return paths.compactMap { path, option in path.map { Use(path: $0, option: option, isShared: true) } }
     }

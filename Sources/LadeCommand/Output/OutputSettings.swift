@@ -52,6 +52,11 @@ struct OutputSettings: Sendable {
     var showsSecrets = false
     var colour = Colour.automatic
     var eventsPath: String?
+    /// The file of the recording; nil for none.
+    var recordingPath: String?
+    var recordsSecrets = false
+    /// The most bytes of each body in the recording; nil for the default.
+    var recordingLimit: Int?
     var maximumSize: Int?
     /// The SHA-256 that the file must have; nil when none is expected.
     var digest: Download.Digest?
@@ -243,7 +248,46 @@ struct OutputSettings: Sendable {
             isCommon: false,
             completion: .files
         ) { $0.eventsPath = $1 },
+        .value(
+            "har",
+            "FILE",
+            .output,
+            "Record every exchange to a file, as HAR 1.2",
+            details:
+                "Retries, redirects and exchanges with token endpoints included, each with its waits. A file that exists "
+                + "is replaced, and only its owner can read it. Secrets are left out. “lade har” reads it, and so do browsers.",
+            isCommon: false,
+            completion: .files
+        ) { settings, value throws(CommandError) in
+            guard !value.isEmpty, value != "-" else {
+                throw .usage(
+                    "--har without a file",
+                    advice: "Name a file; its end is written again with each exchange."
+                )
+            }
+            settings.recordingPath = value
+        },
+        .flag("har-secrets", .output, "With --har: record secrets as well", isCommon: false) {
+            $0.recordsSecrets = true
+        },
+        .value(
+            "har-bodies",
+            "BYTES",
+            .output,
+            "With --har: how much of each body (1M)",
+            details: "0 records no bodies. A body that is longer says so.",
+            isCommon: false
+        ) { settings, value throws(CommandError) in
+            settings.recordingLimit = try Quantity.bytes(value, of: "--har-bodies")
+        },
     ]
+
+    /// Checks that options of the recording come with one.
+    func checkRecording() throws(CommandError) {
+        guard recordingPath == nil, recordsSecrets || recordingLimit != nil else { return }
+        let option = recordsSecrets ? "--har-secrets" : "--har-bodies"
+        throw .usage("\(option) without --har", advice: "Name the file of the recording with --har FILE.")
+    }
 
     /// The file of the body; nil without one, or when the address names it.
     var path: String? {

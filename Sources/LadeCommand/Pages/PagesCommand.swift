@@ -12,7 +12,16 @@ struct PagesSettings: CallSettings {
 
     static let rows: [OptionRow<PagesSettings>] =
         PagingSettings.rows.lifted(\.paging)
-        + OutputSettings.rows.only("verbose", "show-secrets", "color", "silent", "events").lifted(\.output).rare()
+        + OutputSettings.rows.only(
+            "verbose",
+            "show-secrets",
+            "color",
+            "silent",
+            "events",
+            "har",
+            "har-secrets",
+            "har-bodies"
+        ).lifted(\.output).rare()
         + RequestSettings.rows.except(
             "head",
             "upload-file",

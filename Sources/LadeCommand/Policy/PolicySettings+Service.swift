@@ -4,6 +4,7 @@
     import Foundation
 #endif
 import Lade
+import LadeTraffic
 
 extension PolicySettings {
     /// Copies the policies into the settings of a service; for a single call, a policy without an option stays off.
@@ -169,6 +170,7 @@ extension CommandContext {
         if !resolved.isEmpty {
             settings.hosts = HostDirectory(policy.hosts.merging(resolved) { given, _ in given })
         }
+        witness.recorder?.attach(to: &settings)
         let service = try CommandError.translating { [settings] () throws(LoadingError) in
             try makeService(settings)
         }

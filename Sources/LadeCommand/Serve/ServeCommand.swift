@@ -1,11 +1,14 @@
 import Lade
 import LadeCatalogueServer
 import LadeTesting
+import LadeTraffic
 
 /// The settings of `lade serve`.
 struct ServeSettings: CommandSettings {
     var options = LocalCatalogue.Options()
     var duration: Duration?
+    /// The recording to serve in place of the catalogue; nil for the catalogue.
+    var recordingPath: String?
 
     static let rows: [OptionRow<ServeSettings>] = [
         .value("port", "PORT", .server, "The port of 127.0.0.1 (a free one)") { settings, value throws(CommandError) in
@@ -15,6 +18,17 @@ struct ServeSettings: CommandSettings {
             settings.options.address = .ipv4(port: port)
         },
         .duration("for", .server, "Stop after so long (30s, 5m)") { $0.duration = $1 },
+        .value(
+            "har",
+            "FILE",
+            .server,
+            "Serve a recording instead of the catalogue",
+            details:
+                "Each request gets the response that the recording has for its method, path, query and body, in the order "
+                + "of the recording. /https/HOST/path chooses the origin, as does the Host of a request or of a proxy's. Without "
+                + "one of them path and query decide. The other options of the catalogue have no effect.",
+            completion: .files
+        ) { $0.recordingPath = $1 },
         .count("medias", .server, "How many medias there are (20000)", to: LocalCatalogue.Options.most) {
             $0.options.medias = $1
         },
@@ -85,6 +99,7 @@ extension Command {
             Example(line: "lade serve --token --token-lifetime 5s --for 10m", purpose: "With tokens"),
         ]
     ) { settings, context async throws(CommandError) -> ExitCode in
+        if let path = settings.recordingPath { return try await serve(path, settings, context) }
         let catalogue: LocalCatalogue
         do throws(SystemCallError) {
             catalogue = try LocalCatalogue(settings.options)
@@ -99,6 +114,35 @@ extension Command {
         try? await context.time.sleep(until: end ?? Instant(nanoseconds: .max))
         // Waiting for the threads takes no time: a response stops blocking when its connection is closed.
         catalogue.stop()
+        return .success
+    }
+}
+
+extension Command {
+    /// Serves a recording until the time is over or the command is interrupted.
+    private static func serve(
+        _ path: String,
+        _ settings: ServeSettings,
+        _ context: CommandContext
+    ) async throws(CommandError) -> ExitCode {
+        let entries: [HAREntry]
+        do throws(HARFault) { entries = try HARReader().entries(of: path) } catch { throw .recording(path, error) }
+        let server: ReplayServer
+        do throws(SystemCallError) {
+            server = try ReplayServer(entries, address: settings.options.address)
+        } catch {
+            let what = "The recording cannot be served: \(error)."
+            throw CommandError(what: what, advice: "Choose another --port.", code: .network)
+        }
+        try context.console.write(server.address("/") + "\n")
+        let first = entries.first?.request.url ?? ""
+        context.console.say(
+            "lade: \(Count.text(entries.count, "response", "responses")) of \(path), the first of \(first)"
+        )
+        let end = settings.duration.map { context.time.now.advanced(by: $0) }
+        // The first signal cancels the wait, which is the normal end.
+        try? await context.time.sleep(until: end ?? Instant(nanoseconds: .max))
+        server.stop()
         return .success
     }
 }

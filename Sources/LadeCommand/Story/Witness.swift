@@ -1,9 +1,13 @@
 import Lade
+import LadeTraffic
 
 /// The observers of a command's calls: the story for the user and the event log for programs.
 struct Witness: Sendable {
     private let story: Story?
     private let log: EventLog?
+    /// Records the exchanges; nil without `--har`.
+    var recorder: TrafficRecorder?
+    private let recordingPath: String?
     private let hasHostList: Bool
     private let connection: ConnectionSettings
     /// Observes the cache.
@@ -32,12 +36,12 @@ struct Witness: Sendable {
         do throws(CommandError) {
             value = try await body(witness)
         } catch {
-            if let failure = await witness.log?.failure(), output.tellsErrors {
+            if let failure = await witness.failure(), output.tellsErrors {
                 context.console.talk.write(failure.lines)
             }
             throw error
         }
-        if let failure = await witness.log?.failure() { throw failure }
+        if let failure = await witness.failure() { throw failure }
         return value
     }
 
@@ -57,6 +61,28 @@ struct Witness: Sendable {
             log = try EventLog(path, start: context.time.now, hiding: context.console.secrets)
         } else {
             log = nil
+        }
+        recordingPath = output.recordingPath
+        var recording = TrafficRecorder.Settings()
+        recording.bodyLimit = output.recordingLimit ?? recording.bodyLimit
+        recording.showsSecrets = output.recordsSecrets
+        do throws(HARFault) {
+            recorder = try output.recordingPath.map { path throws(HARFault) in
+                try TrafficRecorder(writingTo: path, recording)
+            }
+        } catch {
+            throw .recording(output.recordingPath ?? "", error)
+        }
+    }
+
+    /// The first failure to write the log or the recording.
+    private func failure() async -> CommandError? {
+        if let failure = await log?.failure() { return failure }
+        do throws(HARFault) {
+            try recorder?.flush()
+            return nil
+        } catch {
+            return .recording(recordingPath ?? "", error)
         }
     }
 

@@ -11,7 +11,7 @@ struct CommandTable: Sendable {
 
     /// The table of this version.
     static let standard = CommandTable(commands: [
-        .get, .pages, .explain, .cache, .catalogue, .serve, .demo, .completions, .help,
+        .get, .pages, .explain, .har, .cache, .catalogue, .serve, .demo, .completions, .help,
     ])
 
     /// The command with a name; nil when there is none.
