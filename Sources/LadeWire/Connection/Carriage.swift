@@ -95,7 +95,7 @@ final class CarriedStream {
     }
 }
 
-/// What exists of a connection that speaks HTTP/2.
+/// The part of a connection that exists while it speaks HTTP/2.
 ///
 /// Used by the loop thread alone.
 final class Streams {
@@ -119,7 +119,7 @@ final class Streams {
 
     /// - Parameters:
     ///   - session: The session.
-    ///   - opening: What was left of the opening: bytes behind the consent of a proxy, and waiting exchanges.
+    ///   - opening: The opening, which leaves bytes behind the consent of a proxy, and waiting exchanges.
     ///   - now: The time.
     init(_ session: HTTP2Session, after opening: Opening, at now: Int64) {
         self.session = session

@@ -19,7 +19,7 @@ final class Connection: Due {
     /// The length of its idle life, in nanoseconds.
     @exclusivity(unchecked) var idleLife: Int64
 
-    /// What it is, and what exists in that.
+    /// The stage, with what exists in it.
     @exclusivity(unchecked) private(set) var stage: ConnectionStage
 
     // The socket, once there is one.

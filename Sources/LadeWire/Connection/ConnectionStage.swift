@@ -18,7 +18,7 @@ enum ConnectionStage {
 
     /// The life of a connection without an exchange.
     struct Rest {
-        /// What the peer may still cause, in units of work: enough for a dozen session tickets.
+        /// The work that the peer may still cause, in units: enough for a dozen session tickets.
         static let units = 256
 
         let since: Int64
@@ -192,7 +192,7 @@ enum ConnectionLife: CaseIterable {
     case closed
 }
 
-/// What exists of a connection while it is being opened.
+/// The part of a connection that exists while it is being opened.
 ///
 /// Used by the loop thread alone.
 final class Opening {
@@ -221,7 +221,7 @@ final class Opening {
     let wantsHTTP2: Bool
     /// The end of the tunnel through the proxy; nil without one.
     @exclusivity(unchecked) var target: Tunnel.Target?
-    /// What the connected socket needs before it can carry an exchange, the next first.
+    /// The layers that the connected socket needs before it can carry an exchange, the next first.
     @exclusivity(unchecked) var layers: [Layer]
     /// What has arrived through the tunnel before it was used.
     @exclusivity(unchecked) var surplus: [UInt8] = []

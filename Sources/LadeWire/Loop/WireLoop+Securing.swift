@@ -132,7 +132,7 @@ extension WireLoop {
     func secure(_ connection: Connection, _ opening: Opening, _ peer: TLSPeer) {
         let layer = tls.makeLayer(
             peer,
-            // What it chose is `Connection.applicationProtocol`.
+            // `Connection.applicationProtocol` is the choice of the peer.
             protocols: opening.wantsHTTP2 && !peer.isProxy ? [.http2, .http1_1] : [.http1_1],
             session: sessions.take(for: peer.sessionKey),
             within: connection.tls,
