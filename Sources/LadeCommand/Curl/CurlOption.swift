@@ -206,7 +206,7 @@ struct CurlOption: Sendable {
             nil,
             true,
             .special { (settings, value) throws(CommandError) in
-                settings.connection.proxy = try ProxySettings.Proxy(argument: value, isForCurl: true)
+                settings.connection.proxy = try TransportSettings.ProxyChoice.Proxy(argument: value, isForCurl: true)
                 settings.connection.asksProxyByHTTP1_0 = true
             }
         ),
@@ -266,7 +266,7 @@ struct CurlOption: Sendable {
             nil,
             true,
             .special { (settings, value) throws(CommandError) in
-                settings.connection.proxy = try ProxySettings.Proxy(argument: "socks5h://" + value)
+                settings.connection.proxy = try TransportSettings.ProxyChoice.Proxy(argument: "socks5h://" + value)
             }
         ),
         row(
@@ -274,7 +274,10 @@ struct CurlOption: Sendable {
             nil,
             true,
             .special { (settings, value) throws(CommandError) in
-                settings.connection.proxy = try ProxySettings.Proxy(argument: "socks5://" + value, isForCurl: true)
+                settings.connection.proxy = try TransportSettings.ProxyChoice.Proxy(
+                    argument: "socks5://" + value,
+                    isForCurl: true
+                )
             }
         ),
         row(

@@ -4,6 +4,7 @@
     import Foundation
 #endif
 import Lade
+import LadeFields
 
 /// Proves the password for a proxy when the proxy asks for it: by a digest, or the password itself where the scheme is the
 /// safest that is offered and the proxy accepts nothing better.
@@ -28,7 +29,7 @@ final class ProxyProof: Interceptor {
     /// Sends the request, and sends it again with a proof when the proxy refuses it.
     ///
     /// - Throws: `LoadingError.Kind.proxy` when no answer is left that the proxy has not refused.
-    func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+    func intercept(_ request: Request, next: Chain.Next) async throws(LoadingError) -> Response {
         var request = request
         if request.headRecord == nil { request.headRecord = HeadRecord() }
         var nonces: Set<String> = []

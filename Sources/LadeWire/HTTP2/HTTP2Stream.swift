@@ -28,7 +28,7 @@ struct HTTP2Stream {
 
     /// What a header section is.
     enum Section {
-        case interim(HTTPStatus, Headers)
+        case interim(Response.Status, Headers)
         case final(HeadVetting.Head)
         case trailers
     }

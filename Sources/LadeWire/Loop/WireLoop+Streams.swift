@@ -189,7 +189,7 @@ extension WireLoop {
         try? carried.exchange.withVetting { vetting throws(HeadVetting.Fault) in vetting = stream.vetting }
     }
 
-    private func interim(_ number: Int32, _ status: HTTPStatus, _ headers: Headers, _ connection: Connection) {
+    private func interim(_ number: Int32, _ status: Response.Status, _ headers: Headers, _ connection: Connection) {
         guard let carried = connection.carried[number] else { return }
         copyVetting(number, connection)
         if connection.http2?.stream(number)?.sending != .awaitingContinue { carried.carriage.continueDue = .max }
