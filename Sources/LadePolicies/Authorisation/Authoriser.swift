@@ -86,6 +86,11 @@ public protocol Authoriser: Sendable {
     var changedFields: [String]? { get }
 }
 
+/// The authorisers of this module, and what they share: where credentials may go, when they expire, how they are renewed.
+///
+/// An authoriser of an app conforms to ``Authoriser``.
+public enum Authorisation {}
+
 extension Authorisation {
     /// The user of some credentials, as apart from every other.
     public struct Owner: Sendable, Hashable {

@@ -8,7 +8,9 @@ public import LadeCore
 /// The lists of addresses at which hosts can be reached, with the state of each address.
 ///
 /// ```swift
-/// let backups: [HostDirectory.Address] = ["api.example.com", "backup.example.com", HostDirectory.Address("192.0.2.7", port: 8443)]
+/// let backups: [HostDirectory.Address] = [
+///     "api.example.com", "backup.example.com", HostDirectory.Address("192.0.2.7", port: 8443),
+/// ]
 /// let hosts = HostDirectory(["api.example.com": backups])
 /// ```
 ///
