@@ -19,6 +19,7 @@ let package = Package(
         .library(name: "Lade", targets: ["Lade"]),
         .library(name: "LadeJSON", targets: ["LadeJSON"]),
         .library(name: "LadeCore", targets: ["LadeCore"]),
+        .library(name: "LadeFields", targets: ["LadeFields"]),
         .library(name: "LadeURLSession", targets: ["LadeURLSession"]),
         .library(name: "LadePolicies", targets: ["LadePolicies"]),
         .library(name: "LadeCache", targets: ["LadeCache"]),
@@ -59,15 +60,17 @@ let package = Package(
         // Floor 1.
         .target(name: "LadeJSON"),
         .target(name: "LadeCore", dependencies: [.target(name: "CIDN2", condition: .when(platforms: [.linux]))]),
+        // Floor 2: values of header fields, which most apps do without.
+        .target(name: "LadeFields", dependencies: ["LadeCore"]),
         // Floor 3: transports, LadeWire and LadeCurl among them; siblings never import each other.
         .target(name: "LadeURLSession", dependencies: ["LadeCore"]),
         // One folder per interceptor.
         .target(
             name: "LadePolicies",
-            dependencies: ["LadeCore", .target(name: "CPSL", condition: .when(platforms: [.linux]))]
+            dependencies: ["LadeCore", "LadeFields", .target(name: "CPSL", condition: .when(platforms: [.linux]))]
         ),
         // RFC 9111: rules without input or output, stores behind one protocol, the store in memory.
-        .target(name: "LadeCache", dependencies: ["LadeCore"]),
+        .target(name: "LadeCache", dependencies: ["LadeCore", "LadeFields"]),
         // Floor 4.
         // The cache's store on disk; apart so that other programs do not link SQLite.
         .target(name: "LadeCacheSQLite", dependencies: ["CSQLite", "LadeCache", "LadeCore"]),
@@ -76,6 +79,7 @@ let package = Package(
             dependencies: [
                 "LadeCache",
                 "LadeCore",
+                "LadeFields",
                 "LadeJSON",
                 "LadePolicies",
                 // On Linux this target would add the whole of Foundation to every program: 57 MB when linked
@@ -94,7 +98,7 @@ let package = Package(
         .target(name: "LadeContent", dependencies: ["Lade", "LadeCore"]),
         .target(name: "LadeCatalogue", dependencies: ["Lade", "LadeCore", "LadeJSON"]),
         // Whole paged lists into files. Apps that show lists do without it.
-        .target(name: "LadeHarvest", dependencies: ["Lade"]),
+        .target(name: "LadeHarvest", dependencies: ["Lade", "LadeFields"]),
         // A product of its own: only programs that decode images link the codecs.
         .target(
             name: "LadeImages",
@@ -114,8 +118,8 @@ let package = Package(
         .executableTarget(
             name: "LadeCommand",
             dependencies: [
-                "Lade", "LadeCacheSQLite", "LadeCatalogue", "LadeCatalogueServer", "LadeHarvest", "LadeTesting",
-                "LadeTraffic",
+                "Lade", "LadeCacheSQLite", "LadeCatalogue", "LadeCatalogueServer", "LadeFields", "LadeHarvest",
+                "LadeTesting", "LadeTraffic",
             ] + wire
         ),
         // Not part of a product: only this package builds it.
@@ -130,7 +134,7 @@ let package = Package(
             path: "Examples/CatalogueBrowser/Tests"
         ),
         .testTarget(name: "LadeJSONTests", dependencies: ["LadeJSON"]),
-        .testTarget(name: "LadeCoreTests", dependencies: ["LadeCore", "LadeTesting"]),
+        .testTarget(name: "LadeCoreTests", dependencies: ["LadeCore", "LadeFields", "LadeTesting"]),
         .target(name: "CHangingResolver", path: "Tests/CHangingResolver"),
         .testTarget(
             name: "LadeURLSessionTests",
@@ -143,7 +147,7 @@ let package = Package(
         ),
         .testTarget(
             name: "LadePoliciesTests",
-            dependencies: ["LadeCallbacks", "LadeConformance", "LadePolicies", "LadeTesting"] + wire
+            dependencies: ["LadeCallbacks", "LadeConformance", "LadeFields", "LadePolicies", "LadeTesting"] + wire
         ),
         // What every store of the cache must do.
         .target(
@@ -153,7 +157,7 @@ let package = Package(
         ),
         .testTarget(
             name: "LadeCacheTests",
-            dependencies: ["CacheStoreConformance", "LadeCache", "LadeTesting", "SharedDoubles"]
+            dependencies: ["CacheStoreConformance", "LadeCache", "LadeFields", "LadeTesting", "SharedDoubles"]
         ),
         // Uses a store on disk in a process that a test can kill.
         .executableTarget(
@@ -196,8 +200,8 @@ let package = Package(
             name: "LadeDocumentationTests",
             dependencies: [
                 "Lade", "LadeCache", "LadeCacheSQLite", "LadeCallbacks", "LadeCatalogue", "LadeCatalogueServer",
-                "LadeConformance", "LadeContent", "LadeHarvest", "LadeImages", "LadeJSON", "LadePolicies",
-                "LadeTesting", "LadeTraffic", "LadeURLSession",
+                "LadeConformance", "LadeContent", "LadeFields", "LadeHarvest", "LadeImages", "LadeJSON",
+                "LadePolicies", "LadeTesting", "LadeTraffic", "LadeURLSession",
                 "SharedDoubles",
             ] + wire
         ),

@@ -13,7 +13,8 @@ let package = Package(
             name: "Fuzz",
             dependencies: [
                 "CFuzzer", .product(name: "Lade", package: "lade"), .product(name: "LadeCore", package: "lade"),
-                .product(name: "LadeCurl", package: "lade"), .product(name: "LadeJSON", package: "lade"),
+                .product(name: "LadeCurl", package: "lade"), .product(name: "LadeFields", package: "lade"),
+                .product(name: "LadeJSON", package: "lade"),
                 .product(name: "LadeImages", package: "lade"), .product(name: "LadeWire", package: "lade"),
             ],
             swiftSettings: [

@@ -3,9 +3,9 @@ import Foundation
 import Lade
 
 let tokenEndpoint = try Request("https://id.example.com/token").url
-var oauth = OAuth2Authoriser.Settings(tokenEndpoint: tokenEndpoint, grant: .clientCredentials, clientID: "app")
+var oauth = Authorisation.OAuth2.Settings(tokenEndpoint: tokenEndpoint, grant: .clientCredentials, clientID: "app")
 oauth.clientProof = .basic(Secret(ProcessInfo.processInfo.environment["APP_SECRET"] ?? ""))
-let authoriser = OAuth2Authoriser(oauth, scope: try CredentialScope("https://api.example.com"))
+let authoriser = Authorisation.OAuth2(oauth, scope: try Authorisation.Scope("https://api.example.com"))
 
 var settings = Service.Settings()
 settings.hosts = HostDirectory(["api.example.com": ["api.example.com", "backup.example.com"]])

@@ -4,7 +4,7 @@ import Lade
 func text(_ time: Duration?) -> String { time.map { "\(Int($0 / .milliseconds(1))) ms" } ?? "none" }
 
 let address = CommandLine.arguments.dropFirst().first ?? "https://api.example.com"
-let story = CallStory()
+let story = Service.CallStory()
 var settings = Service.Settings()
 settings.observers = [story]
 let loader = try Loader(settings)

@@ -5,7 +5,7 @@ let address = CommandLine.arguments.dropFirst().first ?? "https://api.example.co
 let port = try Request(address).url.port ?? 443
 var settings = Service.Settings()
 settings.hosts.setAddresses(
-    [HostAddress("127.0.0.9", port: 1), HostAddress("127.0.0.1", port: port)],
+    [HostDirectory.Address("127.0.0.9", port: 1), HostDirectory.Address("127.0.0.1", port: port)],
     for: "api.localhost"
 )
 let loader = try Loader(settings)

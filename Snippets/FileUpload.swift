@@ -5,7 +5,7 @@ import Lade
 let address = CommandLine.arguments.dropFirst().first ?? "https://api.example.com"
 let file = URL.temporaryDirectory.appending(path: "lade-\(ProcessInfo.processInfo.processIdentifier).mp4")
 try Data(count: 200_000).write(to: file)
-let body = try RequestBody.file(file, contentType: "video/mp4").reportingProgress { progress in
+let body = try Request.Body.file(file, contentType: "video/mp4").reportingProgress { progress in
     if progress.fraction == 1 { print("sent") }
 }
 var request = try Request(.put, address + "/films/1", body: body)

@@ -2,7 +2,7 @@
 import Foundation
 import Lade
 
-func upload(_ image: URL, by loader: Loader) async throws -> HTTPStatus {
+func upload(_ image: URL, by loader: Loader) async throws -> Response.Status {
     var form = MultipartForm()
     form.addField("title", "Tagesschau")
     try form.addFile("image", image, contentType: "image/png")

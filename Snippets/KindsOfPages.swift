@@ -7,7 +7,7 @@ struct Items: Decodable, Sendable {
 
 let address = CommandLine.arguments.dropFirst().first ?? "https://api.example.com"
 let loader = try Loader()
-let kinds: [(path: String, rule: PageRule)] = [
+let kinds: [(path: String, rule: Pages.Rule)] = [
     ("/by-link", .link(relation: "next")),
     ("/by-number?page=1", .pageNumber(query: "page", first: 1)),
     ("/by-cursor", .bodyCursor(["next_cursor"], query: "cursor")),

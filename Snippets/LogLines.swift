@@ -2,12 +2,12 @@
 import Lade
 import Synchronization
 
-final class AttemptCounter: EventSink {
+final class AttemptCounter: Call.Observer {
     private let count = Mutex(0)
 
     var attempts: Int { count.withLock { $0 } }
 
-    func record(_ event: CallEvent, of call: Call) {
+    func record(_ event: Call.Event, of call: Call) {
         if case .exchangeStarted = event { count.withLock { $0 += 1 } }
     }
 }

@@ -11,7 +11,7 @@ func signature(of bytes: Data) -> String {
 let address = CommandLine.arguments.dropFirst().first ?? "https://api.example.com"
 var settings = Service.Settings()
 settings.attemptInterceptors = [
-    ClosureInterceptor { request, next in
+    Chain.interceptor { request, next in
         var signed = request
         // Reading a request's body: bytes are there, a file is read, and a stream cannot be signed before it is sent.
         let bytes: Data =

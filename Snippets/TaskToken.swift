@@ -16,7 +16,7 @@ func signIn() async throws -> Session {
 }
 
 // snippet.task
-let authoriser = BearerAuthoriser(scope: try CredentialScope("https://api.example.com")) { _, _ in
+let authoriser = Authorisation.Bearer(scope: try Authorisation.Scope("https://api.example.com")) { _, _ in
     let session = try await signIn()
     return .init(Secret(session.token), end: .after(.seconds(session.lifetime)))
 }

@@ -11,7 +11,7 @@ var settings = Service.Settings()
 settings.userAgent = .product("Play", version: "1.0")
 let service = Service(settings, transport: transport)
 
-let decorator = OAuthDecorator(authenticationProvider: "IdP", accessToken: "token")
+let decorator = Service.OAuthDecorator(authenticationProvider: "IdP", accessToken: "token")
 var accountSettings = Account.Settings()
 accountSettings.identifier = "ann"
 accountSettings.decorators = [decorator]

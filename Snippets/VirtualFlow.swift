@@ -17,7 +17,7 @@ var settings = Service.Settings()
 settings.time = time
 settings.observers = [events]
 let service = Service(settings, transport: transport)
-let authoriser = BearerAuthoriser(scope: try CredentialScope("https://api.example.com")) { _, _ in
+let authoriser = Authorisation.Bearer(scope: try Authorisation.Scope("https://api.example.com")) { _, _ in
     let session: Session = try await service.anonymous.makeLoader().load(
         Endpoint(.post, "https://api.example.com/session")
     )

@@ -7,7 +7,7 @@ import Lade
 /// The version of the program, and its capabilities.
 enum Version {
     /// The version of the program and its libraries.
-    static let number = LibraryVersion.number
+    static let number = UserAgent.LibraryVersion.number
 
     /// Version, transport, TLS, codings and HTTP versions as a line of JSON.
     static func json() -> String {

@@ -95,7 +95,7 @@ extension TransportConformance {
         let field = ServerField("Content-Encoding", "gzip")
         let unknown = ServerField("Content-Encoding", "unknown")
         let length = ServerField("Content-Length", "1000")
-        let answers: KeyValuePairs<String, (HTTPMethod, ServerResponse)> = [
+        let answers: KeyValuePairs<String, (Request.Method, ServerResponse)> = [
             "HEAD": (.head, .status(200, [field, length])), "HEAD, unknown": (.head, .status(200, [unknown, length])),
             "204": (.get, .status(204, [field])), "304": (.get, .status(304, [field])),
             "an empty body": (.get, .bytes(Data(), [field])),
@@ -108,7 +108,7 @@ extension TransportConformance {
                 } request: {
                     $0.method = method
                 } check: { context, exchange, _ in
-                    context.expect(exchange, gives: HTTPStatus(answer.status), "")
+                    context.expect(exchange, gives: Response.Status(answer.status), "")
                 }
             }
         }
@@ -173,7 +173,7 @@ extension TransportConformance {
         let other = try server.request(.get, "/other")
         try await context.expectMemory(below: allowed) {
             try await context.within("the slow readers") {
-                var bodies: [ResponseBody.AsyncIterator] = []
+                var bodies: [Response.Body.AsyncIterator] = []
                 var counts: [Int] = []
                 for _ in 0..<readers {
                     let response = try await transport.send(request, call: Exchange.makeCall(EventRecorder()))
@@ -201,7 +201,7 @@ extension TransportConformance {
         let gzip = CodedSample.all["gzip"] ?? Data()
         let length = ServerField("Content-Length", String(gzip.count))
         let field = ServerField("Content-Encoding", "gzip")
-        let answers: KeyValuePairs<String, (HTTPMethod, ServerResponse, [String?], coding: String?)> = [
+        let answers: KeyValuePairs<String, (Request.Method, ServerResponse, [String?], coding: String?)> = [
             "decoded": (.get, .bytes(gzip, [field]), [nil, nil], "gzip"),
             "HEAD": (.head, .status(200, [field, length]), ["gzip", String(gzip.count)], nil),
             "304": (.get, .status(304, [field]), ["gzip", nil], nil),

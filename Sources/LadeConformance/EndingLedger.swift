@@ -5,13 +5,13 @@ import LadeTesting
 ///
 /// The caller sees the first end; a second one may come later. So the counts are read when the case is over and its
 /// transports are shut down.
-final class EndingLedger: EventSink {
+final class EndingLedger: Call.Observer {
     /// The ledger of the current case.
     @TaskLocal static var current: EndingLedger?
 
     private let counts = Locked<[Call.ID: Int]>([:])
 
-    func record(_ event: CallEvent, of call: Call) {
+    func record(_ event: Call.Event, of call: Call) {
         switch event {
         case .exchangeFinished, .exchangeFailed: counts.withLock { $0[call.id, default: 0] += 1 }
         default: break

@@ -8,16 +8,16 @@ import LadeTesting
 
 /// The complete result of one exchange, for the cases to check.
 struct Exchange: Sendable {
-    var status: HTTPStatus?
+    var status: Response.Status?
     var headers = Headers()
-    var version: HTTPVersion?
+    var version: Response.Version?
     var body = Data()
     var trailers = Headers()
     var metrics = Response.Metrics()
     var error: LoadingError?
     /// Whether it failed after its head was delivered.
     var failedInBody = false
-    var events: [CallEvent] = []
+    var events: [Call.Event] = []
 
     private static let lastCall = Locked<UInt64>(0)
 
@@ -26,7 +26,7 @@ struct Exchange: Sendable {
             last += 1
             return last
         }
-        var sinks: [any EventSink] = [recorder]
+        var sinks: [any Call.Observer] = [recorder]
         if let ledger = EndingLedger.current { sinks.append(ledger) }
         return Call(id: Call.ID(number), events: sinks)
     }
@@ -75,7 +75,7 @@ struct Exchange: Sendable {
     }
 
     /// The statuses of the final responses whose heads were reported as events.
-    var reportedStatuses: [HTTPStatus] {
+    var reportedStatuses: [Response.Status] {
         events.compactMap { if case .headReceived(let status, _, _) = $0 { status } else { nil } }
     }
 
@@ -87,7 +87,7 @@ struct Exchange: Sendable {
 
 extension ConformanceContext {
     /// Records a deviation unless the exchange succeeded with this status and text, and its head was reported once.
-    func expect(_ exchange: Exchange, gives status: HTTPStatus, _ text: String? = nil) {
+    func expect(_ exchange: Exchange, gives status: Response.Status, _ text: String? = nil) {
         expect(local: exchange, gives: status, text)
         if exchange.error == nil {
             expectEqual(exchange.reportedStatuses, [status], "statuses of the heads in the events")
@@ -95,7 +95,7 @@ extension ConformanceContext {
     }
 
     /// Records a deviation unless a response without a server has this status and text.
-    func expect(local exchange: Exchange, gives status: HTTPStatus, _ text: String? = nil) {
+    func expect(local exchange: Exchange, gives status: Response.Status, _ text: String? = nil) {
         expect(
             exchange.error == nil && exchange.status == status && (text == nil || exchange.text == text),
             "expected \(status)\(text.map { ", “\($0)”" } ?? ""), got \(exchange.ending)"

@@ -15,7 +15,11 @@ extension TransportConformance {
             for (name, delivery) in deliveries {
                 await context.part("\(status), \(name)") { context in
                     let request = try server.request(.get, "/\(status)", delivery: delivery)
-                    context.expect(try await context.exchange(transport, request), gives: HTTPStatus(status), "sorry")
+                    context.expect(
+                        try await context.exchange(transport, request),
+                        gives: Response.Status(status),
+                        "sorry"
+                    )
                 }
             }
         }

@@ -156,10 +156,12 @@ extension TransportConformance {
                 let server = try LoopbackServer(options) { _ in endless }
                 let transport = try context.transport()
                 let request = try server.request(.get, "/", delivery: .streamed)
-                let task = Task { () async throws -> (Exchange, ResponseBody) in
+                let task = Task { () async throws -> (Exchange, Response.Body) in
                     var exchange = Exchange()
                     let response = try await transport.send(request, call: Call())
-                    var (chunks, lines) = (ResponseBody().makeAsyncIterator(), ResponseBody().lines.makeAsyncIterator())
+                    var (chunks, lines) = (
+                        Response.Body().makeAsyncIterator(), Response.Body().lines.makeAsyncIterator()
+                    )
                     if asksForLines {
                         lines = response.body.lines.makeAsyncIterator()
                     } else {
@@ -228,7 +230,7 @@ extension TransportConformance {
             )
             let transport = try context.transport()
             let (hasWritten, hasEnded) = (Signal(), Signal())
-            let body = RequestBody.writer { write in
+            let body = Request.Body.writer { write in
                 defer { hasEnded.raise() }
                 while true {
                     try await write(Data(count: 1 << 10))
@@ -301,7 +303,7 @@ extension TransportConformance {
         )
         let transport = try context.transport()
         let mayWrite = Signal()
-        let body = RequestBody.writer { write in
+        let body = Request.Body.writer { write in
             for number in 0..<1000 {
                 try await mayWrite.wait()
                 try await write(Data([UInt8(truncatingIfNeeded: number)]))
@@ -343,7 +345,7 @@ extension TransportConformance {
         let transport = try context.transport()
         let mayWrite = Signal()
         let received = Locked(Data())
-        let body = RequestBody.writer { write in
+        let body = Request.Body.writer { write in
             for number in 0..<1000 {
                 try await mayWrite.wait()
                 try await write(received.withLock { Data([$0[number]]) })

@@ -34,7 +34,7 @@ extension TransportConformance {
         await context.part("while its body is written") { context in
             let server = try LoopbackServer { _ in .status(204) }
             let (never, ended) = (Signal(), Signal())
-            let body = RequestBody.writer { _ in
+            let body = Request.Body.writer { _ in
                 defer { ended.raise() }
                 try await never.wait()
             }

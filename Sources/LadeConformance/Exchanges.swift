@@ -30,7 +30,7 @@ extension TransportConformance {
         let tokens = ["HEAD", "GET", "PUT", "POST", "PATCH", "DELETE", "OPTIONS", "M-SEARCH", "purge"]
         for (index, token) in tokens.enumerated() {
             await context.part(token) { context in
-                let request = try server.request(try HTTPMethod(token), "/\(token)?x=1")
+                let request = try server.request(try Request.Method(token), "/\(token)?x=1")
                 let exchange = try await context.exchange(transport, request)
                 context.expect(exchange, gives: 200, "")
                 context.expect(exchange.trailers.isEmpty, "there are trailers: \(exchange.trailers)")
@@ -109,7 +109,7 @@ extension TransportConformance {
     private static let emptyBody = ConformanceCase("TR-47", "sends an empty body with its length of 0") { context in
         let server = try LoopbackServer { _ in .status(204) }
         let transport = try context.transport()
-        for (index, method) in [HTTPMethod.post, .put, .patch].enumerated() {
+        for (index, method) in [Request.Method.post, .put, .patch].enumerated() {
             await context.part(method.rawValue) { context in
                 let request = try server.request(method, "/", body: .bytes(Data()))
                 context.expect(try await context.exchange(transport, request), gives: 204)
@@ -124,7 +124,7 @@ extension TransportConformance {
     private static let requestTrailers = ConformanceCase("TR-50", "sends two trailers after the body") { context in
         let server = try LoopbackServer { .text($0.text) }
         let transport = try context.transport()
-        let stream = RequestBody.writer { write in
+        let stream = Request.Body.writer { write in
             try await write(Data("bo".utf8))
             try await write(Data("dy".utf8))
         }

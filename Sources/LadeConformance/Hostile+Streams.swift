@@ -128,7 +128,7 @@ extension TransportConformance {
         needs: [.peer("hostileH2"), .peer("ca")]
     ) { context in
         for (name, body) in [
-            ("bytes", RequestBody.bytes(Data(count: 32 << 20))),
+            ("bytes", Request.Body.bytes(Data(count: 32 << 20))),
             ("a stream", .writer { write in for _ in 0..<256 { try await write(Data(count: 1 << 20)) } }),
         ] {
             for (form, answer) in [
@@ -176,7 +176,7 @@ extension TransportConformance {
             context.expect(seen.peak <= 12, "\(seen.peak) connections at a time")
         }
         for isReused in [false, true] {
-            for (method, body) in [(HTTPMethod.get, nil), (.post, RequestBody.text("asked"))] {
+            for (method, body) in [(Request.Method.get, nil), (.post, Request.Body.text("asked"))] {
                 await context.part("HTTP/1.1 required, \(method), reused: \(isReused)") { context in
                     try await requiresHTTP1(context, base, method, body, isReused: isReused)
                 }
@@ -185,7 +185,7 @@ extension TransportConformance {
         await context.part("HTTP/1.1 required, a body that cannot be sent again") { context in
             let token = context.token()
             let transport = try context.transport { $0.tls = try context.trustingPeers() }
-            let body = RequestBody.writer { write in try await write(Data("asked".utf8)) }
+            let body = Request.Body.writer { write in try await write(Data("asked".utf8)) }
             let request = try Request(.post, "\(base)/http-1-1-required?token=\(token)", body: body)
             context.expectLost(try await context.exchange(transport, request), .nothing, isSafeToRepeat: false)
             let seen = try await statistics(context, transport, base, token)
@@ -205,8 +205,8 @@ extension TransportConformance {
     private static func requiresHTTP1(
         _ context: ConformanceContext,
         _ base: String,
-        _ method: HTTPMethod,
-        _ body: RequestBody?,
+        _ method: Request.Method,
+        _ body: Request.Body?,
         isReused: Bool
     ) async throws {
         let token = context.token()

@@ -19,7 +19,7 @@ extension TransportConformance {
     static let evil = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
 
     /// Every way in which a response can end, with the method that requests it and its text.
-    static let forms: [(name: String, method: HTTPMethod, answer: String, text: String)] = [
+    static let forms: [(name: String, method: Request.Method, answer: String, text: String)] = [
         ("head", .head, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n", ""),
         ("204", .get, "HTTP/1.1 204 No Content\r\n\r\n", ""),
         ("304", .get, "HTTP/1.1 304 Not Modified\r\nContent-Length: 2\r\n\r\n", ""),
@@ -46,7 +46,7 @@ extension TransportConformance {
     ) { context in
         for form in forms {
             for moment in Moment.allCases {
-                for method in [HTTPMethod.get, .post] {
+                for method in [Request.Method.get, .post] {
                     await context.part("\(form.name), \(moment.rawValue), then \(method)") { context in
                         try await unaskedInTheClear(context, form.method, form.answer, form.text, moment, method)
                     }
@@ -57,7 +57,7 @@ extension TransportConformance {
             for need in ["hostileTLS", "ca"] { try context.require(.peer(need)) }
             for form in forms {
                 for place in ["record", "flight", "later"] {
-                    for method in [HTTPMethod.get, .post] {
+                    for method in [Request.Method.get, .post] {
                         await context.part("\(form.name), \(place), then \(method)") { context in
                             try await unaskedOverTLS(context, form.name, form.method, form.text, place, method)
                         }
@@ -69,11 +69,11 @@ extension TransportConformance {
 
     private static func unaskedInTheClear(
         _ context: ConformanceContext,
-        _ first: HTTPMethod,
+        _ first: Request.Method,
         _ answer: String,
         _ text: String,
         _ moment: Moment,
-        _ second: HTTPMethod
+        _ second: Request.Method
     ) async throws {
         let (isAnswered, isSent) = (Signal(), Signal())
         let sent = ServerStep.run { _ in isSent.raise() }
@@ -95,7 +95,7 @@ extension TransportConformance {
             // Immediately, and not when the next request would use it.
             _ = try await context.within("closing the connection") { try await server.connectionClosed(at: 0) }
         }
-        let body = second == .post ? RequestBody.text("secret") : nil
+        let body = second == .post ? Request.Body.text("secret") : nil
         let next = try await context.exchange(transport, try server.request(second, "/next", body: body))
         context.expect(next, gives: 200, "mine")
         context.expectEqual(server.requests.filter { $0.path == "/next" }.count, 1, "times the next request arrived")
@@ -105,10 +105,10 @@ extension TransportConformance {
     private static func unaskedOverTLS(
         _ context: ConformanceContext,
         _ form: String,
-        _ first: HTTPMethod,
+        _ first: Request.Method,
         _ text: String,
         _ place: String,
-        _ second: HTTPMethod
+        _ second: Request.Method
     ) async throws {
         let base = "https://localhost:\(try context.peers.port("hostileTLS"))"
         let token = context.token()
@@ -122,7 +122,7 @@ extension TransportConformance {
             // The number of connections that were closed because of it.
             context.expect(pushed, gives: 200, "1")
         }
-        let body = second == .post ? RequestBody.text("secret") : nil
+        let body = second == .post ? Request.Body.text("secret") : nil
         let next = try await context.exchange(transport, try Request(second, "\(base)/ok?token=\(token)", body: body))
         context.expect(next, gives: 200, "ok")
         let count = place == "later" ? 3 : 2
@@ -222,7 +222,7 @@ extension TransportConformance {
     // MARK: - FT-13 and FT-14
 
     static let headWithBody = ConformanceCase("FT-13", "does not wait for a body after HEAD") { context in
-        let bodies = [("no body", nil), ("a body", RequestBody.text("asked")), ("an empty body", .bytes(Data()))]
+        let bodies = [("no body", nil), ("a body", Request.Body.text("asked")), ("an empty body", .bytes(Data()))]
         for (name, body) in bodies {
             for answer in ["Content-Length: 1000\r\n", "Transfer-Encoding: chunked\r\n", ""] {
                 await context.part("\(name), \(answer.dropLast(2))") { context in
@@ -246,8 +246,8 @@ extension TransportConformance {
         "FT-14",
         "refuses fields of the caller that contradict the framing of the body"
     ) { context in
-        let text = RequestBody.text("12")
-        let rows: [(String, HTTPMethod, RequestBody?, Headers)] = [
+        let text = Request.Body.text("12")
+        let rows: [(String, Request.Method, Request.Body?, Headers)] = [
             ("coding without a body", .get, nil, ["Transfer-Encoding": "chunked"]),
             ("coding with a body", .post, text, ["transfer-encoding": "chunked"]),
             ("coding with a length", .post, text, ["Content-Length": "2", "Transfer-Encoding": "chunked"]),
@@ -281,7 +281,7 @@ extension TransportConformance {
         }
         context.expectEqual(server.acceptedCount, 0, "connections")
         await context.part("what agrees with the body") { context in
-            let rows: [(HTTPMethod, RequestBody?, Headers)] = [
+            let rows: [(Request.Method, Request.Body?, Headers)] = [
                 (.post, text, ["Content-Length": "2"]), (.get, nil, ["Connection": "close"]),
                 (.post, nil, ["Content-Length": "0"]),
             ]

@@ -44,7 +44,7 @@ extension TransportConformance {
         defer { try? FileManager.default.removeItem(atPath: file) }
         // How far the sequence is ahead of the bytes that the server has received.
         let lead = Locked(Int64(0))
-        let sequence = RequestBody.stream {
+        let sequence = Request.Body.stream {
             let before = server.connections.map(\.bytesReceived).reduce(0, +)
             return BlockSequence(block: block, count: count) { number in
                 let received = server.connections.map(\.bytesReceived).reduce(0, +) - before
@@ -157,7 +157,7 @@ extension TransportConformance {
         for (name, delivery) in deliveries {
             await context.part("refused, \(name)") { context in
                 let wasAsked = Locked(false)
-                let body = RequestBody.writer(length: 1 << 20) { write in
+                let body = Request.Body.writer(length: 1 << 20) { write in
                     wasAsked.withLock { $0 = true }
                     try await write(Data(count: 1 << 20))
                 }
@@ -171,7 +171,7 @@ extension TransportConformance {
             }
         }
         await context.part("granted") { context in
-            let body = RequestBody.bytes(Data(count: 1 << 20))
+            let body = Request.Body.bytes(Data(count: 1 << 20))
             let request = try server.request(.post, "/granted", headers: headers, body: body)
             context.expect(try await context.exchange(try context.transport(), request), gives: 200, "\(1 << 20)")
         }

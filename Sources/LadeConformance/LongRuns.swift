@@ -345,7 +345,7 @@ enum RandomFault: String, CaseIterable, Sendable {
     }
 
     /// Counts the steps and the ends of a call, and cancels it at one of the steps.
-    final class Steps: EventSink {
+    final class Steps: Call.Observer {
         private struct State {
             var passed = 0
             var endings = 0
@@ -379,7 +379,7 @@ enum RandomFault: String, CaseIterable, Sendable {
             cancel?()
         }
 
-        func record(_ event: CallEvent, of call: Call) {
+        func record(_ event: Call.Event, of call: Call) {
             switch event {
             case .exchangeFinished, .exchangeFailed: state.withLock { $0.endings += 1 }
             default: pass()

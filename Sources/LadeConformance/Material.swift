@@ -44,8 +44,8 @@ extension TransportConformance {
 
 extension ConformanceContext {
     /// The settings that trust only the peers' authority.
-    func trustingPeers() throws(ConformanceError) -> TLSSettings {
-        var tls = TLSSettings()
+    func trustingPeers() throws(ConformanceError) -> TransportSettings.TLS {
+        var tls = TransportSettings.TLS()
         tls.trustsSystemAuthorities = false
         tls.authorities = [.file(try peers.text("ca"))]
         return tls

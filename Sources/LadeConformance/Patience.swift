@@ -117,7 +117,7 @@ extension TransportConformance {
     }
 
     /// Records when an exchange failed.
-    private final class Failure: EventSink {
+    private final class Failure: Call.Observer {
         private let time: any TimeSource
         private let noted = Locked<Instant?>(nil)
 
@@ -127,7 +127,7 @@ extension TransportConformance {
 
         var instant: Instant? { noted.withLock { $0 } }
 
-        func record(_ event: CallEvent, of call: Call) {
+        func record(_ event: Call.Event, of call: Call) {
             guard case .exchangeFailed = event else { return }
             let now = time.now
             noted.withLock { $0 = now }

@@ -35,7 +35,7 @@ extension TransportConformance {
             let transport = try context.transport { $0.tls = try context.trustingPeers() }
             let address = "https://localhost:\(try context.peers.port("nginxTLS"))/connection"
             for (version, expected) in [
-                (Request.VersionPreference.automatic, HTTPVersion.http2), (.http1_1, .http1_1),
+                (Request.VersionPreference.automatic, Response.Version.http2), (.http1_1, .http1_1),
             ] {
                 var request = try Request(.get, address)
                 request.version = version

@@ -19,7 +19,7 @@ extension TransportConformance {
             }
         }
         for (name, step) in [("close", ServerStep.close), ("reset", .reset)] {
-            for (method, body) in [(HTTPMethod.get, nil), (.put, RequestBody.text("again"))] {
+            for (method, body) in [(Request.Method.get, nil), (.put, Request.Body.text("again"))] {
                 await context.part("in a race with the call: \(method), \(name)") { context in
                     let server = try LoopbackServer { index in
                         index == 0 ? [.readRequest, answer, .readRequest, step] : [.readRequest, answer, .stall]

@@ -24,16 +24,16 @@ extension TransportConformance {
     ) { context in
         let user = try context.peers.text("proxyUser")
         let password = try context.peers.text("proxyPassword")
-        let good = ProxySettings.Proxy.Credentials(user: user, password: Secret(password))
-        let bad = ProxySettings.Proxy.Credentials(user: user, password: "wrong")
+        let good = TransportSettings.ProxyChoice.Proxy.Credentials(user: user, password: Secret(password))
+        let bad = TransportSettings.ProxyChoice.Proxy.Credentials(user: user, password: "wrong")
         for (peer, kind, credentials) in [
-            ("proxyHTTP", ProxySettings.Proxy.Kind.http, nil), ("proxyHTTPAuth", .http, good),
+            ("proxyHTTP", TransportSettings.ProxyChoice.Proxy.Kind.http, nil), ("proxyHTTPAuth", .http, good),
             ("proxySOCKS5", .socks5, nil), ("proxySOCKS5Auth", .socks5, good),
         ] {
             await context.part(peer) { context in
                 let transport = try proxied(context, peer, kind, credentials)
                 let origin = try LoopbackServer { .text("\($0.method) \($0.text)") }
-                let body = RequestBody.text("through")
+                let body = Request.Body.text("through")
                 context.expect(
                     try await context.exchange(transport, try origin.request(.post, "/\(peer)", body: body)),
                     gives: 200,
@@ -76,9 +76,11 @@ extension TransportConformance {
         await environment(context)
     }
 
-    private static func refusals(_ context: ConformanceContext, _ bad: ProxySettings.Proxy.Credentials) async {
+    private static func refusals(_ context: ConformanceContext, _ bad: TransportSettings.ProxyChoice.Proxy.Credentials)
+        async
+    {
         for (peer, kind, credentials) in [
-            ("proxyHTTPAuth", ProxySettings.Proxy.Kind.http, nil), ("proxyHTTPAuth", .http, bad),
+            ("proxyHTTPAuth", TransportSettings.ProxyChoice.Proxy.Kind.http, nil), ("proxyHTTPAuth", .http, bad),
             ("proxyRefusing", .http, bad), ("proxySOCKS5Auth", .socks5, nil), ("proxySOCKS5Auth", .socks5, bad),
         ] {
             await context.part("\(peer) with \(credentials == nil ? "no" : "wrong") credentials") { context in
@@ -104,7 +106,7 @@ extension TransportConformance {
             let port = Int(server.port)
             server.stop()
             let transport = try context.transport {
-                $0.proxy = .proxy(ProxySettings.Proxy(.http, host: "127.0.0.1", port: port))
+                $0.proxy = .proxy(TransportSettings.ProxyChoice.Proxy(.http, host: "127.0.0.1", port: port))
             }
             let request = try Request(.get, "http://192.0.2.1/")
             context.expect(try await context.exchange(transport, request), failsWith: "a proxy that cannot be reached")
@@ -144,15 +146,15 @@ extension TransportConformance {
     private static func proxied(
         _ context: ConformanceContext,
         _ peer: String,
-        _ kind: ProxySettings.Proxy.Kind,
-        _ credentials: ProxySettings.Proxy.Credentials?,
+        _ kind: TransportSettings.ProxyChoice.Proxy.Kind,
+        _ credentials: TransportSettings.ProxyChoice.Proxy.Credentials?,
         exceptions: [String] = []
     ) throws -> any Transport {
         let port = try context.peers.port(peer)
         return try context.transport {
             $0.tls = try context.trustingPeers()
             $0.proxy = .proxy(
-                ProxySettings.Proxy(
+                TransportSettings.ProxyChoice.Proxy(
                     kind,
                     host: "127.0.0.1",
                     port: port,

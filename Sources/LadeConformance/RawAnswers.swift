@@ -173,7 +173,7 @@ extension TransportConformance {
                 let answer = ServerStep.send("HTTP/1.1 \(status) Status\r\nContent-Length: 1000\r\n\r\n")
                 return try LoopbackServer(script: [.readRequest, answer, .readRequest, answer, .stall])
             } check: { context, exchange, _ in
-                context.expect(exchange, gives: HTTPStatus(status), "")
+                context.expect(exchange, gives: Response.Status(status), "")
                 context.expectEqual(exchange.headers["Content-Length"], "1000", "Content-Length")
             }
         }

@@ -20,7 +20,7 @@ extension TransportConformance {
         let request = try context.request("nginxTLS")
         let file = try context.peers.text("ca")
         let bytes = FileManager.default.contents(atPath: file) ?? Data()
-        for (name, source) in [("file", TLSSettings.CertificateSource.file(file)), ("bytes", .pem(bytes))] {
+        for (name, source) in [("file", TransportSettings.TLS.CertificateSource.file(file)), ("bytes", .pem(bytes))] {
             for trustsSystem in [false, true] {
                 await context.part("\(name)\(trustsSystem ? ", besides the system's" : "")") { context in
                     let transport = try context.transport {
@@ -194,16 +194,16 @@ extension TransportConformance {
             .peer("clientCertificate"), .peer("clientKey"), .peer("clientEncryptedKey"), .peer("ca"),
         ]
     ) { context in
-        let own = TLSSettings.ClientIdentity(
+        let own = TransportSettings.TLS.ClientIdentity(
             certificateFile: try context.peers.text("clientCertificate"),
             keyFile: try context.peers.text("clientKey")
         )
-        let encrypted = TLSSettings.ClientIdentity(
+        let encrypted = TransportSettings.TLS.ClientIdentity(
             certificateFile: own.certificateFile,
             keyFile: try context.peers.text("clientEncryptedKey"),
             passphrase: Secret(try context.peers.text("clientPassword"))
         )
-        let other = TLSSettings.ClientIdentity(
+        let other = TransportSettings.TLS.ClientIdentity(
             certificateFile: try context.peers.text("otherClientCertificate"),
             keyFile: try context.peers.text("otherClientKey")
         )

@@ -60,11 +60,11 @@ extension TransportConformance {
         "TR-91",
         "does not send a POST twice when a reused connection dies"
     ) { context in
-        let bodies: KeyValuePairs<String, RequestBody> = [
+        let bodies: KeyValuePairs<String, Request.Body> = [
             "bytes": .text("once"), "sequence": .writer { try await $0(Data("once".utf8)) },
         ]
         for (name, step) in [("close", ServerStep.close), ("reset", .reset)] {
-            for method in [HTTPMethod.post, .patch] {
+            for method in [Request.Method.post, .patch] {
                 for (kind, body) in bodies {
                     await context.part("\(method) of \(kind), \(name)") { context in
                         let (server, transport) = try await afterOneCall(context, step)

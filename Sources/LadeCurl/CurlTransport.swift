@@ -69,7 +69,7 @@ public final class CurlTransport: Transport {
             await withResumption { continuation in
                 exchange.continuation = continuation
                 if !inbox.post(.submit(exchange)) {
-                    exchange.refuse(LoadingError(.cancelled, ErrorContext(request)))
+                    exchange.refuse(LoadingError(.cancelled, LoadingError.Context(request)))
                     continuation.resume()
                 }
             }

@@ -68,29 +68,29 @@ public struct Harvest: Sendable {
     /// How the next page is found; the first rule that names a page counts.
     ///
     /// The places where common APIs name it by default.
-    public var rules = PageRule.common
+    public var rules = Pages.Rule.common
     /// Where a response says whether there is a next page, such as `has_more`; nil, the default, where only the rules
     /// say so.
-    public var more: PageRule.Place?
+    public var more: Pages.Rule.Place?
     /// The statuses that mean the end of the list for a page after the first one; none by default.
     public var endStatuses: Set<Int> = []
     /// The number of pages without items in a row that are followed; 100 by default.
     public var emptyPageLimit = 100
     /// How a size is requested; nil when the service has no such parameter.
-    public var sizer: Sizer?
+    public var sizer: Pages.Sizer?
     /// The number of items per page; 0 leaves it to the service.
     public var size = 0
     /// Where a response contains the total number of items; nil, the default, for the usual places.
     ///
     /// Only a place that is given here ends a list that is counted. Elsewhere the total shows whether the list is whole.
-    public var total: PageRule.Place?
+    public var total: Pages.Rule.Place?
     /// The treatment of a next page on another origin; by default it is loaded without credentials.
-    public var otherOrigins = PageRule.OtherOrigins.withoutCredentials
+    public var otherOrigins = Pages.Rule.OtherOrigins.withoutCredentials
     /// The treatment of a page with the same items as the first page or the page before it; it is refused by default.
     ///
     /// Pages are compared where a rule counts them or carries a cursor. Elsewhere the server names the next page
     /// itself.
-    public var repeatedPages = PageRule.RepeatedPages.refused
+    public var repeatedPages = Pages.Rule.RepeatedPages.refused
     /// The location of each item's identity, a string or a number; nil to count no duplicates.
     ///
     /// It takes about 16 bytes of memory for each item.
@@ -208,7 +208,7 @@ public struct Harvest: Sendable {
         to destination: Destination,
         restart: Bool = false,
         stop: Stop? = nil,
-        meter: PageProgress.Meter? = nil
+        meter: Pages.Progress.Meter? = nil
     ) async throws(HarvestError) -> Summary {
         try await run(to: destination, restart: restart, stop: stop, meter: meter) {
             (request) async throws(LoadingError) in
@@ -223,9 +223,9 @@ public struct Harvest: Sendable {
         to destination: Destination,
         restart: Bool = false,
         stop: Stop? = nil,
-        meter: PageProgress.Meter? = nil,
+        meter: Pages.Progress.Meter? = nil,
         fetch: @escaping @Sendable (Request) async throws(LoadingError) -> Response,
-        note: @escaping @Sendable (CallEvent) -> Void = { _ in }
+        note: @escaping @Sendable (Call.Event) -> Void = { _ in }
     ) async throws(HarvestError) -> Summary {
         let walk = PageWalk(
             original: request,
@@ -308,10 +308,10 @@ public struct Harvest: Sendable {
     ) throws(LoadingError) -> PagePiece<SplitPage> {
         guard let bytes = answer.body.bytes else {
             let clause = "A streamed body cannot be harvested: load the pages with buffered delivery"
-            throw LoadingError(.invalidRequest(.streamedBody(clause)), ErrorContext(answer.request))
+            throw LoadingError(.invalidRequest(.streamedBody(clause)), LoadingError.Context(answer.request))
         }
         guard !answer.isUnrequestedPart else {
-            throw LoadingError(.unacceptableStatus(answer.status), ErrorContext(answer))
+            throw LoadingError(.unacceptableStatus(answer.status), LoadingError.Context(answer))
         }
         // A response without content is a page without items.
         guard answer.status != 204 else { return piece(answer, page, walk, SplitPage(), bytes) }
@@ -333,14 +333,14 @@ public struct Harvest: Sendable {
             try splitter.consume(bytes)
             try splitter.finish()
         } catch {
-            throw LoadingError(.decoding, ErrorContext(answer), underlyingError: error)
+            throw LoadingError(.decoding, LoadingError.Context(answer), underlyingError: error)
         }
         // Later pages may omit an empty list; if the first page has none, its location is wrong.
         let isAbsent = splitter.listState == .missing || splitter.listState == .null
         guard splitter.listState == .array || (isAbsent && page.number > 0) else {
             throw LoadingError(
                 .decoding,
-                ErrorContext(answer),
+                LoadingError.Context(answer),
                 underlyingError: ProcessingError.missingList(
                     .init(
                         pointer: items,
@@ -381,7 +381,7 @@ public struct Harvest: Sendable {
             } catch {
                 throw LoadingError(
                     .decoding,
-                    ErrorContext(answer),
+                    LoadingError.Context(answer),
                     underlyingError: LineFault(line: content.itemCount + 1, fault: error)
                 )
             }
@@ -403,7 +403,7 @@ public struct Harvest: Sendable {
     ) -> PagePiece<SplitPage> {
         // Only the lines are kept; the body would take the same space again.
         var response = answer
-        response.body = ResponseBody()
+        response.body = Response.Body()
         var facts = PageWalk.Facts(response: response, itemCount: content.itemCount)
         complete(&facts)
         var content = content
@@ -442,7 +442,7 @@ public struct Harvest: Sendable {
             size: size,
             request: request,
             isFirst: page.number == 0,
-            rules: rules == PageRule.common ? [] : rules,
+            rules: rules == Pages.Rule.common ? [] : rules,
             total: walk.total(facts),
             redaction: Redaction(request)
         )

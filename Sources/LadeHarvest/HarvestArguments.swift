@@ -35,7 +35,7 @@ struct HarvestArguments {
             "url": address.redacted(secretQueryNames: request.secretQueryNames),
             "method": request.method.rawValue,
             "items": harvest.format == .lines ? "lines" : harvest.items.description,
-            "next": PageRule.description(of: harvest.rules),
+            "next": Pages.Rule.description(of: harvest.rules),
             "size": String(harvest.size),
             "duplicates": harvest.duplicates.rawValue,
         ]

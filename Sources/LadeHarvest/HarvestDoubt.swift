@@ -10,11 +10,11 @@ extension Harvest {
         /// The rule that probably reads the next page; nil when there is none.
         ///
         /// Where the name that takes a cursor cannot be known, it is `QUERY`.
-        public internal(set) var rule: PageRule?
+        public internal(set) var rule: Pages.Rule?
         /// The place that says whether there is more, for ``Harvest/more``; nil when the rule needs none.
-        public internal(set) var more: PageRule.Place?
+        public internal(set) var more: Pages.Rule.Place?
 
-        init(certain isCertain: Bool, _ description: String, _ rule: PageRule? = nil) {
+        init(certain isCertain: Bool, _ description: String, _ rule: Pages.Rule? = nil) {
             self.isCertain = isCertain
             self.description = description
             self.rule = rule
@@ -52,7 +52,7 @@ private struct StoredPlace: Codable {
     var header: String?
     var pointer: String?
 
-    init(_ place: PageRule.Place) {
+    init(_ place: Pages.Rule.Place) {
         switch place {
         case .body(let pointer): body = pointer.description
         case .header(let name, let pointer): (header, self.pointer) = (name, pointer.description)
@@ -60,7 +60,7 @@ private struct StoredPlace: Codable {
     }
 
     /// The place; nil for a damaged one, which only shortens an advice.
-    var place: PageRule.Place? {
+    var place: Pages.Rule.Place? {
         if let header, let pointer = try? JSONPointer(pointer ?? "") { return .header(header, pointer) }
         return body.flatMap { try? JSONPointer($0) }.map { .body($0) }
     }
@@ -74,7 +74,7 @@ private struct StoredRule: Codable {
     var target: String?
     var first: Int?
 
-    init(_ rule: PageRule) {
+    init(_ rule: Pages.Rule) {
         switch rule {
         case .link(let relation): (kind, name) = ("link", relation)
         case .body(let pointer): (kind, place) = ("address", StoredPlace(.body(pointer)))
@@ -92,7 +92,7 @@ private struct StoredRule: Codable {
     }
 
     /// The rule; nil for a damaged one, which only shortens an advice.
-    var rule: PageRule? {
+    var rule: Pages.Rule? {
         switch (kind, name, place?.place, target) {
         case ("link", let name?, _, _): return .link(relation: name)
         case ("page", let name?, _, _): return .pageNumber(query: name, first: first)

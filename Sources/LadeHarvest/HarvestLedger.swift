@@ -187,8 +187,8 @@ final class HarvestLedger {
     /// The marks of the pages in the output.
     var visited: Set<UInt64> { Set(journal.marks?.keys ?? []) }
 
-    var progress: PageProgress {
-        var progress = PageProgress()
+    var progress: Pages.Progress {
+        var progress = Pages.Progress()
         progress.pages = journal.pages
         progress.items = journal.items
         progress.bytes = journal.bodyBytes

@@ -4,6 +4,7 @@
     import Foundation
 #endif
 import Lade
+import LadeFields
 
 /// Looks for signs that more pages follow, on a page after which no rule names one.
 ///
@@ -25,7 +26,7 @@ struct PageSigns {
     /// Whether the page is the first one.
     var isFirst: Bool
     /// The rules of the caller; empty for the usual places.
-    var rules: [PageRule]
+    var rules: [Pages.Rule]
     /// The announced number of items that the harvest compares by itself.
     var total: Int?
     /// Secrets of the request that a server sends back are not shown.
@@ -61,7 +62,7 @@ struct PageSigns {
         var meaning: Meaning
         /// The name in lower case without punctuation.
         var name: String
-        var place: PageRule.Place
+        var place: Pages.Rule.Place
         var value: JSONValue
         var siblings: JSONValue.Object?
         /// Whether it stands where the list is described: at the top, in a field, around the list, or in `meta` and the like.
@@ -104,7 +105,7 @@ struct PageSigns {
     private func add(
         _ name: String,
         _ value: JSONValue,
-        at place: PageRule.Place,
+        at place: Pages.Rule.Place,
         _ siblings: JSONValue.Object?,
         isNearList: Bool,
         to found: inout [Statement]
@@ -185,7 +186,7 @@ struct PageSigns {
                 .init(certain: true, "\(text) has \(value.signText(redaction)), and no rule reads it.", rule(statement))
             ]
         case .links where !goesBack && PageNames.nextLink(in: value.array ?? []) != nil:
-            let rule = statement.place.bodyPointer.map(PageRule.body)
+            let rule = statement.place.bodyPointer.map(Pages.Rule.body)
             return [.init(certain: true, "\(text) has a link to the next page, and no rule reads it.", rule)]
         case .more where value.isTrue:
             let cursor = statements.first { sibling in
@@ -366,7 +367,7 @@ struct PageSigns {
     // MARK: - Rules
 
     /// The rule that probably reads the place of a statement; nil where none can.
-    private func rule(_ statement: Statement) -> PageRule? {
+    private func rule(_ statement: Statement) -> Pages.Rule? {
         let place = statement.place
         switch statement.value {
         case .string(let text):
@@ -386,7 +387,7 @@ struct PageSigns {
     }
 
     /// How pages are counted, by the number that the first page states about itself.
-    private func counting(_ statements: [Statement]) -> PageRule? {
+    private func counting(_ statements: [Statement]) -> Pages.Rule? {
         guard isFirst, !request.hasBody else { return nil }
         func first(_ meaning: Meaning, _ names: Set<String>?) -> (name: String, statement: Statement, number: Int)? {
             for statement in statements where statement.meaning == meaning && statement.isNearList {
@@ -408,11 +409,11 @@ struct PageSigns {
     }
 }
 
-extension PageRule.Place {
+extension Pages.Rule.Place {
     fileprivate var bodyPointer: JSONPointer? { if case .body(let pointer) = self { pointer } else { nil } }
 
     /// Whether both places are members of one object.
-    fileprivate func isBeside(_ other: PageRule.Place) -> Bool {
+    fileprivate func isBeside(_ other: Pages.Rule.Place) -> Bool {
         switch (self, other) {
         case (.body(let pointer), .body(let other)): pointer.tokens.dropLast() == other.tokens.dropLast()
         case (.header, .header): true
@@ -451,7 +452,7 @@ private struct PageCursorTarget {
         self.members = members
     }
 
-    func target(for name: String, _ place: PageRule.Place) -> PageRule.CursorTarget {
+    func target(for name: String, _ place: Pages.Rule.Place) -> Pages.Rule.CursorTarget {
         if let query = members["query"]?.string {
             // GraphQL: the variable that is meant for it.
             let names = ["after", "cursor", "endCursor", "afterCursor", "pageToken", "start"]
@@ -474,7 +475,7 @@ private struct PageCursorTarget {
 private struct PagePlaceText: CustomStringConvertible {
     let description: String
 
-    init(_ place: PageRule.Place, inside isInside: Bool = false) {
+    init(_ place: Pages.Rule.Place, inside isInside: Bool = false) {
         switch place {
         case .body(let pointer): description = pointer.description.escapedForDisplay(limit: 80)
         case .header(let name, let pointer):

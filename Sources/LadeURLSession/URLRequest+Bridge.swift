@@ -19,13 +19,13 @@ extension Request {
         guard let url = urlRequest.url else {
             throw LoadingError(.invalidRequest(.url("", reason: "there is none")))
         }
-        self.init(try HTTPMethod(urlRequest.httpMethod ?? "GET"), url)
+        self.init(try Request.Method(urlRequest.httpMethod ?? "GET"), url)
         let fields = (urlRequest.allHTTPHeaderFields ?? [:]).sorted { $0.key.lowercased() < $1.key.lowercased() }
         headers = Headers(fields.map { ($0.key, $0.value) })
         guard urlRequest.httpBodyStream == nil else {
             throw LoadingError(
                 .invalidRequest(.unsupportedFeature("form for the body stream of a URLRequest")),
-                ErrorContext(self)
+                LoadingError.Context(self)
             )
         }
         body = urlRequest.httpBody.map { .bytes($0) }
@@ -67,7 +67,7 @@ extension Request {
             case .file(let path, 0): result.httpBodyStream = InputStream(fileAtPath: path)
             case .file, .stream:
                 let feature = "form of a URLRequest for a body that is written while it is sent"
-                throw LoadingError(.invalidRequest(.unsupportedFeature(feature)), ErrorContext(self))
+                throw LoadingError(.invalidRequest(.unsupportedFeature(feature)), LoadingError.Context(self))
             }
             if let type = body?.contentType, !headers.contains("Content-Type") {
                 result.setValue(type, forHTTPHeaderField: "Content-Type")
@@ -84,9 +84,9 @@ extension Response {
     public init(_ response: HTTPURLResponse, body: Data = Data(), request: Request) {
         let head = PlatformHead(response)
         self.init(
-            status: HTTPStatus(head.code),
+            status: Response.Status(head.code),
             headers: Headers(head.fields),
-            body: ResponseBody(body),
+            body: Response.Body(body),
             request: request
         )
     }
@@ -106,7 +106,7 @@ extension Response {
         return HTTPURLResponse(
             url: request.url,
             statusCode: status.code,
-            httpVersion: version?.rawValue ?? HTTPVersion.http1_1.rawValue,
+            httpVersion: version?.rawValue ?? Response.Version.http1_1.rawValue,
             headerFields: fields
         )
     }

@@ -77,12 +77,13 @@ public final class URLSessionTransport: Transport {
         case "http", "https": break
         case "data" where settings.allowsLocalAddresses, "file" where settings.allowsLocalAddresses:
             return try await LocalTransport().send(request, call: call)
-        case let other: throw LoadingError(.invalidRequest(.unsupportedScheme(other ?? "")), ErrorContext(request))
+        case let other:
+            throw LoadingError(.invalidRequest(.unsupportedScheme(other ?? "")), LoadingError.Context(request))
         }
         #if canImport(FoundationNetworking)
             if case .environment = settings.proxy, environment.capturesLoopback(request.url) {
                 let feature = "way past the environment's proxy to this machine; name the host in no_proxy"
-                throw LoadingError(.invalidRequest(.unsupportedFeature(feature)), ErrorContext(request))
+                throw LoadingError(.invalidRequest(.unsupportedFeature(feature)), LoadingError.Context(request))
             }
         #endif
         return try await Transfer(

@@ -120,7 +120,7 @@ public final class WireTransport: Transport {
             await withResumption { continuation in
                 exchange.continuation = continuation
                 if !inbox.post(.submit(exchange)) {
-                    exchange.refuse(LoadingError(.cancelled, ErrorContext(request)))
+                    exchange.refuse(LoadingError(.cancelled, LoadingError.Context(request)))
                     continuation.resume()
                 }
             }

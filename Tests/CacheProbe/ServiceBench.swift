@@ -23,7 +23,7 @@ import LadeCore
 
 /// Responds with the same bytes, immediately: what calls cost without a server.
 struct CannedTransport: Transport {
-    let status: HTTPStatus
+    let status: Response.Status
     let headers: Headers
     let body: Data
 
@@ -35,7 +35,7 @@ struct CannedTransport: Transport {
         return Response(
             status: isAsked ? 304 : status,
             headers: headers,
-            body: ResponseBody(isAsked ? Data() : body),
+            body: Response.Body(isAsked ? Data() : body),
             request: request
         )
     }
@@ -138,7 +138,7 @@ struct ServiceBench {
         }
     }
 
-    private func load(_ loader: Loader, _ address: String, _ method: HTTPMethod = .get) async throws -> Int {
+    private func load(_ loader: Loader, _ address: String, _ method: Request.Method = .get) async throws -> Int {
         let response = try await loader.load(Request(method, address))
         return response.body.bytes?.count ?? 0
     }
@@ -367,7 +367,7 @@ private final class HeldTransport: Transport {
         return Response(
             status: 200,
             headers: ["Cache-Control": "max-age=600"],
-            body: ResponseBody(Data(repeating: 7, count: 1_000)),
+            body: Response.Body(Data(repeating: 7, count: 1_000)),
             request: request
         )
     }

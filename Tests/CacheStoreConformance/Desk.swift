@@ -24,7 +24,9 @@ package struct Desk {
     }
 
     /// The date as HTTP writes it.
-    package static func date(_ seconds: Double) -> String { HTTPDate(start.addingTimeInterval(seconds)).description }
+    package static func date(_ seconds: Double) -> String {
+        Headers.HTTPDate(start.addingTimeInterval(seconds)).description
+    }
 
     package static func address(_ text: String) throws -> CacheAddress {
         try #require(URL(string: text).flatMap(CacheAddress.init))
@@ -36,7 +38,7 @@ package struct Desk {
     }
 
     package func query(
-        _ method: HTTPMethod = .get,
+        _ method: Request.Method = .get,
         _ url: String = "https://example.org/a",
         _ headers: Headers = [:],
         mode: Request.CacheMode = .standard,
@@ -47,7 +49,7 @@ package struct Desk {
 
     /// A head that arrived at a second, with `Date` unless it is stated; an empty one stands for none.
     package func received(
-        _ status: HTTPStatus = 200,
+        _ status: Response.Status = 200,
         _ headers: Headers = [:],
         sent: Headers = [:],
         from: Double? = nil,
@@ -66,7 +68,7 @@ package struct Desk {
     /// The head as the rules store it.
     package func keep(
         _ headers: Headers,
-        _ status: HTTPStatus = 200,
+        _ status: Response.Status = 200,
         request: Headers = [:],
         sent: Headers? = nil,
         url: String = "https://example.org/a",
@@ -103,7 +105,7 @@ package struct Desk {
     /// The lifetime of a head that need not be worth storing.
     package func lifetime(
         _ headers: Headers,
-        _ status: HTTPStatus = 200,
+        _ status: Response.Status = 200,
         _ url: String = "https://example.org/a"
     ) throws -> Duration {
         let received = received(status, headers)

@@ -20,7 +20,7 @@ import Testing
 struct CacheSuiteTests {
     /// What the server sends when it is asked.
     struct Reply: Sendable {
-        var status: HTTPStatus = 200
+        var status: Response.Status = 200
         var headers: Headers = [:]
         var body = "one"
         /// Whether the connection is lost instead.
@@ -167,18 +167,18 @@ enum SuiteCases {
     }()
 
     /// The date some seconds after the start, as HTTP writes it.
-    static func date(_ seconds: Double) -> String { HTTPDate(start.addingTimeInterval(seconds)).description }
+    static func date(_ seconds: Double) -> String { Headers.HTTPDate(start.addingTimeInterval(seconds)).description }
 
     // MARK: - Shorthands
 
-    static func reply(_ headers: Headers, _ status: HTTPStatus = 200, _ body: String = "one") -> Reply {
+    static func reply(_ headers: Headers, _ status: Response.Status = 200, _ body: String = "one") -> Reply {
         var headers = headers
         if !headers.contains("Date") { headers.add("Date", date(0)) }
         if headers["Date"] == "" { headers.remove("Date") }
         return Reply(status: status, headers: headers, body: status == 204 ? "" : body)
     }
 
-    static func first(_ headers: Headers, _ status: HTTPStatus = 200, words: [String] = [], body: String = "one")
+    static func first(_ headers: Headers, _ status: Response.Status = 200, words: [String] = [], body: String = "one")
         -> Turn
     {
         Turn(words: words, reply: reply(headers, status, body))
@@ -215,12 +215,12 @@ enum SuiteCases {
     }
 
     /// A response with these fields is served a second later.
-    static func fresh(_ name: String, _ headers: Headers, _ status: HTTPStatus = 200) -> Case {
+    static func fresh(_ name: String, _ headers: Headers, _ status: Response.Status = 200) -> Case {
         Case("\(name) is fresh", first(headers, status), served(after: 1))
     }
 
     /// A response with these fields is not served a second later.
-    static func notFresh(_ name: String, _ headers: Headers, _ status: HTTPStatus = 200) -> Case {
+    static func notFresh(_ name: String, _ headers: Headers, _ status: Response.Status = 200) -> Case {
         Case("\(name) is not served", first(headers, status), asks(after: 1))
     }
 
@@ -322,10 +322,10 @@ enum SuiteCases {
 
     @CaseList static var heuristics: [Case] {
         [200, 203, 204, 404, 405, 410, 414, 501].map { (value: Int) -> Case in
-            fresh("\(value) by its last change", ["Last-Modified": date(-864_000)], HTTPStatus(value))
+            fresh("\(value) by its last change", ["Last-Modified": date(-864_000)], Response.Status(value))
         }
         [201, 202, 403, 502, 503, 504, 599].map { (value: Int) -> Case in
-            notFresh("\(value) by its last change", ["Last-Modified": date(-864_000)], HTTPStatus(value))
+            notFresh("\(value) by its last change", ["Last-Modified": date(-864_000)], Response.Status(value))
         }
         fresh("599 by its last change, public", ["Last-Modified": date(-864_000), "Cache-Control": "public"], 599)
         notFresh("a last change in the future", ["Last-Modified": date(3_600)])
@@ -340,13 +340,13 @@ enum SuiteCases {
 
     @CaseList static var statuses: [Case] {
         [200, 203, 204, 299, 400, 404, 410, 499, 500, 502, 503, 504, 599].map { (value: Int) -> Case in
-            fresh("\(value) with max-age", ["Cache-Control": "max-age=3600"], HTTPStatus(value))
+            fresh("\(value) with max-age", ["Cache-Control": "max-age=3600"], Response.Status(value))
         }
         [401, 407, 421, 425, 428, 429, 431, 511].map { (value: Int) -> Case in
-            notFresh("\(value) with max-age", ["Cache-Control": "max-age=3600"], HTTPStatus(value))
+            notFresh("\(value) with max-age", ["Cache-Control": "max-age=3600"], Response.Status(value))
         }
         [299, 400, 403, 499, 500, 599].map { (value: Int) -> Case in
-            notFresh("\(value) without a lifetime", ["ETag": "\"a\""], HTTPStatus(value))
+            notFresh("\(value) without a lifetime", ["ETag": "\"a\""], Response.Status(value))
         }
     }
 

@@ -331,7 +331,7 @@ struct SQLiteFilesTests {
         let digester = CacheDigester(key: store.digestKey)
         let bodyCanary = "canary-in-the-body"
         var secret = CacheKey.Parts()
-        secret.method = try HTTPMethod("QUERY")
+        secret.method = try Request.Method("QUERY")
         secret.identity = Array("Bearer canary-in-authorization".utf8)
         secret.body = (Array(bodyCanary.utf8), "text/plain", nil)
         secret.custom = "canary-in-the-key"

@@ -23,7 +23,7 @@ struct CatalogueClient {
     func get(
         _ target: String,
         _ fields: [(String, String)] = [],
-        method: HTTPMethod = .get,
+        method: Request.Method = .get,
         body: String? = nil
     ) async throws -> Response {
         var request = try Request(method, target.hasPrefix("http") ? target : catalogue.address(target))
@@ -33,7 +33,7 @@ struct CatalogueClient {
     }
 
     /// The members of the object at a path below `integrationlayer/`.
-    func object(_ path: String, status: HTTPStatus = 200) async throws -> [String: Any] {
+    func object(_ path: String, status: Response.Status = 200) async throws -> [String: Any] {
         let response = try await get("/integrationlayer/\(path)")
         guard response.status == status, response.headers["Content-Type"] == "application/json" else {
             throw UnexpectedAnswer(path: path, status: response.status)
@@ -48,7 +48,7 @@ struct CatalogueClient {
     }
 
     /// What a refusal says.
-    func refusal(_ path: String, status: HTTPStatus) async throws -> String {
+    func refusal(_ path: String, status: Response.Status) async throws -> String {
         let said = try await object(path, status: status)["status"] as? [String: Any] ?? [:]
         guard said["code"] as? Int == status.code else { throw UnexpectedAnswer(path: path, status: status) }
         return said["msg"] as? String ?? ""
@@ -57,5 +57,5 @@ struct CatalogueClient {
 
 struct UnexpectedAnswer: Error {
     var path: String
-    var status: HTTPStatus
+    var status: Response.Status
 }

@@ -41,10 +41,10 @@ struct CataloguePageTests {
     }
 
     private func outcome(
-        of first: (@escaping @MainActor @Sendable (LoadedPage<Outcome<List, NetworkError>>) -> Void) throws ->
+        of first: (@escaping @MainActor @Sendable (Pages.Page<Outcome<List, NetworkError>>) -> Void) throws ->
             any GroupedRequest
-    ) async rethrows -> LoadedPage<Outcome<List, NetworkError>> {
-        let (stream, continuation) = AsyncStream<LoadedPage<Outcome<List, NetworkError>>>.makeStream()
+    ) async rethrows -> Pages.Page<Outcome<List, NetworkError>> {
+        let (stream, continuation) = AsyncStream<Pages.Page<Outcome<List, NetworkError>>>.makeStream()
         let handle = try first { continuation.yield($0) }
         handle.resume()
         var iterator = stream.makeAsyncIterator()
@@ -58,9 +58,9 @@ struct CataloguePageTests {
         _ make: (Catalogue) throws -> PagedEndpoint<Listing<Item>>,
         _ page: PageRequest? = nil,
         size: Int
-    ) async throws -> LoadedPage<Outcome<Listing<Item>, NetworkError>> {
+    ) async throws -> Pages.Page<Outcome<Listing<Item>, NetworkError>> {
         let list = try make(client)
-        let (stream, continuation) = AsyncStream<LoadedPage<Outcome<Listing<Item>, NetworkError>>>.makeStream()
+        let (stream, continuation) = AsyncStream<Pages.Page<Outcome<Listing<Item>, NetworkError>>>.makeStream()
         let first = FirstPageHandle(loader, list) { continuation.yield($0) }.with(pageSize: size)
         let handle: any GroupedRequest = page.map { first.handle(for: $0) } ?? first
         handle.resume()

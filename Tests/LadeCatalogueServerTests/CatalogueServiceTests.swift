@@ -133,7 +133,7 @@ struct CatalogueServiceTests {
         for unit in ServiceSample.all {
             let path = "2.0/\(unit)/\(sample.path)"
             // The settings of a search make that of one business unit fail.
-            let status: HTTPStatus = unit == "swi" && sample.path.contains("sortBy") ? 400 : 404
+            let status: Response.Status = unit == "swi" && sample.path.contains("sortBy") ? 400 : 404
             guard sample.units.contains(unit) else {
                 let message = try await client.refusal(path, status: status)
                 #expect(status == 400 ? message.contains("settings") : message.contains("not available for \(unit)"))
@@ -232,7 +232,7 @@ struct CatalogueServiceTests {
         ] as [(String, Int)]
     )
     func refusals(path: String, code: Int) async throws {
-        let message = try await CatalogueClient().refusal(path, status: HTTPStatus(code))
+        let message = try await CatalogueClient().refusal(path, status: Response.Status(code))
 
         #expect(message.hasSuffix("."))
     }

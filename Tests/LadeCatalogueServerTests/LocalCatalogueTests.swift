@@ -157,7 +157,7 @@ struct LocalCatalogueTests {
         #expect(try await client.get("/medias?fault=401").status == 401)
         await #expect(throws: LoadingError.self) { try await client.get("/medias?fault=truncate") }
         await #expect(throws: LoadingError.self) { try await client.get("/medias?fault=reset") }
-        var bounded: [HTTPStatus] = []
+        var bounded: [Response.Status] = []
         for _ in 0..<4 { bounded.append(try await client.get("/medias?fault=503:2").status) }
         #expect(bounded == [503, 503, 200, 200])
         #expect(catalogue.counts.faults[.unavailable] == 3)

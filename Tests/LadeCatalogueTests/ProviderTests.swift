@@ -328,7 +328,7 @@ struct ProviderTests {
     private func expectFirstPage(size: Int) async throws {
         let rig = try CatalogueRig()
         rig.serveLists()
-        let (outcomes, output) = AsyncStream.makeStream(of: LoadedPage<Outcome<Listing<Media>, NetworkError>>.self)
+        let (outcomes, output) = AsyncStream.makeStream(of: Pages.Page<Outcome<Listing<Media>, NetworkError>>.self)
         let first = FirstPageHandle(rig.loader, try rig.catalogue.medias(urns: urns)) { output.yield($0) }
         let handle = first.with(pageSize: size).handle(for: nil)
         handle.resume()
@@ -689,7 +689,7 @@ struct ProviderTests {
     func statusTexts() {
         for code in 100...999 {
             for language in MessageLanguage.allCases {
-                #expect(!HTTPStatus(code).text(in: language).isEmpty, "\(code)")
+                #expect(!Response.Status(code).text(in: language).isEmpty, "\(code)")
             }
         }
     }

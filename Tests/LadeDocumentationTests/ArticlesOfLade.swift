@@ -27,7 +27,7 @@ private func gettingStarted(draft: Show, showEmptyPage: () -> Void) async throws
         print(show.title)
     }
     do {
-        let api = try API("https://api.example.com").failure(as: Problem.self)
+        let api = try API("https://api.example.com").failure(as: API.Problem.self)
         let loader = try Loader()
         let show: Show = try await loader.load(api.get("shows", id))
         let created: Show = try await loader.load(api.post("shows", json: draft))
@@ -40,7 +40,7 @@ private func gettingStarted(draft: Show, showEmptyPage: () -> Void) async throws
             if error.kind == .unacceptableStatus(404) {
                 showEmptyPage()
             } else {
-                print(error.failure(as: Problem.self)?.detail ?? error.description)
+                print(error.failure(as: API.Problem.self)?.detail ?? error.description)
             }
         }
     }
@@ -89,12 +89,12 @@ private func kinds(loader: Loader, api: API, showEmptyPage: @escaping @Sendable 
 }
 
 private func errors(loader: Loader, work: () async throws -> Void) async throws {
-    let api = try API("https://api.example.com").failure(as: Problem.self)
+    let api = try API("https://api.example.com").failure(as: API.Problem.self)
     do throws(LoadingError) {
         let show: Show = try await loader.load(api.get("shows", id))
         print(show.title)
     } catch {
-        print(error.failure(as: Problem.self)?.title ?? error.description)
+        print(error.failure(as: API.Problem.self)?.title ?? error.description)
     }
 
     do {
@@ -138,7 +138,7 @@ private func endpoints(loader: Loader, request: Request) async throws {
 private func interceptors(sign: @escaping @Sendable (Request) throws -> Secret) {
     var settings = Service.Settings()
     settings.attemptInterceptors = [
-        ClosureInterceptor { request, next in
+        Chain.interceptor { request, next in
             var signed = request
             signed.headers.set("X-Signature", secret: try sign(request))
             return try await next(signed)
@@ -197,7 +197,7 @@ private func traffic(service: Service) {
 }
 
 private func story(service: Service, loader: Loader, request: Request) async throws {
-    let story = CallStory()
+    let story = Service.CallStory()
     let observation = service.observe(with: story)
     _ = try await loader.load(request)
     observation.end()
@@ -220,7 +220,7 @@ private func fromAlamofire(
     )
 
     settings.decorators = [
-        ClosureDecorator { request in
+        Service.decorator { request in
             var request = request
             request.headers["X-Client"] = "app"
             return request
@@ -245,7 +245,7 @@ private func fromDataLoader(delegate: Playlists) throws {
     try settings.rateLimiter?.setRate(1, for: ServiceKey(Request("https://www.spotify.com/thing/thing")))
     let service = try Service(settings)
 
-    let authoriser = BearerAuthoriser(scope: try CredentialScope("https://myauth.com")) { _, _ in
+    let authoriser = Authorisation.Bearer(scope: try Authorisation.Scope("https://myauth.com")) { _, _ in
         let session = try await signIn()
         return .init(Secret(session.token), end: .after(.seconds(session.lifetime)))
     }
@@ -258,11 +258,11 @@ private func fromDataLoader(delegate: Playlists) throws {
 
 @MainActor
 final class Playlists: LoaderDelegate {
-    func loader(_ loader: Loader, didLoad response: Response, for load: LoadHandle) {
+    func loader(_ loader: Loader, didLoad response: Response, for load: Loader.Handle) {
         print(response.status)
     }
 
-    func loader(_ loader: Loader, didFailWith error: LoadingError, for load: LoadHandle) {
+    func loader(_ loader: Loader, didFailWith error: LoadingError, for load: Loader.Handle) {
         print(error)
     }
 }

@@ -129,7 +129,7 @@ private func json(body: Data) throws {
 private func hosts() {
     var settings = Service.Settings()
     settings.hosts = HostDirectory([
-        "api.example.com": ["api.example.com", "backup.example.com", HostAddress("192.0.2.7", port: 8443)]
+        "api.example.com": ["api.example.com", "backup.example.com", HostDirectory.Address("192.0.2.7", port: 8443)]
     ])
 }
 
@@ -162,9 +162,9 @@ private actor Keychain { func store(_ secret: Secret?) {} }
 private let keychain = Keychain()
 
 private func signingIn(tokenURL: URL, saved: Secret, service: Service) throws {
-    let scope = try CredentialScope("https://api.example.com")
-    var settings = OAuth2Authoriser.Settings(tokenEndpoint: tokenURL, grant: .refreshToken(saved), clientID: "app")
-    let oauth = OAuth2Authoriser(settings, scope: scope) { tokens in
+    let scope = try Authorisation.Scope("https://api.example.com")
+    var settings = Authorisation.OAuth2.Settings(tokenEndpoint: tokenURL, grant: .refreshToken(saved), clientID: "app")
+    let oauth = Authorisation.OAuth2(settings, scope: scope) { tokens in
         await keychain.store(tokens.refreshToken)
     }
     let account = service.account(authorisers: [oauth])
@@ -174,14 +174,14 @@ private func signingIn(tokenURL: URL, saved: Secret, service: Service) throws {
 
 struct SessionAuthoriser: Authoriser {
     let identifier = "session"
-    // True: it waits only for `RefreshingCredentials`.
+    // True: it waits only for `Authorisation.RefreshingCredentials`.
     let observesScope = true
-    let scope: CredentialScope
-    let sessions: RefreshingCredentials<Secret>
+    let scope: Authorisation.Scope
+    let sessions: Authorisation.RefreshingCredentials<Secret>
 
     func claims(_ request: Request) -> Bool { scope.contains(request) }
 
-    func authorise(_ request: Request, in context: AuthorisationContext) async throws(LoadingError) -> Request {
+    func authorise(_ request: Request, in context: Authorisation.Context) async throws(LoadingError) -> Request {
         let session = try await sessions.current(in: context)
         var request = request
         request.headers.set("X-Session", secret: session.value)
@@ -190,7 +190,7 @@ struct SessionAuthoriser: Authoriser {
     }
 
     // After a wait: a session that was renewed meanwhile takes the place of the old one.
-    func renewed(_ request: Request, in context: AuthorisationContext) -> Request? {
+    func renewed(_ request: Request, in context: Authorisation.Context) -> Request? {
         guard let session = sessions.available(in: context) else { return nil }
         var request = request
         request.headers.set("X-Session", secret: session.value)
@@ -198,7 +198,7 @@ struct SessionAuthoriser: Authoriser {
         return request
     }
 
-    func wasRefused(_ request: Request, by response: Response, in context: AuthorisationContext) -> Bool {
+    func wasRefused(_ request: Request, by response: Response, in context: Authorisation.Context) -> Bool {
         sessions.refuse(version: request.credentialVersion(of: identifier) ?? 0)
     }
 }

@@ -7,14 +7,14 @@ import Testing
 
 // The code of Documentation/ComingFromBBCHTTPClient.md, run with a loopback server.
 
-struct TitleProcessor: ResponseProcessor {
+struct TitleProcessor: Service.Processor {
     func process(_ input: JSONValue?, of response: Response) throws -> String {
         guard let title = input?["title"]?.string else { throw ProcessingError.emptyBody }
         return title
     }
 }
 
-struct ClientNameDecorator: RequestDecorator {
+struct ClientNameDecorator: Service.Decorator {
     func decorate(_ request: Request) async -> Request {
         var decorated = request
         decorated.headers["X-Client"] = "Player"
@@ -81,7 +81,7 @@ struct ComingFromBBCHTTPClientTests {
         let title = try Endpoint(address).json().processing(with: TitleProcessor())
         let text = try await client.load(title)
         #expect(text == "Sea")
-        let processors: [any ResponseProcessor] = [JSONProcessor(), TitleProcessor()]
+        let processors: [any Service.Processor] = [Service.JSONProcessor(), TitleProcessor()]
         let listed = try await client.load(Endpoint(address).processing(with: processors, as: String.self))
         #expect(listed == "Sea")
         struct Show: Decodable, Sendable {
@@ -101,10 +101,10 @@ struct ComingFromBBCHTTPClientTests {
         settings.acceptableStatuses = .codes(200..<500)
         settings.decorators = [
             ClientNameDecorator(),
-            OAuthDecorator(authenticationProvider: "IdP", accessToken: Secret("token")),
+            Service.OAuthDecorator(authenticationProvider: "IdP", accessToken: Secret("token")),
         ]
         let client = try Loader(settings)
-        let saml = SAMLDecorator(clientID: "iplayer")
+        let saml = Service.SAMLDecorator(clientID: "iplayer")
         saml.samlToken = Secret("token")
         let queue = DispatchQueue(label: "responses")
         client.load(try Request(address), on: .queue(queue)) { result in

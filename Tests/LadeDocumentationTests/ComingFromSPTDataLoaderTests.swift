@@ -27,7 +27,7 @@ struct ComingFromSPTDataLoaderTests {
         let (port, thing) = (Int(server.port), named("/thing/thing"))
         var settings = try Service.Settings.dataLoader()
         settings.userAgent = .product("Player", version: "1.0")
-        settings.hosts.setAddresses([HostAddress("127.0.0.1", port: port)], for: "spotify.localhost")
+        settings.hosts.setAddresses([HostDirectory.Address("127.0.0.1", port: port)], for: "spotify.localhost")
         try settings.rateLimiter?.setRate(1_000, for: ServiceKey(Request(thing)))
         return try Service(settings)
     }
@@ -35,9 +35,9 @@ struct ComingFromSPTDataLoaderTests {
     @Test("finding SF-15 a loader of an account sends authorised requests with the agent of its service")
     func authorised() async throws {
         let service = try service()
-        var scope = try CredentialScope(named("/"))
+        var scope = try Authorisation.Scope(named("/"))
         scope.allowsInsecure = true
-        let authoriser = BearerAuthoriser(token: Secret("My Token"), scope: scope)
+        let authoriser = Authorisation.Bearer(token: Secret("My Token"), scope: scope)
         let account = service.account(authorisers: [authoriser])
         let loader = account.makeLoader()
 

@@ -144,10 +144,10 @@ struct ComingFromSRGNetworkTests {
         let (stream, note) = notes()
         let list = PagedEndpoint(
             Endpoint(url).jsonObject(),
-            sizer: Sizer { request, size in
+            sizer: Pages.Sizer { request, size in
                 Endpoint(request).query("pageSize", String(size)).request
             },
-            paginator: Paginator { loaded in
+            paginator: Pages.Paginator { loaded in
                 try loaded.value["next"]?.string.map { try Request($0) }
             }
         )

@@ -107,7 +107,7 @@ struct ComingFromTDCContentLoadingTests {
         viewModel.refresh()
         #expect(describe(viewModel) == "loading")
         for await snapshot in viewModel.snapshots() where !snapshot.isLoading { break }
-        #expect(describe(viewModel) == (status == 404 ? HTTPStatus(404).text() : expected))
+        #expect(describe(viewModel) == (status == 404 ? Response.Status(404).text() : expected))
     }
 
     private func describe(_ viewModel: EventsModel) -> String {

@@ -29,7 +29,7 @@ struct DependencyTests {
     @Test("the newest version of the CHANGELOG is that of the library")
     func version() throws {
         let newest = try Self.versions().first { $0.first?.isNumber == true }
-        #expect(newest?.hasPrefix("\(LibraryVersion.number) – ") == true)
+        #expect(newest?.hasPrefix("\(UserAgent.LibraryVersion.number) – ") == true)
     }
 
     @Test("the README has at most 140 lines, and links to the limits and to all defaults")

@@ -15,11 +15,12 @@ import Testing
 struct ErrorSentenceTests {
     /// Errors, and the text that each shows; nil for any sentence.
     private static let errors: [(any Error, String?)] = {
-        let context = ErrorContext()
+        let context = LoadingError.Context()
         let timedOut = LoadingError(.timedOut(.whole), context)
         let refused = LoadingError(.unacceptableStatus(404), context)
         var errors: [(any Error, String?)] = [
-            (timedOut, timedOut.text()), (refused, HTTPStatus(404).text()), (LoadingError(.cancelled, context), nil),
+            (timedOut, timedOut.text()), (refused, Response.Status(404).text()),
+            (LoadingError(.cancelled, context), nil),
             (LoadingError(.invalidSetting(name: "a", reason: "b"), context), nil),
             (NetworkError.transport(timedOut, looksLikePublicWiFi: false), timedOut.text()),
             (CatalogueError.request(timedOut), timedOut.text()), (CatalogueError.emptyQuery, nil),
@@ -38,7 +39,7 @@ struct ErrorSentenceTests {
         errors.append((ImageError.unknownFormat, "The bytes are no PNG, JPEG or WebP image."))
         errors.append((CatalogueError.noStreamToken(host: "a"), nil))
         errors.append((JSONError(.invalidPointer, offset: 0), nil))
-        errors.append((FieldError(field: "Date", reason: .trailingBytes, offset: 1), nil))
+        errors.append((Headers.FieldError(field: "Date", reason: .trailingBytes, offset: 1), nil))
         errors.append((CacheError(.closed), "The cache store is closed"))
         errors.append((ConformanceError.skipped("not here"), "not here"))
         return errors
@@ -93,6 +94,6 @@ struct ErrorSentenceTests {
 extension PagedEndpoint where Value == Data {
     fileprivate static var probe: PageRequest {
         let request = Request(URL(filePath: "/list"))
-        return PagedEndpoint(Endpoint(request), paginator: Paginator { _ in nil }).firstPage()
+        return PagedEndpoint(Endpoint(request), paginator: Pages.Paginator { _ in nil }).firstPage()
     }
 }

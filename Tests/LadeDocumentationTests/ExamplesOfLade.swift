@@ -1,5 +1,6 @@
 import Foundation
 import Lade
+import LadeFields
 import LadePolicies
 
 // The examples in the documentation comments of Lade, LadeCore and LadePolicies. They are compiled and never run; a test
@@ -14,13 +15,13 @@ private func api(loader: Loader, draft: Show) async throws {
         _ = path
     }
     do {
-        let api = try API("https://api.example.com/v1").failure(as: Problem.self)
+        let api = try API("https://api.example.com/v1").failure(as: API.Problem.self)
 
         let show: Show = try await loader.load(api.get("shows", id))
         let created: Show = try await loader.load(api.post("shows", json: draft))
         _ = (show, created)
     }
-    let api = try API("https://api.example.com").failure(as: Problem.self)
+    let api = try API("https://api.example.com").failure(as: API.Problem.self)
     _ = api
 }
 
@@ -29,7 +30,7 @@ private func failures(loader: Loader, api: API) async {
         let show: Show = try await loader.load(api.get("shows", id))
         print(show.title)
     } catch {
-        print(error.failure(as: Problem.self)?.detail ?? error.description)
+        print(error.failure(as: API.Problem.self)?.detail ?? error.description)
     }
 }
 
@@ -93,7 +94,7 @@ private func service(request: Request, searchURL: URL) async throws {
         observation.end()
     }
     do {
-        let story = CallStory()
+        let story = Service.CallStory()
         let observation = service.observe(with: story)
         _ = try await loader.load(request)
         observation.end()
@@ -106,7 +107,7 @@ private func service(request: Request, searchURL: URL) async throws {
 
 /// An interceptor that an app may have.
 private struct Auditing: Interceptor {
-    func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+    func intercept(_ request: Request, next: Chain.Next) async throws(LoadingError) -> Response {
         print(request.url)
         return try await next(request)
     }
@@ -124,10 +125,10 @@ private func settings(request: Request) throws {
         layout.remove(.redirect)
         layout.insert(Auditing(), above: .retry)
     }
-    let meter = PageProgress.Meter { progress in print(progress.pages, progress.waiting?.description ?? "") }
+    let meter = Pages.Progress.Meter { progress in print(progress.pages, progress.waiting?.description ?? "") }
     settings.observers.append(meter)
     settings.attemptInterceptors = [
-        ClosureInterceptor { request, next in
+        Chain.interceptor { request, next in
             var signed = request
             signed.headers.set("X-Signature", secret: try sign(request))
             return try await next(signed)
@@ -154,20 +155,20 @@ private func pages(loader: Loader, shows: PagedEndpoint<Shows>, render: ([Show])
     }
     for try await page in loader.pages(of: shows, size: 50, prefetch: 2) { render(page.value.showList) }
 
-    var second: LoadedPage<LoadedValue<Shows>>?
+    var second: Pages.Page<Loader.Loaded<Shows>>?
     let first = try await loader.load(shows.firstPage(size: 50), of: shows)
     if let next = first.next { second = try await loader.load(next, of: shows) }
     _ = second
 }
 
 private func paging(loader: Loader, showsURL: URL, render: ([Show]) -> Void) async throws {
-    let paginators: [Paginator<Shows>] = [
+    let paginators: [Pages.Paginator<Shows>] = [
         .rule(.link(relation: "next")),
         .rules([.link(relation: "next"), .body(["next"])]),  // the first that names a page
         .target(\.next),  // a member of the decoded value
-        Paginator { page in page.number < 10 ? page.original : nil },
+        Pages.Paginator { page in page.number < 10 ? page.original : nil },
     ]
-    let rules: [PageRule] = [
+    let rules: [Pages.Rule] = [
         .cursor(.body(["meta", "next"]), to: .query("cursor")),
         .cursor(.body(["data", "-", "id"]), to: .query("starting_after")),  // of the last item
         .cursor(.body(["LastEvaluatedKey"]), to: .body(["ExclusiveStartKey"])),  // an object
@@ -175,7 +176,7 @@ private func paging(loader: Loader, showsURL: URL, render: ([Show]) -> Void) asy
     _ = (paginators, rules)
     do {
         var shows = PagedEndpoint(Endpoint(showsURL).decoding(Shows.self), paginator: .target(\.next))
-        shows.sizes = PageSizes(standard: 10, allowed: 1...100)
+        shows.sizes = Pages.Sizes(standard: 10, allowed: 1...100)
         let standard = shows.firstPage().size  // 10
         let largest = shows.firstPage(size: 1_000).size  // 100
         _ = (standard, largest)
@@ -225,7 +226,7 @@ private func fields(response: Response, url: URL) throws {
 struct Signature: Authoriser {
     let identifier = "signature"
     func claims(_ request: Request) -> Bool { request.url.host() == "api.example.com" && request.url.scheme == "https" }
-    func authorise(_ request: Request, in context: AuthorisationContext) async throws -> Request {
+    func authorise(_ request: Request, in context: Authorisation.Context) async throws -> Request {
         var request = request
         request.headers.set("X-Signature", secret: try sign(request))
         return request
@@ -245,23 +246,30 @@ private protocol Keychain: Sendable { func store(_ secret: Secret?) }
 
 private func authorisers(signIn: SignIn, tokenURL: URL, secret: Secret, keychain: any Keychain) throws {
     do {
-        let authoriser = BearerAuthoriser(scope: try CredentialScope("https://api.example.com")) { _, _ in
+        let authoriser = Authorisation.Bearer(scope: try Authorisation.Scope("https://api.example.com")) { _, _ in
             let session = try await signIn.session()
             return .init(session.token, end: .after(session.lifetime))
         }
         _ = authoriser
     }
-    let scope = try CredentialScope("https://api.example.com", "https://media.example.com/private/")
+    let scope = try Authorisation.Scope("https://api.example.com", "https://media.example.com/private/")
     _ = scope
     do {
-        var settings = OAuth2Authoriser.Settings(tokenEndpoint: tokenURL, grant: .refreshToken(secret), clientID: "app")
-        let authoriser = OAuth2Authoriser(settings, scope: try CredentialScope("https://api.example.com")) { tokens in
+        var settings = Authorisation.OAuth2.Settings(
+            tokenEndpoint: tokenURL,
+            grant: .refreshToken(secret),
+            clientID: "app"
+        )
+        let authoriser = Authorisation.OAuth2(settings, scope: try Authorisation.Scope("https://api.example.com")) {
+            tokens in
             keychain.store(tokens.refreshToken)
         }
         settings.clientID = nil
         _ = authoriser
     }
-    let backups: [HostAddress] = ["api.example.com", "backup.example.com", HostAddress("192.0.2.7", port: 8443)]
+    let backups: [HostDirectory.Address] = [
+        "api.example.com", "backup.example.com", HostDirectory.Address("192.0.2.7", port: 8443),
+    ]
     let hosts = HostDirectory(["api.example.com": backups])
     _ = hosts
 }

@@ -78,11 +78,11 @@ private func catalogueOfUnit(loader: Loader) async throws {
 final class ShowModel: LoaderDelegate {
     private(set) var message = ""
 
-    func loader(_ loader: Loader, didLoad response: Response, for load: LoadHandle) {
+    func loader(_ loader: Loader, didLoad response: Response, for load: Loader.Handle) {
         message = "\(response.status)"
     }
 
-    func loader(_ loader: Loader, didFailWith error: LoadingError, for load: LoadHandle) {
+    func loader(_ loader: Loader, didFailWith error: LoadingError, for load: Loader.Handle) {
         message = error.text()
     }
 }
@@ -228,16 +228,16 @@ private enum CatalogueExamples {
 private enum JSONExamples {
     struct Page: Codable { var number: Int }
 
-    struct Show: Codable, JSONReadable {
+    struct Show: Codable, FastJSONDecoder.Readable {
         enum CodingKeys: String, CodingKey, CaseIterable { case id, title, date, tags }
-        private static let keys = JSONReader.Keys<CodingKeys>()
+        private static let keys = FastJSONDecoder.Reader.Keys<CodingKeys>()
 
         var id: Int
         var title: String
         var date: Date?
         var tags: [String]
 
-        init(from reader: inout JSONReader) throws {
+        init(from reader: inout FastJSONDecoder.Reader) throws {
             var id: Int?
             var title = ""
             var date: Date?
@@ -304,7 +304,7 @@ private struct MyTransport: Transport {
     init(_ settings: TransportSettings) throws {}
 
     func send(_ request: Request, call: Call) async throws(LoadingError) -> Response {
-        throw LoadingError(.cancelled, ErrorContext(request))
+        throw LoadingError(.cancelled, LoadingError.Context(request))
     }
 }
 

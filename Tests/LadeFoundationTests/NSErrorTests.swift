@@ -19,7 +19,9 @@ struct NSErrorTests {
         arguments: [199, 300, 304, 404, 500]
     )
     func status(_ code: Int) async throws {
-        transport.onAnyRequest().respond(.status(HTTPStatus(code), headers: ["X-A": "b"], code == 304 ? "" : "page"))
+        transport.onAnyRequest().respond(
+            .status(Response.Status(code), headers: ["X-A": "b"], code == 304 ? "" : "page")
+        )
 
         let error = try #require(await failure(of: Endpoint("https://svc.example.com/thing")))
 

@@ -17,7 +17,7 @@ struct HarvestPrefetchTests {
         }
 
         var count = 60
-        var rule: PageRule
+        var rule: Pages.Rule
         var total = Total.none
         /// The length of a page by its number, or by its offset.
         var length: @Sendable (Int) -> Int
@@ -25,7 +25,7 @@ struct HarvestPrefetchTests {
         static func random(_ seed: UInt64) -> UnevenList {
             let random = SeededRandom(seed: seed)
             let lengths = (0..<100).map { _ in random.next(below: 9) + 1 }
-            let rule: PageRule =
+            let rule: Pages.Rule =
                 random.next(below: 2) == 0
                 ? .pageNumber(query: "page", first: random.next(below: 3)) : .offset(query: "offset")
             let total = Total.allCases[random.next(below: Total.allCases.count)]
@@ -96,10 +96,10 @@ struct HarvestPrefetchTests {
 
     @Test(
         "finding FL-2 treats totals and the length of the first page as hints",
-        arguments: [PageRule.pageNumber(query: "page", first: 1), .offset(query: "offset")],
+        arguments: [Pages.Rule.pageNumber(query: "page", first: 1), .offset(query: "offset")],
         [150, 99]
     )
-    func longFirstPage(rule: PageRule, first: Int) async throws {
+    func longFirstPage(rule: Pages.Rule, first: Int) async throws {
         let list = UnevenList(count: 1_000, rule: rule, total: .right) { $0 <= 0 ? first : $0 == 200 ? 99 : 100 }
         var harvest = try list.harvest()
         harvest.prefetch = 3
@@ -168,7 +168,7 @@ struct HarvestPrefetchTests {
         [Int.min, -1, 0, 1, .max - 1, .max]
     )
     func extremes(prefetch: Int, number: Int) async throws {
-        let rules: [PageRule] = [
+        let rules: [Pages.Rule] = [
             .pageNumber(query: "page", first: number), .pageNumber(query: "page", first: 1), .offset(query: "offset"),
         ]
         for rule in rules {
@@ -179,7 +179,7 @@ struct HarvestPrefetchTests {
                     headers: ["X-Total-Count": String(number)]
                 )
             }
-            for total in [PageRule.Place.body(["total"]), .header("X-Total-Count")] {
+            for total in [Pages.Rule.Place.body(["total"]), .header("X-Total-Count")] {
                 var harvest = try UnevenList(rule: rule) { $0 }.harvest()
                 harvest.total = total
                 harvest.prefetch = 0

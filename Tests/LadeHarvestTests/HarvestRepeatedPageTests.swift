@@ -15,7 +15,7 @@ struct HarvestRepeatedPageTests {
         }
     }
 
-    private static func harvest(prefetch: Int = 0, _ rule: PageRule = .pageNumber(query: "page", first: 0)) throws
+    private static func harvest(prefetch: Int = 0, _ rule: Pages.Rule = .pageNumber(query: "page", first: 0)) throws
         -> Harvest
     {
         var harvest = try HarvestSample.harvest()

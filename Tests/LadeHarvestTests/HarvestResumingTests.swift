@@ -147,7 +147,7 @@ struct HarvestResumingTests {
         let source = HarvestSample.source(pages: 50)
         var harvest = try HarvestSample.harvest()
         harvest.prefetch = prefetch
-        let meter = PageProgress.Meter { if $0.pages == 3 { withUnsafeCurrentTask { $0?.cancel() } } }
+        let meter = Pages.Progress.Meter { if $0.pages == 3 { withUnsafeCurrentTask { $0?.cancel() } } }
         let task = Task { [harvest] in
             try await harvest.run(with: source.loader, to: .file(folder.file("out")), meter: meter)
         }

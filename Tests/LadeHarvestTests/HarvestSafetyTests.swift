@@ -54,7 +54,7 @@ struct HarvestSafetyTests {
             return .json(PagedSource.body([1], next: isFirst ? "https://evil.example/list" : nil))
         }
         var settings = Service.Settings.still(in: source.time)
-        settings.decorators = [OAuthDecorator(authenticationProvider: "IdP", accessToken: "oauth-canary")]
+        settings.decorators = [Service.OAuthDecorator(authenticationProvider: "IdP", accessToken: "oauth-canary")]
         let loader = source.transport.makeLoader(settings)
         let folder = try TemporaryFolder()
         var harvest = try HarvestSample.harvest()

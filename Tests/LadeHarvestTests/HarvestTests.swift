@@ -163,19 +163,19 @@ struct HarvestTests {
         var harvest = try HarvestSample.harvest()
         harvest.total = .body(["total"])
         harvest.pageLimit = 2
-        let first = PageProgress.Meter()
+        let first = Pages.Progress.Meter()
         let before = try await harvest.run(
             with: HarvestSample.source(total: true).loader,
             to: .file(folder.file("out")),
             meter: first
         )
-        let reports = Locked<[PageProgress]>([])
+        let reports = Locked<[Pages.Progress]>([])
         harvest.pageLimit = nil
 
         _ = try await harvest.run(
             with: HarvestSample.source(total: true).loader,
             to: .file(folder.file("out")),
-            meter: PageProgress.Meter { progress in reports.withLock { $0.append(progress) } }
+            meter: Pages.Progress.Meter { progress in reports.withLock { $0.append(progress) } }
         )
 
         let (begun, last) = reports.withLock { ($0.first, $0.last) }
@@ -217,12 +217,12 @@ struct HarvestTests {
             if page.contains("page=2") {
                 started.raise()
                 do { try await Signal().wait() } catch { ended.raise() }
-                throw LoadingError(.cancelled, ErrorContext(request))
+                throw LoadingError(.cancelled, LoadingError.Context(request))
             }
             // The limit is reached when the page after is being loaded.
             if page.contains("page=1") { try await started.wait() }
             let items = page.contains("page=1") ? "[3,4]" : "[1,2]"
-            let body = ResponseBody(Data("{\"items\":\(items),\"total\":100}".utf8))
+            let body = Response.Body(Data("{\"items\":\(items),\"total\":100}".utf8))
             return Response(status: 200, body: body, request: request)
         }
 

@@ -553,9 +553,12 @@ struct HarvestWholenessTests {
             "http://api.example.com:x/?access_token=canary", "https:// ann:canary@h/",
             "https://ann:canary\(String(repeating: "y", count: 200))@h",
         ],
-        [[PageRule.body(["next"])], PageRule.common, [.body(["nxt"])], [.cursor(.body(["next"]), to: .body(["x"]))]]
+        [
+            [Pages.Rule.body(["next"])], Pages.Rule.common, [.body(["nxt"])],
+            [.cursor(.body(["next"]), to: .body(["x"]))],
+        ]
     )
-    func maskedTarget(target: String, rules: [PageRule]) async throws {
+    func maskedTarget(target: String, rules: [Pages.Rule]) async throws {
         let folder = try TemporaryFolder()
         let source = PagedSource { _ in .json("{\"items\": [1], \"next\": \"\(target)\"}") }
         var harvest = Harvest(try Request("https://api.example.com/list"))

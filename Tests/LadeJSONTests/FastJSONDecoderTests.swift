@@ -259,10 +259,10 @@ import Testing
     }
 
     /// The same values, which the type reads itself.
-    private struct Digests: JSONReadable {
+    private struct Digests: FastJSONDecoder.Readable {
         var values: [Digest] = []
 
-        init(from reader: inout JSONReader) throws {
+        init(from reader: inout FastJSONDecoder.Reader) throws {
             try reader.readElements { values.append(try $0.read(Digest.self)) }
         }
         init(from decoder: any Decoder) throws {}

@@ -41,12 +41,12 @@ struct MainActorTargetTests {
         private(set) var statuses: [Int] = []
         let hasEnded = Signal()
 
-        func loader(_ loader: Loader, didLoad response: Response, for load: LoadHandle) {
+        func loader(_ loader: Loader, didLoad response: Response, for load: Loader.Handle) {
             statuses.append(response.status.code)
             hasEnded.raise()
         }
 
-        func loader(_ loader: Loader, didFailWith error: LoadingError, for load: LoadHandle) { hasEnded.raise() }
+        func loader(_ loader: Loader, didFailWith error: LoadingError, for load: Loader.Handle) { hasEnded.raise() }
     }
 
     @Test("finding SF-7 a class is a delegate as it is written")

@@ -124,9 +124,9 @@ struct HTTPBinPeerTests {
         let origin = try Peers.origin("httpbin")
         let scope = try Peers.scope(origin)
         let basic = AttemptInterceptor(authorisers: [
-            try BasicAuthoriser(user: "ann", password: "p w:ü", scope: scope)
+            try Authorisation.Basic(user: "ann", password: "p w:ü", scope: scope)
         ])
-        let bearer = AttemptInterceptor(authorisers: [BearerAuthoriser(token: "t", scope: scope)])
+        let bearer = AttemptInterceptor(authorisers: [Authorisation.Bearer(token: "t", scope: scope)])
 
         let path = "/basic-auth/ann/p%20w:%C3%BC"
         #expect(try await send(Request(origin + path), basic).status == 200)
@@ -144,7 +144,7 @@ struct HTTPBinPeerTests {
         let jar = CookieJar()
         let transport = try Peers.transport()
         func chain(_ password: Secret) -> Chain {
-            let authoriser = DigestAuthoriser(user: "ann", password: password, scope: scope)
+            let authoriser = Authorisation.Digest(user: "ann", password: password, scope: scope)
             return Chain(
                 [ExchangeInterceptor(jar: jar), AttemptInterceptor(authorisers: [authoriser])],
                 transport: transport

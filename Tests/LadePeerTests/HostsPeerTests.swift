@@ -19,7 +19,8 @@ struct HostsPeerTests {
         let (time, transport) = (VirtualTime(), try Peers.transport())
         let directory = HostDirectory([
             "svc.test": [
-                HostAddress("127.0.0.1", port: Int(primary.port)), HostAddress("127.0.0.1", port: backup),
+                HostDirectory.Address("127.0.0.1", port: Int(primary.port)),
+                HostDirectory.Address("127.0.0.1", port: backup),
             ]
         ])
         let chain = Chain([AttemptInterceptor(hosts: directory)], transport: transport)
@@ -52,7 +53,7 @@ struct HostsPeerTests {
     func checksName() async throws {
         let (tls, authority) = (try port(try Peers.origin("nginxTLS")), try Peers.text("ca"))
         let transport = try Peers.transport { $0.tls.authorities = [.file(authority)] }
-        let list = [HostAddress("127.0.0.1", port: tls)]
+        let list = [HostDirectory.Address("127.0.0.1", port: tls)]
         let directory = HostDirectory(["localhost": list, "elsewhere.test": list])
         let chain = Chain([AttemptInterceptor(hosts: directory)], transport: transport)
 

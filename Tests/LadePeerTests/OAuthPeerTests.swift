@@ -18,11 +18,11 @@ struct OAuthPeerTests {
     private func authoriser(
         _ origin: String,
         client: String,
-        _ grant: OAuth2Authoriser.Settings.Grant,
-        proof: OAuth2Authoriser.Settings.ClientProof = .basic("secret")
-    ) throws -> OAuth2Authoriser {
+        _ grant: Authorisation.OAuth2.Settings.Grant,
+        proof: Authorisation.OAuth2.Settings.ClientProof = .basic("secret")
+    ) throws -> Authorisation.OAuth2 {
         let endpoint = try #require(URL(string: origin + "/token"))
-        var settings = OAuth2Authoriser.Settings(
+        var settings = Authorisation.OAuth2.Settings(
             tokenEndpoint: endpoint,
             grant: grant,
             clientID: client,
@@ -31,7 +31,7 @@ struct OAuthPeerTests {
         settings.allowsInsecureEndpoint = true
         // The machine may be busy with other tests.
         settings.refresh.deadline = .seconds(240)
-        return OAuth2Authoriser(settings, scope: try Peers.scope(origin))
+        return Authorisation.OAuth2(settings, scope: try Peers.scope(origin))
     }
 
     private func stats(_ origin: String, _ client: String, _ transport: WireTransport) async throws -> Stats {

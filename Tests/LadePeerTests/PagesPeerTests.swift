@@ -22,14 +22,14 @@ struct PagesPeerTests {
     @Test(
         "harvests a real paged service to the last byte: pages PA-01 PA-20",
         arguments: [
-            ("/header", [PageRule.link(relation: "next")], "size", 0),
+            ("/header", [Pages.Rule.link(relation: "next")], "size", 0),
             ("/body", [.body(["links", "next"])], "size", 2),
             ("/numbers", [.pageNumber(query: "page", first: 1)], "size", 0),
             ("/numbers", [.pageNumber(query: "page", first: 1)], "size", 3),
             ("/offsets", [.offset(query: "offset")], "limit", 3),
         ]
     )
-    func harvests(path: String, rules: [PageRule], sizeQuery: String, prefetch: Int) async throws {
+    func harvests(path: String, rules: [Pages.Rule], sizeQuery: String, prefetch: Int) async throws {
         let (origin, loader) = (try Peers.origin("pages"), try loader())
         var harvest = Harvest(try Request(origin + path))
         harvest.items = ["items"]

@@ -30,8 +30,8 @@ enum Peers {
     }
 
     /// A scope of one origin over plain HTTP, which most peers use.
-    static func scope(_ origin: String) throws -> CredentialScope {
-        var scope = try CredentialScope(origin)
+    static func scope(_ origin: String) throws -> Authorisation.Scope {
+        var scope = try Authorisation.Scope(origin)
         scope.allowsInsecure = true
         return scope
     }

@@ -33,7 +33,7 @@ struct PolicyRowTests {
         transport.on(.get, "/b").respond(.status(503, headers: ["Retry-After": "10"]).after(.seconds(10)))
             .then(.text("0123456789").stalling(after: 5))
         let time = time
-        let authoriser = BearerAuthoriser(scope: try CredentialScope("https://svc.test")) {
+        let authoriser = Authorisation.Bearer(scope: try Authorisation.Scope("https://svc.test")) {
             (_, _) throws(LoadingError) in
             try await time.sleep(for: .seconds(10))
             return .init("token")
@@ -322,10 +322,14 @@ struct PolicyRowTests {
         jar.insert(Cookie(name: "other", value: "1", domain: "backup.test"), at: time.date)
         let limiter = try limiter()
         let authorisers = [
-            BearerAuthoriser(token: "svc", scope: try CredentialScope("https://svc.test")),
-            BearerAuthoriser(token: "backup", scope: try CredentialScope("https://backup.test:8443"), identifier: "b"),
+            Authorisation.Bearer(token: "svc", scope: try Authorisation.Scope("https://svc.test")),
+            Authorisation.Bearer(
+                token: "backup",
+                scope: try Authorisation.Scope("https://backup.test:8443"),
+                identifier: "b"
+            ),
         ]
-        let directory = HostDirectory(["svc.test": [HostAddress("backup.test", port: 8443)]])
+        let directory = HostDirectory(["svc.test": [HostDirectory.Address("backup.test", port: 8443)]])
         let chain = Chain(
             [
                 ExchangeInterceptor(jar: jar), AttemptInterceptor(retries: RetryPolicy(), budget: RetryBudget()),
@@ -417,7 +421,7 @@ struct RetryTableTests {
     func everyStatus() throws {
         let passing: Set<Int> = [408, 425, 429, 500, 502, 503, 504]
         for code in Array(0...599) + [999] {
-            let status = HTTPStatus(code)
+            let status = Response.Status(code)
             for pause in [nil, Duration.seconds(2)] {
                 let decision = try decision(.answer(status, pause: pause))
                 let again = RetryPolicy.Decision.Action.retry(after: pause ?? .zero)
@@ -431,7 +435,7 @@ struct RetryTableTests {
         }
     }
 
-    private static let context = ErrorContext()
+    private static let context = LoadingError.Context()
 
     @Test(
         "finding FQ-24 policies PL-12 failures that pass are sent again by their own rule",
@@ -446,9 +450,9 @@ struct RetryTableTests {
             (LoadingError(.connectionLost(.nothing, isSafeToRepeat: false), context), .transportFailure),
             (LoadingError(.connectionLost(.head, isSafeToRepeat: false), context), .transportFailure),
             (LoadingError(.incompleteBody(received: 1, expected: 2), context), .transportFailure),
-        ] as [(LoadingError, RetryRule)]
+        ] as [(LoadingError, Call.RetryRule)]
     )
-    func passingFailures(error: LoadingError, rule: RetryRule) throws {
+    func passingFailures(error: LoadingError, rule: Call.RetryRule) throws {
         let decision = try decision(.failure(error))
         #expect(decision.action == .retry(after: .zero))
         #expect(decision.rule == rule)

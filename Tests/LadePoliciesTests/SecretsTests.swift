@@ -28,30 +28,31 @@ struct SecretsTests {
     @Test("policies PL-47 no value of this module shows a secret")
     func values() async throws {
         let secret = Secret(Self.canary)
-        let scope = try CredentialScope("https://api.test")
+        let scope = try Authorisation.Scope("https://api.test")
         let endpoint = try #require(URL(string: "https://u:\(Self.canary)@id.test/token?token=\(Self.canary)"))
-        var settings = OAuth2Authoriser.Settings(
+        var settings = Authorisation.OAuth2.Settings(
             tokenEndpoint: endpoint,
             grant: .password(user: "u", password: secret),
             clientID: "app",
             clientProof: .basic(secret)
         )
         settings.parameters = [("assertion", secret)]
-        settings.tokens = OAuth2Authoriser.Tokens(accessToken: secret, refreshToken: secret)
+        settings.tokens = Authorisation.OAuth2.Tokens(accessToken: secret, refreshToken: secret)
         let jar = CookieJar()
         jar.insert(Cookie(name: "sid", value: secret, domain: "api.test"), at: .distantPast)
-        let digest = DigestAuthoriser(user: "u", password: secret, scope: scope)
-        let oauth = OAuth2Authoriser(settings, scope: scope)
-        let bearer = BearerAuthoriser(token: secret, scope: scope)
+        let digest = Authorisation.Digest(user: "u", password: secret, scope: scope)
+        let oauth = Authorisation.OAuth2(settings, scope: scope)
+        let bearer = Authorisation.Bearer(token: secret, scope: scope)
         let values: [(String, Any)] = [
-            ("Basic", try BasicAuthoriser(user: "u", password: secret, scope: scope)), ("Bearer", bearer),
-            ("API key", APIKeyAuthoriser(.query("k"), key: secret, scope: scope)), ("Digest", digest), ("OAuth", oauth),
+            ("Basic", try Authorisation.Basic(user: "u", password: secret, scope: scope)), ("Bearer", bearer),
+            ("API key", Authorisation.APIKey(.query("k"), key: secret, scope: scope)), ("Digest", digest),
+            ("OAuth", oauth),
             ("settings", settings), ("tokens", settings.tokens as Any), ("grant", settings.grant),
             ("proof", settings.clientProof), ("jar", jar), ("cookies", jar.cookies),
             ("set-cookie", SetCookie("sid=\(Self.canary)") as Any), ("cookie link", ExchangeInterceptor(jar: jar)),
             ("link", AttemptInterceptor(authorisers: [oauth, digest, bearer])),
             ("chain", Chain([AttemptInterceptor(authorisers: [oauth])], transport: ScriptedTransport())),
-            ("fresh", RefreshingCredentials<Secret>.Fresh(secret)), ("credentials", bearer.credentials),
+            ("fresh", Authorisation.RefreshingCredentials<Secret>.Fresh(secret)), ("credentials", bearer.credentials),
             (
                 "versioned",
                 try await bearer.credentials.current(in: .init(call: Call(), transport: ScriptedTransport()))
@@ -84,18 +85,18 @@ struct SecretsTests {
         let events = EventRecorder()
         // Time does not advance, so no time-out passes on a busy machine.
         let call = Call(time: VirtualTime(), events: [events])
-        let scope = try CredentialScope("https://api.test")
+        let scope = try Authorisation.Scope("https://api.test")
         let endpoint = try #require(URL(string: "https://id.test/token"))
         let chain = Chain(
             [
                 HopInterceptor(redirects: RedirectPolicy()), ExchangeInterceptor(jar: CookieJar()),
                 AttemptInterceptor(authorisers: [
-                    OAuth2Authoriser(
-                        OAuth2Authoriser.Settings(tokenEndpoint: endpoint, grant: .refreshToken(secret)),
+                    Authorisation.OAuth2(
+                        Authorisation.OAuth2.Settings(tokenEndpoint: endpoint, grant: .refreshToken(secret)),
                         scope: scope
                     ),
-                    APIKeyAuthoriser(.query("own"), key: secret, scope: scope),
-                    APIKeyAuthoriser(.header("X-Own"), key: secret, scope: scope, identifier: "header"),
+                    Authorisation.APIKey(.query("own"), key: secret, scope: scope),
+                    Authorisation.APIKey(.header("X-Own"), key: secret, scope: scope, identifier: "header"),
                 ]),
             ],
             transport: transport

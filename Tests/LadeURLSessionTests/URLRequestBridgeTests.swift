@@ -108,7 +108,7 @@ struct URLRequestBridgeTests {
     func responses() async throws {
         let request = try Request("https://example.com/a")
         let headers: Headers = ["Content-Type": "text/plain", "Set-Cookie": "a=1", "set-cookie": "b=2"]
-        let response = Response(status: 404, headers: headers, body: ResponseBody(Data([1])), request: request)
+        let response = Response(status: 404, headers: headers, body: Response.Body(Data([1])), request: request)
         let made = try #require(response.httpURLResponse)
         #expect(made.statusCode == 404)
         #expect(made.url == request.url)

@@ -123,7 +123,7 @@ struct URLSessionTransportTests {
         defer { try? FileManager.default.removeItem(at: url) }
         let server = try LoopbackServer { _ in .status(200) }
 
-        let bodies: [(RequestBody, Data)] = [
+        let bodies: [(Request.Body, Data)] = [
             (.bytes(content), content), (.bytes(Data()), Data()), (try .file(url.path), content),
             (try .file(url.path, offset: 299_990), content.suffix(10)),
             (
@@ -135,7 +135,7 @@ struct URLSessionTransportTests {
             ),
         ]
         for (body, expected) in bodies {
-            let request = try server.request(HTTPMethod(method), "/", body: body)
+            let request = try server.request(Request.Method(method), "/", body: body)
             #expect(try await send(request).status == 200)
             let seen = try #require(server.requests.last)
             #expect(seen.method == method)

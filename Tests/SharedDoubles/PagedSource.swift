@@ -26,7 +26,9 @@ package struct PagedSource {
         transport.onAnyRequest().respond(
             .computed { (request, _) async throws(LoadingError) in
                 let made: ScriptedAnswer
-                do { made = try answer(Asked(request)) } catch { throw LoadingError(.notStored, ErrorContext(request)) }
+                do { made = try answer(Asked(request)) } catch {
+                    throw LoadingError(.notStored, LoadingError.Context(request))
+                }
                 return delay.map { made.after($0) } ?? made
             }
         )
@@ -60,9 +62,9 @@ package struct Numbers: Codable, Sendable, Equatable {
 
 extension PagedEndpoint<Numbers> {
     package static func numbers(
-        _ paginator: Paginator<Numbers> = .rule(.body(["next"])),
+        _ paginator: Pages.Paginator<Numbers> = .rule(.body(["next"])),
         at address: String = "https://api.example.com/list",
-        sizer: Sizer? = .query("size")
+        sizer: Pages.Sizer? = .query("size")
     ) throws -> PagedEndpoint<Numbers> {
         PagedEndpoint(
             try Endpoint(address).decoding(Numbers.self),
@@ -73,7 +75,7 @@ extension PagedEndpoint<Numbers> {
     }
 }
 
-extension PageSequence where Value == Numbers {
+extension Pages.Sequence where Value == Numbers {
     /// All items of all pages.
     package func collected() async throws(PageError) -> [Int] {
         var all: [Int] = []

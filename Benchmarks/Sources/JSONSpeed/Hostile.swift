@@ -65,12 +65,12 @@ private struct Union: Decodable {
     }
 }
 
-private struct ReadUnion: JSONReadable {
+private struct ReadUnion: FastJSONDecoder.Readable {
     var number: Double
 
     init(from decoder: any Decoder) throws { number = try Union(from: decoder).number }
 
-    init(from reader: inout JSONReader) throws {
+    init(from reader: inout FastJSONDecoder.Reader) throws {
         if let integer = try? reader.read(Int.self) {
             number = Double(integer)
         } else {

@@ -3,14 +3,14 @@ import LadeJSON
 
 /// Medias that read themselves.
 enum Read {
-    struct MediaPage: Codable, JSONReadable {
+    struct MediaPage: Codable, FastJSONDecoder.Readable {
         enum CodingKeys: String, CodingKey, CaseIterable { case mediaList, next }
-        private static let keys = JSONReader.Keys<CodingKeys>()
+        private static let keys = FastJSONDecoder.Reader.Keys<CodingKeys>()
 
         var mediaList: [Media]
         var next: String?
 
-        init(from reader: inout JSONReader) throws {
+        init(from reader: inout FastJSONDecoder.Reader) throws {
             var mediaList: [Media]?
             var next: String?
             try reader.readMembers(Self.keys) { key, reader in
@@ -24,13 +24,13 @@ enum Read {
         }
     }
 
-    struct Media: Codable, JSONReadable {
+    struct Media: Codable, FastJSONDecoder.Readable {
         enum CodingKeys: String, CodingKey, CaseIterable {
             case id, urn, vendor, mediaType, title, lead, description, imageUrl, imageTitle, imageFocalPoint, type, date
             case duration, validFrom, validTo, playableAbroad, presentation, youthProtectionColor, podcastHdUrl
             case socialCountList, show, relatedContentList
         }
-        private static let keys = JSONReader.Keys<CodingKeys>()
+        private static let keys = FastJSONDecoder.Reader.Keys<CodingKeys>()
 
         var id = ""
         var urn = ""
@@ -55,7 +55,7 @@ enum Read {
         var show: Show?
         var relatedContentList: [String]?
 
-        init(from reader: inout JSONReader) throws {
+        init(from reader: inout FastJSONDecoder.Reader) throws {
             try reader.readMembers(Self.keys) { key, reader in
                 switch key {
                 case .id: id = try reader.read(String.self)
@@ -86,14 +86,14 @@ enum Read {
         }
     }
 
-    struct FocalPoint: Codable, JSONReadable {
+    struct FocalPoint: Codable, FastJSONDecoder.Readable {
         enum CodingKeys: String, CodingKey, CaseIterable { case percentageX, percentageY }
-        private static let keys = JSONReader.Keys<CodingKeys>()
+        private static let keys = FastJSONDecoder.Reader.Keys<CodingKeys>()
 
         var percentageX = 0
         var percentageY = 0
 
-        init(from reader: inout JSONReader) throws {
+        init(from reader: inout FastJSONDecoder.Reader) throws {
             try reader.readMembers(Self.keys) { key, reader in
                 switch key {
                 case .percentageX: percentageX = try reader.read(Int.self)
@@ -103,14 +103,14 @@ enum Read {
         }
     }
 
-    struct SocialCount: Codable, JSONReadable {
+    struct SocialCount: Codable, FastJSONDecoder.Readable {
         enum CodingKeys: String, CodingKey, CaseIterable { case key, value }
-        private static let keys = JSONReader.Keys<CodingKeys>()
+        private static let keys = FastJSONDecoder.Reader.Keys<CodingKeys>()
 
         var key = ""
         var value = 0
 
-        init(from reader: inout JSONReader) throws {
+        init(from reader: inout FastJSONDecoder.Reader) throws {
             try reader.readMembers(Self.keys) { name, reader in
                 switch name {
                 case .key: key = try reader.read(String.self)
@@ -120,9 +120,9 @@ enum Read {
         }
     }
 
-    struct Show: Codable, JSONReadable {
+    struct Show: Codable, FastJSONDecoder.Readable {
         enum CodingKeys: String, CodingKey, CaseIterable { case id, urn, vendor, transmission, title, lead, imageUrl }
-        private static let keys = JSONReader.Keys<CodingKeys>()
+        private static let keys = FastJSONDecoder.Reader.Keys<CodingKeys>()
 
         var id = ""
         var urn = ""
@@ -132,7 +132,7 @@ enum Read {
         var lead: String?
         var imageUrl = ""
 
-        init(from reader: inout JSONReader) throws {
+        init(from reader: inout FastJSONDecoder.Reader) throws {
             try reader.readMembers(Self.keys) { key, reader in
                 switch key {
                 case .id: id = try reader.read(String.self)

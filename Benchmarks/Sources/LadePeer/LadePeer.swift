@@ -15,7 +15,7 @@ import Measuring
 @main
 enum LadePeer {
     struct Refused: Error {
-        var status: HTTPStatus
+        var status: Response.Status
     }
 
     static func main() throws {
@@ -35,7 +35,7 @@ enum LadePeer {
             var settings = Service.Settings()
             if mode == "loader" { settings.adjustChain = { $0.removeAll() } }
             if mode == "intercepted" {
-                settings.attemptInterceptors = [ClosureInterceptor { request, next in try await next(request) }]
+                settings.attemptInterceptors = [Chain.interceptor { request, next in try await next(request) }]
             }
             let loader = Service(settings, transport: transport).anonymous.makeLoader()
             measure(mode == "loader" ? "lade" : "lade-\(mode)", arguments) { _ in
@@ -46,7 +46,7 @@ enum LadePeer {
             var headers = Headers()
             if mode == "fields" {
                 headers["User-Agent"] = UserAgent.application.text
-                headers["Accept-Language"] = PreferredLanguages.system.headerValue
+                headers["Accept-Language"] = Service.PreferredLanguages.system.headerValue
             }
             measure("lade-\(mode)", arguments, on: mode == "executor" ? executor(transport) : nil) { [headers] _ in
                 let request = Request(.get, url, headers: headers, delivery: delivery)

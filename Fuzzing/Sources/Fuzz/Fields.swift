@@ -1,4 +1,5 @@
 import LadeCore
+import LadeFields
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -11,16 +12,16 @@ private let now = Date(timeIntervalSince1970: 1_742_040_000)
 
 extension Target {
     static let httpDate = Target(name: "http-date") { bytes in
-        guard let date = try? HTTPDate(bytes: bytes, now: now) else { return }
-        let again = try? HTTPDate(date.description, now: now)
+        guard let date = try? Headers.HTTPDate(bytes: bytes, now: now) else { return }
+        let again = try? Headers.HTTPDate(date.description, now: now)
         expect(again == date, "\(date) is read as \(String(describing: again))")
-        expect(HTTPDate(date.date) == date, "\(date) is not its own date")
+        expect(Headers.HTTPDate(date.date) == date, "\(date) is not its own date")
         expect(date.description.utf8.count == 29, "\(date) is not 29 bytes long")
     }
 
     static let retryAfter = Target(name: "retry-after") { bytes in
-        guard let retry = try? RetryAfter(bytes: bytes, now: now) else { return }
-        let again = try? RetryAfter(retry.description, now: now)
+        guard let retry = try? Headers.RetryAfter(bytes: bytes, now: now) else { return }
+        let again = try? Headers.RetryAfter(retry.description, now: now)
         expect(again == retry, "\(retry) is read as \(String(describing: again))")
         for serverDate in [nil, Date.distantPast, Date.distantFuture] {
             let delay = retry.delay(serverDate: serverDate, now: now)

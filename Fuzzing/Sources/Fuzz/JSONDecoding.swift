@@ -35,13 +35,13 @@ extension Target {
     }
 
     /// The same members, read without containers.
-    private struct ReadMembers: JSONReadable {
+    private struct ReadMembers: FastJSONDecoder.Readable {
         enum CodingKeys: String, CodingKey, CaseIterable { case a, b, c, d, e, f, g, i }
-        private static let keys = JSONReader.Keys<CodingKeys>()
+        private static let keys = FastJSONDecoder.Reader.Keys<CodingKeys>()
 
         var members = Members()
 
-        init(from reader: inout JSONReader) throws {
+        init(from reader: inout FastJSONDecoder.Reader) throws {
             try reader.readMembers(Self.keys) { key, reader in
                 switch key {
                 case .a: members.a = try reader.readIfPresent(Int.self)

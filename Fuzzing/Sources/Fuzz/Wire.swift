@@ -202,7 +202,7 @@ private struct HTTP2Outcome {
 
 /// A client's settings that read no authorities.
 private let context: TLSContext? = {
-    var settings = TLSSettings()
+    var settings = TransportSettings.TLS()
     settings.trustsSystemAuthorities = false
     settings.verification = .unsafelyAcceptEveryCertificate
     let context = try? TLSContext(settings, now: 0)

@@ -22,7 +22,7 @@ extension Target {
     static let socks5 = Target(name: "socks5") { bytes in
         guard let first = bytes.first else { return }
         let target = Tunnel.Target(host: "a.test", port: 443)
-        let credentials = ProxySettings.Proxy.Credentials(user: "me", password: "pw")
+        let credentials = TransportSettings.ProxyChoice.Proxy.Credentials(user: "me", password: "pw")
         // A method, the response about credentials, and one about the connection with a name of 255 bytes.
         compare(bytes, 2 + 2 + 262) {
             .socks5(SOCKS5(to: target, credentials: first & 0x80 == 0 ? nil : credentials))

@@ -7,7 +7,7 @@
 /// The settings that the endpoints of one server share, and methods that make these endpoints.
 ///
 /// ```swift
-/// let api = try API("https://api.example.com/v1").failure(as: Problem.self)
+/// let api = try API("https://api.example.com/v1").failure(as: API.Problem.self)
 ///
 /// let show: Show = try await loader.load(api.get("shows", id))
 /// let created: Show = try await loader.load(api.post("shows", json: draft))
@@ -31,7 +31,7 @@ public struct API: Sendable {
     /// Decodes the bodies of responses; JSON by default.
     public var decoder: any BodyDecoder = FastJSONDecoder()
     /// The status codes that count as success; nil, the default, uses those of the service.
-    public var acceptableStatuses: StatusSet?
+    public var acceptableStatuses: Response.StatusSet?
     private var failureModel: FailureModel?
 
     /// Makes an API at an address.
@@ -60,11 +60,11 @@ public struct API: Sendable {
     ///     let show: Show = try await loader.load(api.get("shows", id))
     ///     print(show.title)
     /// } catch {
-    ///     print(error.failure(as: Problem.self)?.detail ?? error.description)
+    ///     print(error.failure(as: API.Problem.self)?.detail ?? error.description)
     /// }
     /// ```
     ///
-    /// - Parameter model: The type to which ``decoder`` decodes the body of a refused response, for example ``Problem``
+    /// - Parameter model: The type to which ``decoder`` decodes the body of a refused response, for example ``API/Problem``
     ///   (RFC 9457). When a body cannot be decoded, `LoadingError.failure(as:)` is nil and `context.processingError` contains
     ///   the reason.
     /// - Returns: The changed copy.
@@ -142,7 +142,7 @@ public struct API: Sendable {
         _ path: Path,
         _ components: any CustomStringConvertible...,
         query: KeyValuePairs<String, (any CustomStringConvertible)?> = [:],
-        body: RequestBody? = nil
+        body: Request.Body? = nil
     ) throws(LoadingError) -> Endpoint<Data> {
         try endpoint(.post, path.appending(components), query).body(body)
     }
@@ -151,16 +151,16 @@ public struct API: Sendable {
     ///
     /// - Throws: The errors of ``get(_:_:query:)``.
     public func endpoint(
-        _ method: HTTPMethod,
+        _ method: Request.Method,
         _ path: Path,
         query: KeyValuePairs<String, (any CustomStringConvertible)?> = [:],
-        body: RequestBody? = nil
+        body: Request.Body? = nil
     ) throws(LoadingError) -> Endpoint<Data> {
         try endpoint(method, path, query).body(body)
     }
 
     private func endpoint(
-        _ method: HTTPMethod,
+        _ method: Request.Method,
         _ path: Path,
         _ query: KeyValuePairs<String, (any CustomStringConvertible)?>
     ) throws(LoadingError) -> Endpoint<Data> {
@@ -198,7 +198,7 @@ public struct API: Sendable {
         do {
             return endpoint.body(.bytes(try encoder.encode(value), contentType: encoder.contentType))
         } catch {
-            throw LoadingError(.requestBodyFailed, ErrorContext(endpoint.request), underlyingError: error)
+            throw LoadingError(.requestBodyFailed, LoadingError.Context(endpoint.request), underlyingError: error)
         }
     }
 }

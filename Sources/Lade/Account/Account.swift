@@ -21,9 +21,9 @@ public final class Account: Sendable {
         /// Where its cookies are stored; by default in memory, for the life of the account.
         public var cookies = Cookies.memory
         /// The decorators of its requests, which run after those of the service.
-        public var decorators: [any RequestDecorator] = []
+        public var decorators: [any Service.Decorator] = []
         /// Objects that forget credentials when the user signs out, besides the decorators.
-        public var credentialHolders: [any CredentialHolder] = []
+        public var credentialHolders: [any Account.CredentialHolder] = []
 
         /// Makes the settings of the signed-out account.
         public init() {}
@@ -117,14 +117,16 @@ public final class Account: Sendable {
         cookieJar?.removeAll()
         await service.cache?.forget(account: identifier)
         let decorators: [any Sendable] = settings.decorators
-        for holder in decorators.compactMap({ $0 as? any CredentialHolder }) + settings.credentialHolders {
+        for holder in decorators.compactMap({ $0 as? any Account.CredentialHolder }) + settings.credentialHolders {
             await holder.forgetCredentials()
         }
     }
 }
 
-/// Stores credentials of a user, and can forget them.
-public protocol CredentialHolder: Sendable {
-    /// Forgets the credentials: nothing made from them is sent afterwards.
-    func forgetCredentials() async
+extension Account {
+    /// Stores credentials of a user, and can forget them.
+    public protocol CredentialHolder: Sendable {
+        /// Forgets the credentials: nothing made from them is sent afterwards.
+        func forgetCredentials() async
+    }
 }

@@ -17,7 +17,7 @@ public import Observation
 /// As an observer of a service it counts each of its calls, from its start until its body has ended or it has failed.
 /// The handles of `LadeCallbacks` count themselves, in ``shared`` unless they are given another activity; for them no
 /// observer is needed.
-public final class NetworkActivity: EventSink, Observable {
+public final class NetworkActivity: Call.Observer, Observable {
     /// The activity of the whole program.
     public static let shared = NetworkActivity()
 
@@ -75,7 +75,7 @@ public final class NetworkActivity: EventSink, Observable {
     }
 
     /// Counts the calls of a service, until their bodies have ended.
-    public func record(_ event: CallEvent, of call: Call) {
+    public func record(_ event: Call.Event, of call: Call) {
         switch event {
         case .callStarted: increase()
         case .bodyFinished, .callFailed: decrease()

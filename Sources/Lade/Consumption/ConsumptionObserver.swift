@@ -11,7 +11,7 @@ public import Dispatch
 ///     print(total.bytesReceived, total.bytesSent)
 /// })
 /// ```
-public final class ConsumptionObserver: EventSink {
+public final class ConsumptionObserver: Call.Observer {
     /// The consumption of one exchange.
     public struct Exchange: Sendable {
         /// The call that the exchange belongs to.
@@ -42,7 +42,7 @@ public final class ConsumptionObserver: EventSink {
         /// The time from the start of the call to the end of its last exchange, including waits and retries.
         public var duration: Duration = .zero
         /// The status of the response; nil when the call failed.
-        public var status: HTTPStatus?
+        public var status: Response.Status?
         /// The error that the call failed with; nil when it ended with a response.
         public var error: LoadingError?
     }
@@ -78,7 +78,7 @@ public final class ConsumptionObserver: EventSink {
     }
 
     /// Records one event.
-    public func record(_ event: CallEvent, of call: Call) {
+    public func record(_ event: Call.Event, of call: Call) {
         switch event {
         case .callStarted:
             books.withLock { $0[call.id] = Book(total: Total(call: call.id), start: call.time.now) }

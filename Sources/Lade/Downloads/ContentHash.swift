@@ -3,6 +3,7 @@
 #else
     import Foundation
 #endif
+import LadeFields
 
 extension Response {
     /// The SHA-256 that the server announced for the whole file, and the field that contains it.

@@ -38,9 +38,9 @@ public struct Download: Sendable {
         /// becomes a file, nor does the response to a range that does not exist (416). With 304 among them, a response
         /// that confirms a condition of the request is a success that leaves the file as it is. The conditions are
         /// `If-None-Match` and `If-Modified-Since`; see ``Download/isUnchanged``.
-        public var acceptableStatuses: StatusSet = [200, 206]
+        public var acceptableStatuses: Response.StatusSet = [200, 206]
         /// Further statuses whose bodies become new files, and are retried all the same.
-        package var otherStatuses = StatusSet.none
+        package var otherStatuses = Response.StatusSet.none
         /// Whether these replace an existing file too.
         package var otherStatusesReplace = false
         /// Whether the body of a response is left out, because of a condition that the caller compares itself.

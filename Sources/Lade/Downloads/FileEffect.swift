@@ -35,9 +35,9 @@ package enum FileEffect: Sendable, Hashable {
     /// The changes that the caller allows.
     package struct Plan: Sendable, Hashable {
         /// The statuses whose bodies represent the resource.
-        package var acceptable: StatusSet = [200, 206]
+        package var acceptable: Response.StatusSet = [200, 206]
         /// Further statuses whose bodies become new files.
-        package var others = StatusSet.none
+        package var others = Response.StatusSet.none
         /// Whether those replace existing files too.
         package var othersReplace = false
         /// Whether an existing file is replaced.

@@ -109,7 +109,7 @@ extension Response {
             return isStrong && !bytes.dropFirst().dropLast().contains(UInt8(ascii: "\"")) ? tag : nil
         }
         // A malformed date is ignored.
-        guard let field = headers.value(.lastModified), let changed = try? HTTPDate(field, now: now).date,
+        guard let field = headers.value(.lastModified), let changed = try? Headers.HTTPDate(field, now: now).date,
             let made = headers.date(now: now)
         else { return nil }
         return made.timeIntervalSince(changed) >= 60 ? field : nil

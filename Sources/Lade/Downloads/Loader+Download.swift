@@ -3,6 +3,7 @@
 #else
     public import Foundation
 #endif
+import LadeFields
 
 #if canImport(Glibc)
     import Glibc
@@ -37,7 +38,7 @@ extension Loader {
         _ request: Request,
         to path: String,
         options: Download.Options = .init(),
-        progress: (@Sendable (TransferProgress) -> Void)? = nil
+        progress: (@Sendable (Download.Progress) -> Void)? = nil
     ) async throws(LoadingError) -> Download {
         let cut = path.utf8.lastIndex(of: UInt8(ascii: "/")).map(path.utf8.index(after:)) ?? path.startIndex
         let target = DownloadTarget(folder: String(path[..<cut]), name: String(path[cut...]), isNameFixed: true)
@@ -52,7 +53,7 @@ extension Loader {
         _ request: Request,
         to file: URL,
         options: Download.Options = .init(),
-        progress: (@Sendable (TransferProgress) -> Void)? = nil
+        progress: (@Sendable (Download.Progress) -> Void)? = nil
     ) async throws(LoadingError) -> Download {
         try await download(request, to: file.localPath(for: .write), options: options, progress: progress)
     }
@@ -75,7 +76,7 @@ extension Loader {
         _ request: Request,
         into folder: String,
         options: Download.Options = .init(),
-        progress: (@Sendable (TransferProgress) -> Void)? = nil
+        progress: (@Sendable (Download.Progress) -> Void)? = nil
     ) async throws(LoadingError) -> Download {
         let folder = folder.isEmpty || folder.hasSuffix("/") ? folder : folder + "/"
         let target = DownloadTarget(folder: folder, name: DownloadTarget.name(in: request.url), isNameFixed: false)
@@ -91,7 +92,7 @@ extension Loader {
         _ request: Request,
         into folder: URL,
         options: Download.Options = .init(),
-        progress: (@Sendable (TransferProgress) -> Void)? = nil
+        progress: (@Sendable (Download.Progress) -> Void)? = nil
     ) async throws(LoadingError) -> Download {
         try await download(request, into: folder.localPath(for: .write), options: options, progress: progress)
     }
@@ -100,7 +101,7 @@ extension Loader {
         _ request: Request,
         to target: DownloadTarget,
         _ options: Download.Options,
-        _ progress: (@Sendable (TransferProgress) -> Void)?
+        _ progress: (@Sendable (Download.Progress) -> Void)?
     ) async throws(LoadingError) -> Download {
         if target.isNameFixed { try target.checkName(target.name, options, before: request) }
         var request = request
@@ -153,7 +154,7 @@ extension Loader {
         let service = account.service
         guard let budget = service.settings.retryBudget else { return }
         guard budget.withdraw(for: service.rateLimiter.keyRule(request)) else {
-            throw LoadingError(.unacceptableStatus(response.status), ErrorContext(response))
+            throw LoadingError(.unacceptableStatus(response.status), LoadingError.Context(response))
         }
     }
 }
@@ -227,7 +228,7 @@ private struct DownloadRun {
             return unchanged(load.response)
         }
         let completed = bodyLength
-        throttle?.finish(at: TransferProgress(completed: completed, total: load.length))
+        throttle?.finish(at: Download.Progress(completed: completed, total: load.length))
         let digest = try check(load.response)
         guard special == nil else {
             part?.remove()
@@ -277,7 +278,7 @@ private struct DownloadRun {
                 } else {
                     try part?.append(chunk)
                 }
-                let progress = TransferProgress(completed: bodyLength, total: load.length)
+                let progress = Download.Progress(completed: bodyLength, total: load.length)
                 options.onPiece?(progress.completed, progress.total)
                 throttle?.take(progress)
             }
@@ -316,10 +317,10 @@ private struct DownloadRun {
             let answer = load.misfit.map { ": \($0)" } ?? ""
             let reason = Download.noRest + answer
             let fault = LoadingError.FileCause(path: target.folder + name, operation: .write, reason: reason)
-            throw LoadingError(.file(fault), ErrorContext(response))
+            throw LoadingError(.file(fault), LoadingError.Context(response))
         case .refused:
             if let refused = options.refused, meaning != .otherUnit { refused(response, await load.message()) }
-            throw LoadingError(.unacceptableStatus(response.status), ErrorContext(response))
+            throw LoadingError(.unacceptableStatus(response.status), LoadingError.Context(response))
         }
         try check(load.length ?? 0, announced: load.length)
         resumedLength = 0
@@ -329,7 +330,7 @@ private struct DownloadRun {
             guard options.expectedDigest == nil else {
                 let reason = "it is no regular file, so that its digest cannot be checked before it is written"
                 let fault = LoadingError.FileCause(path: target.folder + name, operation: .write, reason: reason)
-                throw LoadingError(.file(fault), ErrorContext(response))
+                throw LoadingError(.file(fault), LoadingError.Context(response))
             }
             special = try await SpecialFile(target.folder + name, for: request, by: loader)
         }
@@ -378,7 +379,10 @@ private struct DownloadRun {
 
     private func check(_ length: Int64, announced: Int64?) throws(LoadingError) {
         guard let limit = options.lengthLimit, length > limit else { return }
-        throw LoadingError(.bodyTooLarge(limit: Int(clamping: limit), announced: announced), ErrorContext(request))
+        throw LoadingError(
+            .bodyTooLarge(limit: Int(clamping: limit), announced: announced),
+            LoadingError.Context(request)
+        )
     }
 
     private func check(_ response: Response) throws(LoadingError) -> String? {
@@ -390,7 +394,7 @@ private struct DownloadRun {
         let wanted = options.expectedDigest.map { (field: "expectedDigest", hash: $0.bytes) }
         for digest in [wanted, announced].compactMap(\.self) where digest.hash != actual {
             let mismatch = ProcessingError.digest(field: digest.field, expected: digest.hash, actual: actual)
-            throw LoadingError(.decoding, ErrorContext(response), underlyingError: mismatch)
+            throw LoadingError(.decoding, LoadingError.Context(response), underlyingError: mismatch)
         }
         return announced?.field
     }

@@ -37,10 +37,10 @@ package struct ResumableLoad {
     private let loader: Loader
     private let request: Request
     private var call = Call()
-    private var delays: Backoff.Delays
+    private var delays: RetryPolicy.Backoff.Delays
     private var withdrawn = 0
-    private var body = ResponseBody()
-    private var iterator: ResponseBody.Iterator
+    private var body = Response.Body()
+    private var iterator: Response.Body.Iterator
     /// Reports the end of the body once, however many responses it takes.
     private var report: BodyReport?
     /// The version that the bytes belong to; nil when unknown.
@@ -69,11 +69,11 @@ package struct ResumableLoad {
         self.loader = loader
         delays = loader.account.service.settings.retries.backoff.makeDelays()
         iterator = body.makeAsyncIterator()
-        response = Response(status: HTTPStatus(0), request: request)
+        response = Response(status: Response.Status(0), request: request)
     }
 
     /// How many attempts were made; 0 before the first head.
-    package var attempts: Int { response.status == HTTPStatus(0) ? 0 : call.attempt }
+    package var attempts: Int { response.status == Response.Status(0) ? 0 : call.attempt }
 
     private var settings: Service.Settings { loader.account.service.settings }
 
@@ -138,7 +138,7 @@ package struct ResumableLoad {
     /// It costs the service another request, so the retry budget is asked.
     private mutating func askForWhole(after response: Response) async throws(LoadingError) -> Response {
         guard withdraw(cost: settings.retryBudget?.settings.retryCost ?? 0) else {
-            throw LoadingError(.unacceptableStatus(response.status), ErrorContext(response))
+            throw LoadingError(.unacceptableStatus(response.status), LoadingError.Context(response))
         }
         call.attempt += 1
         return try await ask(request, after: .zero)
@@ -237,7 +237,7 @@ package struct ResumableLoad {
         let isMisfit = if case .misfit = meaning { true } else { false }
         guard !isMisfit, !isUnplaced else {
             response.body.cancel()
-            let error = LoadingError(.unacceptableStatus(response.status), ErrorContext(response))
+            let error = LoadingError(.unacceptableStatus(response.status), LoadingError.Context(response))
             report?.end(error)
             throw error
         }
@@ -279,7 +279,7 @@ package struct ResumableLoad {
     private mutating func endBody(_ response: Response) {
         response.body.cancel()
         var empty = response
-        empty.body = ResponseBody()
+        empty.body = Response.Body()
         rangeEnd = nil
         announced = received
         read(empty)
@@ -298,12 +298,15 @@ package struct ResumableLoad {
         report?.count(chunk.count)
         guard let end = rangeEnd ?? announced, received > end else { return }
         body.cancel()
-        throw LoadingError(.malformedResponse(LoadingError.MalformedResponse(.contentLength)), ErrorContext(request))
+        throw LoadingError(
+            .malformedResponse(LoadingError.MalformedResponse(.contentLength)),
+            LoadingError.Context(request)
+        )
     }
 
     private func checkEnd() throws(LoadingError) {
         guard let length, received != length else { return }
-        throw LoadingError(.incompleteBody(received: received, expected: length), ErrorContext(request))
+        throw LoadingError(.incompleteBody(received: received, expected: length), LoadingError.Context(request))
     }
 
     /// The error with the lengths of the whole body, where the lengths of the last response refer to a part.
@@ -332,7 +335,7 @@ package struct ResumableLoad {
         else { throw error }
         // The number of decoded bytes does not correspond to an offset of the server.
         if body.metrics.contentEncoding != nil { point = nil }
-        var reason: RetryRule?
+        var reason: Call.RetryRule?
         // Bytes of a response that breaks the protocol may belong elsewhere, so nothing continues them.
         if soundLength != nil {
             point = nil
@@ -365,7 +368,7 @@ package struct ResumableLoad {
             case .misfit(let misfit): reason = .otherBody(misfit)
             case .refused:
                 response.body.cancel()
-                throw LoadingError(.unacceptableStatus(response.status), ErrorContext(response))
+                throw LoadingError(.unacceptableStatus(response.status), LoadingError.Context(response))
             }
             response.body.cancel()
             self.point = nil
@@ -410,7 +413,7 @@ package struct ResumableLoad {
     private mutating func pause(
         after error: LoadingError,
         _ canGoOn: Bool,
-        _ reason: RetryRule?
+        _ reason: Call.RetryRule?
     ) throws(LoadingError) -> Duration {
         let policy = settings.retries
         var attempt = RetryPolicy.Attempt(request, .failure(error))
@@ -418,7 +421,7 @@ package struct ResumableLoad {
         if attempt.number > policy.immediateTries { attempt.delay = delays.next(call.random) }
         attempt.remaining = call.deadline.map { call.time.now.duration(to: $0) }
         let decision = policy.decision(attempt)
-        var record = CallEvent.Retry(attempt: call.attempt, status: error.context.status, rule: decision.rule)
+        var record = Call.Event.Retry(attempt: call.attempt, status: error.context.status, rule: decision.rule)
         switch decision.action {
         case .retry(let delay) where canGoOn:
             guard withdraw(after: error) else {

@@ -9,7 +9,7 @@ struct Ending<Output: Sendable>: Sendable {
     /// Makes the result of a response with an acceptable status.
     let make: @Sendable (Response) throws(LoadingError) -> Output
     /// Adds the description in the body to the error of a response with an unacceptable status.
-    let inspect: @Sendable (Response, inout ErrorContext) -> Void
+    let inspect: @Sendable (Response, inout LoadingError.Context) -> Void
 
     /// The result of a response, after its status is checked.
     ///
@@ -17,7 +17,7 @@ struct Ending<Output: Sendable>: Sendable {
     @inline(never)
     func output(of response: Response, isSuccess: Bool) throws(LoadingError) -> Output {
         guard isSuccess else {
-            var context = ErrorContext(response)
+            var context = LoadingError.Context(response)
             inspect(response, &context)
             throw LoadingError(.unacceptableStatus(response.status), context)
         }
@@ -32,13 +32,13 @@ extension Ending<Response> {
 
 extension Endpoint {
     /// Runs the processors of the service on the body, then those of the endpoint.
-    func ending(after processors: [any ResponseProcessor<Data, Data>]) -> Ending<LoadedValue<Value>> {
+    func ending(after processors: [any Service.Processor<Data, Data>]) -> Ending<Loader.Loaded<Value>> {
         Ending { response throws(LoadingError) in
             guard !response.isUnrequestedPart else {
-                throw LoadingError(.unacceptableStatus(response.status), ErrorContext(response))
+                throw LoadingError(.unacceptableStatus(response.status), LoadingError.Context(response))
             }
             let processed = try response.processed(by: processors)
-            return LoadedValue(value: try value(from: processed), response: processed)
+            return Loader.Loaded(value: try value(from: processed), response: processed)
         } inspect: { response, context in
             if let failureModel {
                 return Self.readFailure(failureModel, decoder, response, processors, &context)
@@ -59,8 +59,8 @@ extension Endpoint {
         _ model: FailureModel,
         _ decoder: any BodyDecoder,
         _ response: Response,
-        _ processors: [any ResponseProcessor<Data, Data>],
-        _ context: inout ErrorContext
+        _ processors: [any Service.Processor<Data, Data>],
+        _ context: inout LoadingError.Context
     ) {
         do {
             let processed = try response.processed(by: processors)
@@ -73,22 +73,22 @@ extension Endpoint {
 
 extension Response {
     /// Whether the call succeeded: its status is acceptable, or has no meaning because the response was not received over HTTP.
-    package func isSuccess(_ acceptable: StatusSet) -> Bool {
+    package func isSuccess(_ acceptable: Response.StatusSet) -> Bool {
         acceptable.contains(status.code) || version == nil && !request.isHTTP
     }
 
     /// The response with the body that the service's processors return.
-    fileprivate func processed(by processors: [any ResponseProcessor<Data, Data>]) throws(LoadingError) -> Response {
+    fileprivate func processed(by processors: [any Service.Processor<Data, Data>]) throws(LoadingError) -> Response {
         guard !processors.isEmpty, var bytes = body.bytes else { return self }
         do {
             for processor in processors { bytes = try processor.process(bytes, of: self) }
         } catch let error as LoadingError {
             throw error
         } catch {
-            throw LoadingError(.decoding, ErrorContext(self), underlyingError: error)
+            throw LoadingError(.decoding, LoadingError.Context(self), underlyingError: error)
         }
         var copy = self
-        copy.body = ResponseBody(bytes, trailers: body.trailers, metrics: body.metrics)
+        copy.body = Response.Body(bytes, trailers: body.trailers, metrics: body.metrics)
         return copy
     }
 }

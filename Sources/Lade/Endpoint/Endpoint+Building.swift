@@ -15,7 +15,7 @@ extension Endpoint {
     }
 
     /// The endpoint with another method.
-    public func method(_ method: HTTPMethod) -> Endpoint {
+    public func method(_ method: Request.Method) -> Endpoint {
         request { $0.method = method }
     }
 
@@ -48,7 +48,7 @@ extension Endpoint {
     ///
     /// A GET becomes a POST, because content in a GET has no defined meaning (RFC 9110 §9.3.1). To send another method,
     /// call ``method(_:)`` after this.
-    public func body(_ body: RequestBody?) -> Endpoint {
+    public func body(_ body: Request.Body?) -> Endpoint {
         request { request in
             request.body = body
             if body != nil, request.method == .get { request.method = .post }
@@ -65,7 +65,7 @@ extension Endpoint {
         do {
             return body(.bytes(try encoder.encode(value), contentType: encoder.contentType))
         } catch {
-            throw LoadingError(.requestBodyFailed, ErrorContext(request), underlyingError: error)
+            throw LoadingError(.requestBodyFailed, LoadingError.Context(request), underlyingError: error)
         }
     }
 
@@ -77,7 +77,7 @@ extension Endpoint {
     /// The endpoint with other status codes that count as success.
     ///
     /// Acceptable statuses of the request itself take precedence.
-    public func acceptingStatuses(_ statuses: StatusSet) -> Endpoint {
+    public func acceptingStatuses(_ statuses: Response.StatusSet) -> Endpoint {
         var copy = self
         copy.acceptableStatuses = statuses
         return copy
@@ -93,7 +93,7 @@ extension Endpoint {
     }
 
     /// The endpoint with one more decorator, after those it has.
-    public func decorated(by decorator: some RequestDecorator) -> Endpoint {
+    public func decorated(by decorator: some Service.Decorator) -> Endpoint {
         var copy = self
         copy.decorators.append(decorator)
         return copy

@@ -23,9 +23,9 @@ public struct Endpoint<Value: Sendable>: Sendable {
     /// The response is always received whole: `streamed` delivery is treated as `buffered` with the default limit.
     public var request: Request
     /// The status codes that count as success unless the request has its own; nil uses those of the service.
-    public var acceptableStatuses: StatusSet?
+    public var acceptableStatuses: Response.StatusSet?
     /// The decorators that change the request before it is sent, in order, after those of the service.
-    public var decorators: [any RequestDecorator] = []
+    public var decorators: [any Service.Decorator] = []
     /// The names of the processors in order, for logs.
     public let processorNames: [String]
 
@@ -36,8 +36,8 @@ public struct Endpoint<Value: Sendable>: Sendable {
 
     init(
         request: Request,
-        acceptableStatuses: StatusSet?,
-        decorators: [any RequestDecorator],
+        acceptableStatuses: Response.StatusSet?,
+        decorators: [any Service.Decorator],
         processorNames: [String],
         convert: @escaping @Sendable (Data, Response) throws -> Value
     ) {
@@ -58,14 +58,14 @@ public struct Endpoint<Value: Sendable>: Sendable {
     public func value(from response: Response) throws(LoadingError) -> Value {
         guard let bytes = response.body.bytes else {
             let clause = "A streamed body cannot be processed: load the request with buffered delivery"
-            throw LoadingError(.invalidRequest(.streamedBody(clause)), ErrorContext(response.request))
+            throw LoadingError(.invalidRequest(.streamedBody(clause)), LoadingError.Context(response.request))
         }
         do {
             return try convert(bytes, response)
         } catch let error as LoadingError {
             throw error
         } catch {
-            throw LoadingError(.decoding, ErrorContext(response), underlyingError: error)
+            throw LoadingError(.decoding, LoadingError.Context(response), underlyingError: error)
         }
     }
 
@@ -84,14 +84,14 @@ public struct Endpoint<Value: Sendable>: Sendable {
 
 extension Endpoint where Value == Data {
     /// Makes an endpoint with a method, whose value is the raw body.
-    public init(_ method: HTTPMethod, _ url: URL) {
+    public init(_ method: Request.Method, _ url: URL) {
         self.init(Request(method, url))
     }
 
     /// Makes an endpoint with a method, whose value is the raw body.
     ///
     /// - Throws: `LoadingError.Kind.invalidRequest` when the text is not a valid URL.
-    public init(_ method: HTTPMethod, _ address: String) throws(LoadingError) {
+    public init(_ method: Request.Method, _ address: String) throws(LoadingError) {
         self.init(try Request(method, address))
     }
 
@@ -118,21 +118,23 @@ extension Endpoint: CustomStringConvertible {
     public var description: String { ([request.description] + processorNames).joined(separator: " → ") }
 }
 
-/// A value and the response that it was made from.
-public struct LoadedValue<Value: Sendable>: Sendable {
-    /// The output of the endpoint's processors.
-    public var value: Value
-    /// The response: status, headers, the body that the service's processors return, and the request as it was sent.
-    public var response: Response
+extension Loader {
+    /// A value and the response that it was made from.
+    public struct Loaded<Value: Sendable>: Sendable {
+        /// The output of the endpoint's processors.
+        public var value: Value
+        /// The response: status, headers, the body that the service's processors return, and the request as it was sent.
+        public var response: Response
 
-    /// Makes a loaded value from its parts.
-    public init(value: Value, response: Response) {
-        self.value = value
-        self.response = response
+        /// Makes a loaded value from its parts.
+        public init(value: Value, response: Response) {
+            self.value = value
+            self.response = response
+        }
     }
 }
 
-extension ErrorContext {
+extension LoadingError.Context {
     /// The largest number of bytes of a response's body that an error keeps: 64 KiB.
     static let bodyLimit = 64 << 10
 

@@ -3,6 +3,7 @@
 #else
     import Foundation
 #endif
+import LadeFields
 
 extension Loader {
     /// The events that a server sends (`text/event-stream`), over as many connections as it takes.
@@ -35,181 +36,192 @@ extension Loader {
         from request: Request,
         silence: Duration? = nil,
         limit: Int = 1 << 20
-    ) -> EventStream {
-        EventStream(loader: self, request: request, silence: silence, limit: limit)
+    ) -> Loader.EventStream {
+        Loader.EventStream(loader: self, request: request, silence: silence, limit: limit)
     }
 }
 
-/// The events of a server over several connections; made by ``Loader/events(from:silence:limit:)``.
-public struct EventStream: AsyncSequence, Sendable {
-    /// An event.
-    public typealias Element = ServerSentEvent
-    /// The error of reading.
-    public typealias Failure = LoadingError
+extension Loader {
+    /// The events of a server over several connections; made by ``Loader/events(from:silence:limit:)``.
+    public struct EventStream: AsyncSequence, Sendable {
+        /// An event.
+        public typealias Element = Response.ServerSentEvent
+        /// The error of reading.
+        public typealias Failure = LoadingError
 
-    /// The delay before a reconnection unless the server sets another.
-    static let delay = Duration.seconds(3)
-    /// The shortest delay, whatever the server requests.
-    static let shortestDelay = Duration.milliseconds(100)
-    /// The longest delay that doubling leads to.
-    static let longestDelay = Duration.seconds(60)
+        /// The delay before a reconnection unless the server sets another.
+        static let delay = Duration.seconds(3)
+        /// The shortest delay, whatever the server requests.
+        static let shortestDelay = Duration.milliseconds(100)
+        /// The longest delay that doubling leads to.
+        static let longestDelay = Duration.seconds(60)
 
-    let loader: Loader
-    var request: Request
-    let silence: Duration?
-    let limit: Int
+        let loader: Loader
+        var request: Request
+        let silence: Duration?
+        let limit: Int
 
-    /// Starts the reading.
-    public func makeAsyncIterator() -> Iterator { Iterator(self) }
+        /// Starts the reading.
+        public func makeAsyncIterator() -> Iterator { Iterator(self) }
 
-    /// Walks over the events.
-    public struct Iterator: AsyncIteratorProtocol {
-        private let stream: EventStream
-        private var events: ResponseBody.ServerSentEvents.Iterator?
-        private var isEnded = false
-        private var lastEventID: String
-        private var delay = EventStream.delay
-        /// How many connections in a row have brought no event.
-        private var fruitless = 0
-        /// The sum that the connections since the last event have taken from the retry budget.
-        private var withdrawn = 0
-        /// Why the request cannot be sent again; nil when it can.
-        private let obstacle: RetryRule?
+        /// Walks over the events.
+        public struct Iterator: AsyncIteratorProtocol {
+            private let stream: Loader.EventStream
+            private var events: Response.Body.ServerSentEvents.Iterator?
+            private var isEnded = false
+            private var lastEventID: String
+            private var delay = Loader.EventStream.delay
+            /// How many connections in a row have brought no event.
+            private var fruitless = 0
+            /// The sum that the connections since the last event have taken from the retry budget.
+            private var withdrawn = 0
+            /// Why the request cannot be sent again; nil when it can.
+            private let obstacle: Call.RetryRule?
 
-        init(_ stream: EventStream) {
-            var stream = stream
-            let settings = stream.loader.account.service.settings
-            // Each connection is a call of its own, and all of them are one effect: they share the key.
-            if stream.request.idempotencyKey == .generated {
-                stream.request.idempotencyKey = .value(Request.IdempotencyKey.make(settings.random))
-            }
-            self.stream = stream
-            lastEventID = stream.request.headers["Last-Event-ID"] ?? ""
-            obstacle = settings.retries.obstacle(toRepeating: stream.request)
-        }
-
-        /// The next event, or nil after the server has ended the stream.
-        ///
-        /// - Throws: The error that ended the stream for good; `LoadingError.Kind.cancelled` when the task is cancelled.
-        public mutating func next(
-            isolation actor: isolated (any Actor)?
-        ) async throws(LoadingError) -> ServerSentEvent? {
-            while !isEnded {
-                var failure: LoadingError?
-                do throws(LoadingError) {
-                    guard !Task.isCancelled else { throw LoadingError(.cancelled, ErrorContext(stream.request)) }
-                    if let event = try await read(actor) { return event }
-                    guard !isEnded else { return nil }
-                } catch {
-                    failure = error
+            init(_ stream: Loader.EventStream) {
+                var stream = stream
+                let settings = stream.loader.account.service.settings
+                // Each connection is a call of its own, and all of them are one effect: they share the key.
+                if stream.request.idempotencyKey == .generated {
+                    stream.request.idempotencyKey = .value(Request.IdempotencyKey.make(settings.random))
                 }
-                events = nil
-                do throws(LoadingError) {
-                    try await pause(after: failure)
-                } catch {
-                    isEnded = true
-                    throw error
+                self.stream = stream
+                lastEventID = stream.request.headers["Last-Event-ID"] ?? ""
+                obstacle = settings.retries.obstacle(toRepeating: stream.request)
+            }
+
+            /// The next event, or nil after the server has ended the stream.
+            ///
+            /// - Throws: The error that ended the stream for good; `LoadingError.Kind.cancelled` when the task is cancelled.
+            public mutating func next(
+                isolation actor: isolated (any Actor)?
+            ) async throws(LoadingError) -> Response.ServerSentEvent? {
+                while !isEnded {
+                    var failure: LoadingError?
+                    do throws(LoadingError) {
+                        guard !Task.isCancelled else {
+                            throw LoadingError(.cancelled, LoadingError.Context(stream.request))
+                        }
+                        if let event = try await read(actor) { return event }
+                        guard !isEnded else { return nil }
+                    } catch {
+                        failure = error
+                    }
+                    events = nil
+                    do throws(LoadingError) {
+                        try await pause(after: failure)
+                    } catch {
+                        isEnded = true
+                        throw error
+                    }
                 }
-            }
-            return nil
-        }
-
-        /// The next event, or nil after the server has ended the stream.
-        public mutating func next() async throws(LoadingError) -> ServerSentEvent? {
-            try await next(isolation: #isolation)
-        }
-
-        /// The next event of the connection, which is opened if there is none; nil when it has ended.
-        private mutating func read(_ actor: isolated (any Actor)?) async throws(LoadingError) -> ServerSentEvent? {
-            if events == nil { events = try await connect() }
-            guard var reading = events else { return nil }
-            defer {
-                // Also before an error: what the server has said so far counts for the next connection.
-                lastEventID = reading.lastEventID
-                delay = reading.reconnectionDelay ?? delay
-            }
-            let event = try await reading.next(isolation: actor)
-            events = reading
-            if event != nil {
-                fruitless = 0
-                refund()
-            }
-            return event
-        }
-
-        /// Opens a connection; nil when the server has no more events.
-        private mutating func connect() async throws(LoadingError) -> ResponseBody.ServerSentEvents.Iterator? {
-            var asked = stream.request
-            asked.delivery = .streamed
-            asked.timeouts.idle = stream.silence
-            asked.acceptableStatuses = [200, 204]
-            if !asked.headers.contains("Accept") { asked.headers.add("Accept", "text/event-stream") }
-            if !asked.headers.contains("Cache-Control") { asked.headers.add("Cache-Control", "no-store") }
-            // An identifier may have characters that no field value has; it is the server's, so the stream goes on without.
-            if lastEventID.isEmpty || !lastEventID.utf8.allSatisfy(\.isFieldContent) {
-                asked.headers.remove("Last-Event-ID")
-            } else {
-                asked.headers.set("Last-Event-ID", lastEventID)
-            }
-            fruitless += 1
-            let response = try await stream.loader.load(asked)
-            guard response.status == 200 else {
-                response.body.cancel()
-                isEnded = true
                 return nil
             }
-            let type = response.headers.value(.contentType)
-            // A field that cannot be read names no type.
-            guard let type, (try? MediaType(type))?.essence == "text/event-stream" else {
-                response.body.cancel()
-                throw LoadingError(
-                    .decoding,
-                    ErrorContext(response),
-                    underlyingError: ProcessingError.mediaType(expected: "text/event-stream", found: type)
-                )
-            }
-            return ResponseBody.ServerSentEvents(response.body, lastEventID: lastEventID, limit: stream.limit)
-                .makeAsyncIterator()
-        }
 
-        /// Waits for the next connection, or ends the stream when there must be none.
-        private mutating func pause(after failure: LoadingError?) async throws(LoadingError) {
-            if let failure, !failure.isPassing { throw failure }
-            guard obstacle == nil else {
-                if let failure { throw failure }
-                isEnded = true
-                return
+            /// The next event, or nil after the server has ended the stream.
+            public mutating func next() async throws(LoadingError) -> Response.ServerSentEvent? {
+                try await next(isolation: #isolation)
             }
-            guard withdraw(after: failure) else {
-                throw failure
-                    ?? LoadingError(.connectionLost(.nothing, isSafeToRepeat: false), ErrorContext(stream.request))
+
+            /// The next event of the connection, which is opened if there is none; nil when it has ended.
+            private mutating func read(_ actor: isolated (any Actor)?) async throws(LoadingError) -> Response
+                .ServerSentEvent?
+            {
+                if events == nil { events = try await connect() }
+                guard var reading = events else { return nil }
+                defer {
+                    // Also before an error: what the server has said so far counts for the next connection.
+                    lastEventID = reading.lastEventID
+                    delay = reading.reconnectionDelay ?? delay
+                }
+                let event = try await reading.next(isolation: actor)
+                events = reading
+                if event != nil {
+                    fruitless = 0
+                    refund()
+                }
+                return event
             }
-            var wait = Swift.max(delay, EventStream.shortestDelay)
-            for _ in 1..<Swift.max(1, Swift.min(fruitless, 20)) where wait < EventStream.longestDelay {
-                wait = Swift.min(wait * 2, EventStream.longestDelay)
+
+            /// Opens a connection; nil when the server has no more events.
+            private mutating func connect() async throws(LoadingError) -> Response.Body.ServerSentEvents.Iterator? {
+                var asked = stream.request
+                asked.delivery = .streamed
+                asked.timeouts.idle = stream.silence
+                asked.acceptableStatuses = [200, 204]
+                if !asked.headers.contains("Accept") { asked.headers.add("Accept", "text/event-stream") }
+                if !asked.headers.contains("Cache-Control") { asked.headers.add("Cache-Control", "no-store") }
+                // An identifier may have characters that no field value has; it is the server's, so the stream goes on without.
+                if lastEventID.isEmpty || !lastEventID.utf8.allSatisfy(\.isFieldContent) {
+                    asked.headers.remove("Last-Event-ID")
+                } else {
+                    asked.headers.set("Last-Event-ID", lastEventID)
+                }
+                fruitless += 1
+                let response = try await stream.loader.load(asked)
+                guard response.status == 200 else {
+                    response.body.cancel()
+                    isEnded = true
+                    return nil
+                }
+                let type = response.headers.value(.contentType)
+                // A field that cannot be read names no type.
+                guard let type, (try? MediaType(type))?.essence == "text/event-stream" else {
+                    response.body.cancel()
+                    throw LoadingError(
+                        .decoding,
+                        LoadingError.Context(response),
+                        underlyingError: ProcessingError.mediaType(expected: "text/event-stream", found: type)
+                    )
+                }
+                return Response.Body.ServerSentEvents(response.body, lastEventID: lastEventID, limit: stream.limit)
+                    .makeAsyncIterator()
             }
-            try await stream.loader.core.pause(for: wait, before: stream.request)
-        }
 
-        private var service: Service { stream.loader.account.service }
+            /// Waits for the next connection, or ends the stream when there must be none.
+            private mutating func pause(after failure: LoadingError?) async throws(LoadingError) {
+                if let failure, !failure.isPassing { throw failure }
+                guard obstacle == nil else {
+                    if let failure { throw failure }
+                    isEnded = true
+                    return
+                }
+                guard withdraw(after: failure) else {
+                    throw failure
+                        ?? LoadingError(
+                            .connectionLost(.nothing, isSafeToRepeat: false),
+                            LoadingError.Context(stream.request)
+                        )
+                }
+                var wait = Swift.max(delay, Loader.EventStream.shortestDelay)
+                for _ in 1..<Swift.max(1, Swift.min(fruitless, 20)) where wait < Loader.EventStream.longestDelay {
+                    wait = Swift.min(wait * 2, Loader.EventStream.longestDelay)
+                }
+                try await stream.loader.core.pause(for: wait, before: stream.request)
+            }
 
-        /// Withdraws the cost of a connection that replaces a failed or an empty one; false when it may not be made.
-        ///
-        /// One in place of a connection that was never made costs nothing: an outage of the network does not end the stream.
-        private mutating func withdraw(after failure: LoadingError?) -> Bool {
-            if failure?.isFree == true { return true }
-            guard failure != nil || fruitless > 0, let budget = service.settings.retryBudget else { return true }
-            let isTimeout = if case .timedOut = failure?.kind { true } else { false }
-            let cost = isTimeout ? budget.settings.timeoutCost : budget.settings.retryCost
-            guard budget.withdraw(for: service.rateLimiter.keyRule(stream.request), cost: cost) else { return false }
-            withdrawn += cost
-            return true
-        }
+            private var service: Service { stream.loader.account.service }
 
-        private mutating func refund() {
-            guard withdrawn > 0 else { return }
-            service.settings.retryBudget?.refund(for: service.rateLimiter.keyRule(stream.request), withdrawn)
-            withdrawn = 0
+            /// Withdraws the cost of a connection that replaces a failed or an empty one; false when it may not be made.
+            ///
+            /// One in place of a connection that was never made costs nothing: an outage of the network does not end the stream.
+            private mutating func withdraw(after failure: LoadingError?) -> Bool {
+                if failure?.isFree == true { return true }
+                guard failure != nil || fruitless > 0, let budget = service.settings.retryBudget else { return true }
+                let isTimeout = if case .timedOut = failure?.kind { true } else { false }
+                let cost = isTimeout ? budget.settings.timeoutCost : budget.settings.retryCost
+                guard budget.withdraw(for: service.rateLimiter.keyRule(stream.request), cost: cost) else {
+                    return false
+                }
+                withdrawn += cost
+                return true
+            }
+
+            private mutating func refund() {
+                guard withdrawn > 0 else { return }
+                service.settings.retryBudget?.refund(for: service.rateLimiter.keyRule(stream.request), withdrawn)
+                withdrawn = 0
+            }
         }
     }
 }

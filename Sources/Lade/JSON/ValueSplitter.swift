@@ -29,7 +29,7 @@ final class ValueSplitter {
     /// Whether nothing comes after the values that are ready.
     private(set) var isFinished = false
 
-    init(_ framing: ResponseBody.JSONFraming, valueLimit: Int) {
+    init(_ framing: Response.Body.JSONFraming, valueLimit: Int) {
         self.valueLimit = valueLimit
         form = .undecided(Data())
         switch framing {

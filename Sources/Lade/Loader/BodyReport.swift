@@ -7,7 +7,7 @@ final class BodyReport: Sendable {
         var bytes: Int64 = 0
         var attempts = 0
         var isArmed = false
-        var record: CallEvent.Body?
+        var record: Call.Event.Body?
         var isMade = false
     }
 
@@ -41,12 +41,12 @@ final class BodyReport: Sendable {
     }
 
     /// Ends the body; only the first end counts.
-    func end(_ outcome: CallEvent.Body.Outcome) {
+    func end(_ outcome: Call.Event.Body.Outcome) {
         let duration = start.duration(to: call.time.now)
         change { state in
             guard state.record == nil else { return }
             let attempts = max(state.attempts, call.attemptsMade)
-            state.record = CallEvent.Body(outcome, bytes: state.bytes, duration: duration, attempts: attempts)
+            state.record = Call.Event.Body(outcome, bytes: state.bytes, duration: duration, attempts: attempts)
         }
     }
 
@@ -56,7 +56,7 @@ final class BodyReport: Sendable {
     }
 
     private func change(_ enter: (inout State) -> Void) {
-        let due = state.withLock { state -> CallEvent.Body? in
+        let due = state.withLock { state -> Call.Event.Body? in
             enter(&state)
             guard state.isArmed, !state.isMade, let record = state.record else { return nil }
             state.isMade = true

@@ -10,7 +10,7 @@ extension Loader {
     public func load(
         _ request: Request,
         completion: @escaping @MainActor @Sendable (Result<Response, LoadingError>) -> Void
-    ) -> LoadHandle {
+    ) -> Loader.Handle {
         load(request, on: .main) { result in MainActor.assumeIsolated { completion(result) } }
     }
 
@@ -18,16 +18,16 @@ extension Loader {
     ///
     /// - Parameters:
     ///   - request: The request; the response is received whole unless the delivery is `streamed`.
-    ///   - executor: Where to call back; ``CompletionExecutor/ofService`` for the executor of the settings.
+    ///   - executor: Where to call back; ``Service/CompletionExecutor/ofService`` for the executor of the settings.
     ///   - completion: Called exactly once, also with `LoadingError.Kind.cancelled`; not called when the loader is released
     ///     first.
     /// - Returns: A handle that can cancel the call.
     @discardableResult
     public func load(
         _ request: Request,
-        on executor: CompletionExecutor,
+        on executor: Service.CompletionExecutor,
         completion: @escaping @Sendable (Result<Response, LoadingError>) -> Void
-    ) -> LoadHandle {
+    ) -> Loader.Handle {
         core.start(request, .response, on: executor, completion)
     }
 
@@ -42,7 +42,7 @@ extension Loader {
     public func load<Value>(
         _ endpoint: Endpoint<Value>,
         completion: @escaping @MainActor @Sendable (Result<Value, LoadingError>) -> Void
-    ) -> LoadHandle {
+    ) -> Loader.Handle {
         load(endpoint, on: .main) { result in MainActor.assumeIsolated { completion(result) } }
     }
 
@@ -57,15 +57,15 @@ extension Loader {
     @discardableResult
     public func load<Value>(
         _ endpoint: Endpoint<Value>,
-        on executor: CompletionExecutor,
+        on executor: Service.CompletionExecutor,
         completion: @escaping @Sendable (Result<Value, LoadingError>) -> Void
-    ) -> LoadHandle {
+    ) -> Loader.Handle {
         core.start(endpoint.prepared, ending(of: endpoint), on: executor) { result in
             completion(result.map(\.value))
         }
     }
 
-    func ending<Value>(of endpoint: Endpoint<Value>) -> Ending<LoadedValue<Value>> {
+    func ending<Value>(of endpoint: Endpoint<Value>) -> Ending<Loader.Loaded<Value>> {
         endpoint.ending(after: account.service.settings.processors)
     }
 }
@@ -75,7 +75,7 @@ extension Loader {
     package struct Sending: Sendable {
         let core: LoaderCore
         let call: Call
-        let handle: LoadHandle
+        let handle: Loader.Handle
 
         /// Sends the request and returns its response, or its error.
         package func response(to request: Request) async -> Result<Response, LoadingError> {
@@ -96,11 +96,11 @@ extension Loader {
     /// - Returns: A handle that can cancel the call.
     package func start<Output: Sendable>(
         _ request: Request,
-        on executor: CompletionExecutor,
+        on executor: Service.CompletionExecutor,
         evenWhenReleased: Bool = false,
-        _ work: @escaping @Sendable (LoadHandle, Sending) async -> Result<Output, LoadingError>,
-        completion: @escaping @Sendable (LoadHandle, Result<Output, LoadingError>) -> Void
-    ) -> LoadHandle {
+        _ work: @escaping @Sendable (Loader.Handle, Sending) async -> Result<Output, LoadingError>,
+        completion: @escaping @Sendable (Loader.Handle, Result<Output, LoadingError>) -> Void
+    ) -> Loader.Handle {
         core.start(request) { [core] handle, call in
             let result = await work(handle, Sending(core: core, call: call, handle: handle))
             await core.report(result, of: handle, on: executor, evenWhenReleased: evenWhenReleased) {
@@ -116,9 +116,9 @@ extension Loader {
     /// Loads an endpoint in a task that belongs to the handle, and reports the value with its response.
     package func start<Value>(
         _ endpoint: Endpoint<Value>,
-        on executor: CompletionExecutor,
-        completion: @escaping @Sendable (Result<LoadedValue<Value>, LoadingError>) -> Void
-    ) -> LoadHandle {
+        on executor: Service.CompletionExecutor,
+        completion: @escaping @Sendable (Result<Loader.Loaded<Value>, LoadingError>) -> Void
+    ) -> Loader.Handle {
         core.start(endpoint.prepared, ending(of: endpoint), on: executor, completion)
     }
 }
@@ -127,7 +127,7 @@ extension Response {
     /// Throws when the status is not among these, as a call does.
     ///
     /// - Throws: ``LoadingError/Kind/unacceptableStatus(_:)`` with the headers and the beginning of the body.
-    package func validateStatus(_ acceptable: StatusSet) throws(LoadingError) {
+    package func validateStatus(_ acceptable: Response.StatusSet) throws(LoadingError) {
         _ = try Ending.response.output(of: self, isSuccess: isSuccess(acceptable))
     }
 }
@@ -144,9 +144,9 @@ extension LoaderCore {
     func start<Output>(
         _ request: Request,
         _ ending: Ending<Output>,
-        on executor: CompletionExecutor,
+        on executor: Service.CompletionExecutor,
         _ completion: @escaping @Sendable (Result<Output, LoadingError>) -> Void
-    ) -> LoadHandle {
+    ) -> Loader.Handle {
         start(request) { [self] handle, call in
             let result = await run(request, call, ending) { !handle.isCancelled }
             await report(result, of: handle, on: executor, completion)
@@ -164,11 +164,11 @@ extension LoaderCore {
     /// - Returns: A handle that can cancel the call.
     func start(
         _ request: Request,
-        _ work: @escaping @Sendable (LoadHandle, Call) async -> Void,
-        refused: @escaping @Sendable (LoadHandle, LoadingError) async -> Void
-    ) -> LoadHandle {
+        _ work: @escaping @Sendable (Loader.Handle, Call) async -> Void,
+        refused: @escaping @Sendable (Loader.Handle, LoadingError) async -> Void
+    ) -> Loader.Handle {
         var call = makeCall()
-        let handle = LoadHandle(id: call.id, request: request, accepting: acceptableStatuses(for: request))
+        let handle = Loader.Handle(id: call.id, request: request, accepting: acceptableStatuses(for: request))
         call.begin(handle.counter, isScoped: false)
         handle.slot = group.join(handle)
         let isOpen = handle.slot != nil
@@ -178,8 +178,8 @@ extension LoaderCore {
                 try request.validate()
                 if isOpen { return await work(handle, call) }
                 call.recordStart(request)
-                call.record(.callFailed(LoadingError(.cancelled, ErrorContext(request))))
-                await refused(handle, LoadingError(.cancelled, ErrorContext(request)))
+                call.record(.callFailed(LoadingError(.cancelled, LoadingError.Context(request))))
+                await refused(handle, LoadingError(.cancelled, LoadingError.Context(request)))
             } catch {
                 await refused(handle, error)
             }
@@ -191,8 +191,8 @@ extension LoaderCore {
     /// Reports the ending of a call once, unless the loader was released.
     func report<Output: Sendable>(
         _ result: Result<Output, LoadingError>,
-        of handle: LoadHandle,
-        on executor: CompletionExecutor,
+        of handle: Loader.Handle,
+        on executor: Service.CompletionExecutor,
         evenWhenReleased: Bool = false,
         _ completion: @escaping @Sendable (Result<Output, LoadingError>) -> Void
     ) async {

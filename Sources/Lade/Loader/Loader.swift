@@ -24,7 +24,7 @@
 /// ```
 public final class Loader: Sendable {
     /// The largest number of bytes of a refused response's body that its error keeps: 64 KiB.
-    public static let errorBodyLimit = ErrorContext.bodyLimit
+    public static let errorBodyLimit = LoadingError.Context.bodyLimit
 
     let core: LoaderCore
     /// The object that a module above keeps for the loader: `LadeCallbacks` its delegate.
@@ -108,7 +108,7 @@ public final class Loader: Sendable {
     ///
     /// - Throws: The same as `load(_:)` of an endpoint.
     @concurrent
-    public func loadValue<Value>(of endpoint: Endpoint<Value>) async throws(LoadingError) -> LoadedValue<Value> {
+    public func loadValue<Value>(of endpoint: Endpoint<Value>) async throws(LoadingError) -> Loader.Loaded<Value> {
         try await core.perform(endpoint.prepared, ending(of: endpoint), by: self)
     }
 

@@ -59,8 +59,8 @@ final class LoaderCore: Sendable {
         let scope = Call.Scope(request, accepting: acceptableStatuses(for: request))
         guard let slot = group.join(scope) else {
             call.recordStart(request)
-            call.record(.callFailed(LoadingError(.cancelled, ErrorContext(request))))
-            throw LoadingError(.cancelled, ErrorContext(request))
+            call.record(.callFailed(LoadingError(.cancelled, LoadingError.Context(request))))
+            throw LoadingError(.cancelled, LoadingError.Context(request))
         }
         call.begin(scope, isScoped: true)
         return (call, scope, slot)
@@ -69,7 +69,7 @@ final class LoaderCore: Sendable {
     /// The one place that decides which statuses are the success of a call.
     ///
     /// The request says so, which endpoints and other forms have completed, or else the service.
-    func acceptableStatuses(for request: Request) -> StatusSet {
+    func acceptableStatuses(for request: Request) -> Response.StatusSet {
         request.acceptableStatuses ?? account.service.settings.acceptableStatuses
     }
 
@@ -100,7 +100,9 @@ final class LoaderCore: Sendable {
         } catch {
             result = .failure(error)
         }
-        if !end() { result = .failure(LoadingError(.cancelled, ErrorContext(request)).counted(call.attemptsMade)) }
+        if !end() {
+            result = .failure(LoadingError(.cancelled, LoadingError.Context(request)).counted(call.attemptsMade))
+        }
         if call.isObserved { recordEnd(of: call, result, course) }
         return result
     }
@@ -115,14 +117,16 @@ final class LoaderCore: Sendable {
     /// - Throws: The error of the attempt; `LoadingError.Kind.cancelled` when the loader's work was cancelled meanwhile.
     func askAgain(_ request: Request, _ call: Call, after delay: Duration) async throws(LoadingError) -> Response {
         let scope = Call.Scope(request, continuing: call)
-        guard let slot = group.join(scope) else { throw LoadingError(.cancelled, ErrorContext(request)) }
+        guard let slot = group.join(scope) else { throw LoadingError(.cancelled, LoadingError.Context(request)) }
         defer { group.leave(slot) }
         var call = call
         call.scope = scope
         try await call.wait(until: call.time.now.advanced(by: delay), for: .backoff(attempt: call.attempt))
         var course = Course(isPart: true)
         let response = try await output(of: request, call, Ending.response, &course)
-        guard scope.end() else { throw LoadingError(.cancelled, ErrorContext(request)).counted(call.attemptsMade) }
+        guard scope.end() else {
+            throw LoadingError(.cancelled, LoadingError.Context(request)).counted(call.attemptsMade)
+        }
         return response
     }
 
@@ -136,21 +140,21 @@ final class LoaderCore: Sendable {
     /// - Throws: `LoadingError.Kind.cancelled` as soon as the task or that work is cancelled.
     func pause(for delay: Duration, before request: Request) async throws(LoadingError) {
         let scope = Call.Scope(request)
-        guard let slot = group.join(scope) else { throw LoadingError(.cancelled, ErrorContext(request)) }
+        guard let slot = group.join(scope) else { throw LoadingError(.cancelled, LoadingError.Context(request)) }
         defer { group.leave(slot) }
         var call = makeCall()
         call.scope = scope
         do throws(LoadingError) {
             try await call.inTask { (call) async throws(LoadingError) in try await call.time.sleep(for: delay) }
         } catch {
-            throw LoadingError(.cancelled, ErrorContext(request))
+            throw LoadingError(.cancelled, LoadingError.Context(request))
         }
-        guard scope.end() else { throw LoadingError(.cancelled, ErrorContext(request)) }
+        guard scope.end() else { throw LoadingError(.cancelled, LoadingError.Context(request)) }
     }
 
     /// The facts that a call's events at its end need.
     private struct Course {
-        var status = HTTPStatus(0)
+        var status = Response.Status(0)
         /// When the call started; nil when no observer is notified.
         var start: Instant?
         /// Reports the end of a streamed body.
@@ -173,7 +177,7 @@ final class LoaderCore: Sendable {
             let duration = start.duration(to: call.time.now)
             call.recordLast(
                 .bodyFinished(
-                    CallEvent.Body(.whole, bytes: Int64(course.bytes), duration: duration, attempts: call.attemptsMade)
+                    Call.Event.Body(.whole, bytes: Int64(course.bytes), duration: duration, attempts: call.attemptsMade)
                 )
             )
         case .failure(let error): call.recordLast(.callFailed(error))
@@ -231,14 +235,15 @@ final class LoaderCore: Sendable {
     }
 
     /// Collects the beginning of a refused response's body: an error keeps a part of the body and does not stream it.
-    private static func beginning(of body: ResponseBody) async -> ResponseBody {
+    private static func beginning(of body: Response.Body) async -> Response.Body {
         var bytes = Data()
         var iterator = body.makeAsyncIterator()
         // An error while reading this body does not matter beside the refused status.
-        while bytes.count < ErrorContext.bodyLimit, let chunk = try? await iterator.next(isolation: #isolation) {
+        while bytes.count < LoadingError.Context.bodyLimit, let chunk = try? await iterator.next(isolation: #isolation)
+        {
             bytes.append(chunk)
         }
-        return ResponseBody(bytes, trailers: body.trailers, metrics: body.metrics)
+        return Response.Body(bytes, trailers: body.trailers, metrics: body.metrics)
     }
 }
 

@@ -24,7 +24,7 @@ public protocol LoadingClient: Sendable {
     /// Loads the value of an endpoint, and returns the response with it; see ``Loader/loadValue(of:)``.
     ///
     /// - Throws: The error of the call; `LoadingError.Kind.decoding` when a processor fails.
-    func loadValue<Value>(of endpoint: Endpoint<Value>) async throws(LoadingError) -> LoadedValue<Value>
+    func loadValue<Value>(of endpoint: Endpoint<Value>) async throws(LoadingError) -> Loader.Loaded<Value>
 
     /// Downloads into a file; see ``Loader/download(_:to:options:progress:)-(_,String,_,_)``.
     ///
@@ -33,11 +33,11 @@ public protocol LoadingClient: Sendable {
         _ request: Request,
         to path: String,
         options: Download.Options,
-        progress: (@Sendable (TransferProgress) -> Void)?
+        progress: (@Sendable (Download.Progress) -> Void)?
     ) async throws(LoadingError) -> Download
 
     /// The pages of a list, loaded while they are read; see ``Loader/pages(of:size:prefetch:pageLimit:from:meter:)``.
-    func pages<Value>(of endpoint: PagedEndpoint<Value>, size: Int, prefetch: Int) -> PageSequence<Value>
+    func pages<Value>(of endpoint: PagedEndpoint<Value>, size: Int, prefetch: Int) -> Pages.Sequence<Value>
 }
 
 extension LoadingClient {
@@ -61,14 +61,14 @@ extension LoadingClient {
     ///   - endpoint: The list.
     ///   - size: How many items a page should have; 0, the default, leaves it to the server.
     /// - Returns: The sequence, which loads nothing until it is read.
-    public func pages<Value>(of endpoint: PagedEndpoint<Value>, size: Int = 0) -> PageSequence<Value> {
+    public func pages<Value>(of endpoint: PagedEndpoint<Value>, size: Int = 0) -> Pages.Sequence<Value> {
         pages(of: endpoint, size: size, prefetch: 0)
     }
 }
 
 extension Loader: LoadingClient {
     /// The pages of a list, loaded while they are read.
-    public func pages<Value>(of endpoint: PagedEndpoint<Value>, size: Int, prefetch: Int) -> PageSequence<Value> {
+    public func pages<Value>(of endpoint: PagedEndpoint<Value>, size: Int, prefetch: Int) -> Pages.Sequence<Value> {
         pages(of: endpoint, size: size, prefetch: prefetch, pageLimit: nil)
     }
 }

@@ -4,12 +4,12 @@
 enum TrackedBody {
     /// The group holds this member and not the body, so that an unread body can be released.
     private final class Member: Work {
-        private weak let source: (any ResponseBody.Source)?
+        private weak let source: (any Response.Body.Source)?
         let asked: Request?
         // The loader holds the group, which holds this member: a cycle that the end of the body breaks.
         private let loader: Loader?
 
-        init(_ source: any ResponseBody.Source, _ request: Request, keeping loader: Loader?) {
+        init(_ source: any Response.Body.Source, _ request: Request, keeping loader: Loader?) {
             self.source = source
             asked = request
             self.loader = loader
@@ -42,7 +42,7 @@ enum TrackedBody {
     }
 
     private static func observed(
-        _ source: any ResponseBody.Source,
+        _ source: any Response.Body.Source,
         _ request: Request,
         _ attempts: Int,
         in group: WorkGroup,
@@ -72,7 +72,7 @@ enum TrackedBody {
         -> LoadingError
     {
         guard error.isCancellation, group.isSilent else { return error.completed(with: request, attempts: attempts) }
-        var context = ErrorContext(request)
+        var context = LoadingError.Context(request)
         context.detail = "its loader was released while its body was being read"
         context.attempts = attempts
         return LoadingError(.cancelled, context)

@@ -14,7 +14,7 @@
 /// ```
 ///
 /// ``Detail/events`` writes a line for every event, the fields of heads included. Cancellation is reported as an outcome, not as an error.
-public final class LoggingObserver: EventSink {
+public final class LoggingObserver: Call.Observer {
     /// How much the observer writes.
     public enum Detail: Sendable, Hashable {
         /// One line per call: method, address, status, bytes received, duration, attempts.
@@ -62,7 +62,7 @@ public final class LoggingObserver: EventSink {
     }
 
     /// Records one event.
-    public func record(_ event: CallEvent, of call: Call) {
+    public func record(_ event: Call.Event, of call: Call) {
         switch detail {
         case .events:
             write("\(call.id) \(text(of: event))")
@@ -77,7 +77,7 @@ public final class LoggingObserver: EventSink {
 
     /// Records an event; returns the line of the call when the call and all of its exchanges have ended.
     private static func take(
-        _ event: CallEvent,
+        _ event: Call.Event,
         of id: Call.ID,
         at now: Instant,
         _ calls: inout [Call.ID: CallRecord]
@@ -116,7 +116,7 @@ public final class LoggingObserver: EventSink {
     }
 
     private static func endBody(
-        _ record: CallEvent.Body,
+        _ record: Call.Event.Body,
         of id: Call.ID,
         at now: Instant,
         _ calls: inout [Call.ID: CallRecord]
@@ -137,7 +137,7 @@ public final class LoggingObserver: EventSink {
 
     // MARK: - One line per event
 
-    private func text(of event: CallEvent) -> String {
+    private func text(of event: Call.Event) -> String {
         let words = EventFacts(event).words
         switch event {
         case .headReceived(_, let headers, _), .interimResponse(_, let headers):

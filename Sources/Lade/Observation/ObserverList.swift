@@ -4,14 +4,14 @@ import Synchronization
 final class ObserverList: Sendable {
     private struct State {
         var lastID: UInt64 = 0
-        var entries: [(id: UInt64, sink: any EventSink)] = []
+        var entries: [(id: UInt64, sink: any Call.Observer)] = []
     }
 
     private let state: Locked<State>
     // Changed under the lock, and read without it, because every call reads it.
     private let changes = Atomic<UInt64>(1)
 
-    init(_ sinks: [any EventSink]) {
+    init(_ sinks: [any Call.Observer]) {
         state = Locked(State(entries: sinks.map { (0, $0) }))
     }
 
@@ -19,11 +19,11 @@ final class ObserverList: Sendable {
     var version: UInt64 { changes.load(ordering: .acquiring) }
 
     /// The current observers, and a number that changes whenever they change.
-    var current: (version: UInt64, sinks: [any EventSink]) {
+    var current: (version: UInt64, sinks: [any Call.Observer]) {
         state.withLock { state in (version, state.entries.map(\.sink)) }
     }
 
-    func add(_ sink: any EventSink) -> Service.Observation {
+    func add(_ sink: any Call.Observer) -> Service.Observation {
         let id = state.withLock { state in
             changes.add(1, ordering: .acquiringAndReleasing)
             state.lastID += 1
@@ -34,7 +34,7 @@ final class ObserverList: Sendable {
     }
 
     fileprivate func remove(_ id: UInt64) {
-        let removed = state.withLock { state -> (any EventSink)? in
+        let removed = state.withLock { state -> (any Call.Observer)? in
             guard let index = state.entries.firstIndex(where: { $0.id == id }) else { return nil }
             changes.add(1, ordering: .acquiringAndReleasing)
             return state.entries.remove(at: index).sink

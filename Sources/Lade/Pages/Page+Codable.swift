@@ -32,7 +32,7 @@ extension PageRequest: Codable {
         let address = try container.decode(String.self, forKey: .url)
         var request: Request
         do throws(LoadingError) {
-            request = try Request(method.map { name throws(LoadingError) in try HTTPMethod(name) } ?? .get, address)
+            request = try Request(method.map { name throws(LoadingError) in try Request.Method(name) } ?? .get, address)
         } catch {
             throw DecodingError.dataCorruptedError(forKey: .url, in: container, debugDescription: "\(error)")
         }

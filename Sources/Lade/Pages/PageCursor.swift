@@ -9,7 +9,7 @@ import LadeJSON
 
 /// A cursor, and where a request has it.
 package struct PageCursor: Hashable, Sendable {
-    let target: PageRule.CursorTarget
+    let target: Pages.Rule.CursorTarget
     /// The cursor as JSON: a string, a number, or whatever the response had.
     let json: String
 
@@ -24,7 +24,9 @@ package struct PageCursor: Hashable, Sendable {
                 body.set(Array(json.utf8), at: pointer)
             else {
                 let reason = "a cursor is written to \(pointer) in the body of the request, which has no such place"
-                throw .loading(LoadingError(.invalidSetting(name: "rules", reason: reason), ErrorContext(request)))
+                throw .loading(
+                    LoadingError(.invalidSetting(name: "rules", reason: reason), LoadingError.Context(request))
+                )
             }
             request.body = .bytes(Data(body.bytes), contentType: request.body?.contentType)
         }
@@ -65,7 +67,7 @@ extension PageCursor: Codable {
     }
 }
 
-extension PageRule.CursorTarget {
+extension Pages.Rule.CursorTarget {
     /// Whether a cursor may be an array or object.
     var keepsTypes: Bool {
         if case .body = self { true } else { false }

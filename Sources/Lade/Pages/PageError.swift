@@ -23,7 +23,7 @@ public struct PageError: Error, Sendable {
         case loading(LoadingError)
         /// The page was loaded before: the server's pages form a loop.
         case loop
-        /// The page has the same content as the first page or the page before it; see ``PageRule/RepeatedPages``.
+        /// The page has the same content as the first page or the page before it; see ``Pages/Rule/RepeatedPages``.
         case repeated
         /// The page has another origin, and the settings do not allow that.
         case otherOrigin(URL)
@@ -34,9 +34,9 @@ public struct PageError: Error, Sendable {
         /// The response names a next page that cannot be loaded; the text is escaped, truncated and without secrets.
         case invalidTarget(String)
         /// A place that a rule reads has a value that names no page; the text describes it, as in ``invalidTarget(_:)``.
-        case unusable(place: PageRule.Place, found: String)
+        case unusable(place: Pages.Rule.Place, found: String)
         /// The response says that there is more, and no rule names the next page.
-        case cut(more: PageRule.Place)
+        case cut(more: Pages.Rule.Place)
         /// More pages in a row than allowed had no items, and another one follows.
         case emptyPages(limit: Int)
         /// The paginator threw an error.
@@ -77,7 +77,7 @@ public struct PageError: Error, Sendable {
 
     /// The task was cancelled before a page.
     package static func cancelled(at page: PageRequest) -> PageError {
-        PageError(page: page, cause: .loading(LoadingError(.cancelled, ErrorContext(page.request))))
+        PageError(page: page, cause: .loading(LoadingError(.cancelled, LoadingError.Context(page.request))))
     }
 
     /// Whether the call was cancelled, which is an outcome and not a failure.

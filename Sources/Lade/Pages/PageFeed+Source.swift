@@ -12,9 +12,9 @@ extension PageFeed {
         /// How many pages are loaded ahead, at most ``PageFeed/Source/prefetchLimit``.
         package var prefetch = 0
         package var pageLimit: Int?
-        package var meter: PageProgress.Meter?
+        package var meter: Pages.Progress.Meter?
         /// The treatment of a page with the content of an earlier one, where pieces have checksums.
-        package var repeatedPages = PageRule.RepeatedPages.refused
+        package var repeatedPages = Pages.Rule.RepeatedPages.refused
         /// Whether the contents of pages are compared, to find pages that the server sends again; nil where the walk's rules
         /// decide.
         var comparesContents: Bool?
@@ -23,7 +23,7 @@ extension PageFeed {
         /// Whether a list that says that there is more, although no rule names a page, is an error.
         package var refusesCut = true
         /// Receives events about the pages, outside any call.
-        package var note: @Sendable (CallEvent) -> Void = { _ in }
+        package var note: @Sendable (Call.Event) -> Void = { _ in }
         /// Pages before the start; returning to one of them is a loop.
         package var visited: Set<UInt64> = []
         /// Why the start cannot be loaded; nil when it can.

@@ -8,7 +8,7 @@ import LadeCore
 
 /// A page of a list: its number, its size, and the request that loads it.
 ///
-/// Pages are never made by callers: they come from a ``PagedEndpoint``, a ``LoadedPage``, a ``PageError``, or from a
+/// Pages are never made by callers: they come from a ``PagedEndpoint``, a ``Pages/Page``, a ``PageError``, or from a
 /// decoder that reads what an encoder wrote. Two pages are equal when size, number, address and cursor are. Source: SRG Network,
 /// `SRGPage`.
 public struct PageRequest: Sendable {

@@ -20,7 +20,7 @@ package enum PageValue: Sendable, Hashable {
     case json([UInt8])
 
     /// Reads a place; `index` is the index of its pointer, if the place is in the body.
-    package init(_ place: PageRule.Place, _ index: Int?, _ facts: PageWalk.Facts) {
+    package init(_ place: Pages.Rule.Place, _ index: Int?, _ facts: PageWalk.Facts) {
         switch place {
         case .body(let pointer):
             guard let index else {

@@ -1,4 +1,5 @@
 package import LadeCore
+import LadeFields
 
 #if canImport(FoundationEssentials)
     package import FoundationEssentials
@@ -43,7 +44,7 @@ package struct PageWalk: Sendable {
         /// The next page; nil after the last.
         package var page: PageRequest?
         /// The rules whose places have something that names no page.
-        package var skipped: [(rule: PageRule, cause: PageError.Cause)] = []
+        package var skipped: [(rule: Pages.Rule, cause: PageError.Cause)] = []
         /// Whether the response says that there is more, although no rule names a page.
         package var isCut = false
         /// Whether the condition says that there is no more.
@@ -54,15 +55,15 @@ package struct PageWalk: Sendable {
     let original: Request
     /// The first page, with its size.
     package let first: PageRequest
-    let rules: [PageRule]
+    let rules: [Pages.Rule]
     /// Whether the rules are the usual places, in which anything may stand.
     let isCommon: Bool
     /// Where a response says whether there is a next page; nil where only the rules say so.
-    let more: PageRule.Place?
-    private let totals: [PageRule.Place]
+    let more: Pages.Rule.Place?
+    private let totals: [Pages.Rule.Place]
     /// Whether the announced number of items ends a list that is counted.
     private let endsAtTotal: Bool
-    let otherOrigins: PageRule.OtherOrigins
+    let otherOrigins: Pages.Rule.OtherOrigins
     let emptyPageLimit: Int
     /// The number that the first page's address has: of the page, or of its first item.
     ///
@@ -82,19 +83,19 @@ package struct PageWalk: Sendable {
         original: Request,
         size: Int,
         standardSize: Int = 0,
-        sizer: Sizer?,
-        rules: [PageRule],
-        more: PageRule.Place? = nil,
-        total: PageRule.Place?,
+        sizer: Pages.Sizer?,
+        rules: [Pages.Rule],
+        more: Pages.Rule.Place? = nil,
+        total: Pages.Rule.Place?,
         findsTotal: Bool = false,
-        otherOrigins: PageRule.OtherOrigins,
+        otherOrigins: Pages.Rule.OtherOrigins,
         emptyPageLimit: Int = 100
     ) {
         self.original = original
         self.rules = rules
-        isCommon = rules == PageRule.common
+        isCommon = rules == Pages.Rule.common
         self.more = more
-        totals = total.map { [$0] } ?? (findsTotal ? PageRule.Place.commonTotals : [])
+        totals = total.map { [$0] } ?? (findsTotal ? Pages.Rule.Place.commonTotals : [])
         endsAtTotal = total != nil
         self.otherOrigins = otherOrigins
         self.emptyPageLimit = max(0, emptyPageLimit)
@@ -115,7 +116,7 @@ package struct PageWalk: Sendable {
         }
         first = PageRequest(size: size > 0 ? size : standardSize, number: 0, request: sized, itemsBefore: 0)
         var pointers: [JSONPointer] = []
-        func index(_ place: PageRule.Place?) -> Int? {
+        func index(_ place: Pages.Rule.Place?) -> Int? {
             guard let pointer = place?.bodyPointer else { return nil }
             pointers.append(pointer)
             return pointers.count - 1
@@ -123,7 +124,7 @@ package struct PageWalk: Sendable {
         rulePointers = rules.map { index($0.place) }
         morePointer = index(more)
         totalPointers = totals.map { index($0) }
-        var starts: [PageRule.Place] = []
+        var starts: [Pages.Rule.Place] = []
         if base == nil, case .offset(let query, nil)? = rules.first(where: \.isAddressable) {
             starts = ([[]] + ["meta", "pagination", "paging", "page"].map { [$0] }).map {
                 .body(JSONPointer(tokens: $0 + [query]))
@@ -186,7 +187,7 @@ package struct PageWalk: Sendable {
         if let (request, cursor) = try request(after: page, facts, itemsBefore, &step) {
             // Each page sends the body again.
             if !request.canRepeatBody {
-                throw .loading(LoadingError(.invalidRequest(.bodyNotReplayable), ErrorContext(request)))
+                throw .loading(LoadingError(.invalidRequest(.bodyNotReplayable), LoadingError.Context(request)))
             }
             var next = PageRequest(
                 size: page.size,
@@ -262,7 +263,7 @@ package struct PageWalk: Sendable {
     }
 
     private func reading(
-        _ rule: PageRule,
+        _ rule: Pages.Rule,
         _ pointer: Int?,
         after page: PageRequest,
         _ facts: Facts,
@@ -315,7 +316,7 @@ package struct PageWalk: Sendable {
     /// Reads an address in the body or in a header field.
     private func addressed(
         _ value: PageValue,
-        at place: PageRule.Place,
+        at place: Pages.Rule.Place,
         _ facts: Facts
     ) throws(PageError.Cause) -> Reading {
         let target: String
@@ -345,8 +346,8 @@ package struct PageWalk: Sendable {
     /// Reads a cursor and writes it into the request.
     private func carried(
         _ value: PageValue,
-        at place: PageRule.Place,
-        to target: PageRule.CursorTarget
+        at place: Pages.Rule.Place,
+        to target: Pages.Rule.CursorTarget
     ) throws(PageError.Cause) -> Reading {
         if isCommon, place.isPlainField, value.pageNumber == nil {
             // A value that is no number of a page was read as an address.
@@ -367,7 +368,7 @@ package struct PageWalk: Sendable {
     }
 
     /// Reads an object of query items, and sets them in the first page's request.
-    private func merged(_ value: PageValue, at place: PageRule.Place) throws(PageError.Cause) -> Reading {
+    private func merged(_ value: PageValue, at place: Pages.Rule.Place) throws(PageError.Cause) -> Reading {
         switch value {
         case .missing: return .missing
         case .none: return .none
@@ -397,7 +398,7 @@ package struct PageWalk: Sendable {
 
     // The only two places where what a server names as a page comes into an error: secrets are masked here, before the
     // text is cut.
-    private func unusable(_ value: PageValue, at place: PageRule.Place) -> PageError.Cause {
+    private func unusable(_ value: PageValue, at place: Pages.Rule.Place) -> PageError.Cause {
         .unusable(place: place, found: value.shown(Redaction(first.request)))
     }
 

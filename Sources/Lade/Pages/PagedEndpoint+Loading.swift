@@ -7,19 +7,19 @@ extension PagedEndpoint {
         prefetch: Int = 0,
         pageLimit: Int? = nil,
         from start: PageRequest? = nil,
-        meter: PageProgress.Meter? = nil,
-        note: @escaping @Sendable (CallEvent) -> Void = { _ in },
-        _ load: @escaping @Sendable (Endpoint<Value>) async throws(LoadingError) -> LoadedValue<Value>
-    ) -> PageSequence<Value> {
+        meter: Pages.Progress.Meter? = nil,
+        note: @escaping @Sendable (Call.Event) -> Void = { _ in },
+        _ load: @escaping @Sendable (Endpoint<Value>) async throws(LoadingError) -> Loader.Loaded<Value>
+    ) -> Pages.Sequence<Value> {
         var source = source(size: size, from: start, { $0 }, load)
         source.prefetch = prefetch
         source.pageLimit = pageLimit
         source.meter = meter
         source.note = note
-        return PageSequence(source)
+        return Pages.Sequence(source)
     }
 
-    /// Loads one page by a closure, and finds the next page as a ``PageSequence`` does.
+    /// Loads one page by a closure, and finds the next page as a ``Pages/Sequence`` does.
     ///
     /// - Parameters:
     ///   - page: The page.
@@ -30,9 +30,9 @@ extension PagedEndpoint {
     @concurrent
     package func load<Content: Sendable>(
         _ page: PageRequest,
-        _ value: @escaping @Sendable (Content) -> LoadedValue<Value>?,
+        _ value: @escaping @Sendable (Content) -> Loader.Loaded<Value>?,
         _ load: @escaping @Sendable (Endpoint<Value>) async throws(LoadingError) -> Content
-    ) async throws(PageError) -> LoadedPage<Content> {
+    ) async throws(PageError) -> Pages.Page<Content> {
         var source = source(size: page.size, from: page, value, load)
         // There is no list here that could end before the page.
         if repeatedPages == .end { source.repeatedPages = .refused }
@@ -40,13 +40,13 @@ extension PagedEndpoint {
         guard let delivery = try await PageFeed(source).next() else {
             throw .cancelled(at: page)
         }
-        return LoadedPage(delivery)
+        return Pages.Page(delivery)
     }
 
     private func source<Content: Sendable>(
         size: Int,
         from start: PageRequest?,
-        _ value: @escaping @Sendable (Content) -> LoadedValue<Value>?,
+        _ value: @escaping @Sendable (Content) -> Loader.Loaded<Value>?,
         _ load: @escaping @Sendable (Endpoint<Value>) async throws(LoadingError) -> Content
     ) -> PageFeed<Content>.Source {
         let walk = walk(size: start?.size ?? size)

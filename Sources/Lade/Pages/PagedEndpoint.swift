@@ -22,23 +22,23 @@ public struct PagedEndpoint<Value: Sendable>: Sendable {
     /// The first page.
     public var endpoint: Endpoint<Value>
     /// How a size is requested; nil when the service has no such parameter.
-    public var sizer: Sizer?
+    public var sizer: Pages.Sizer?
     /// The sizes that the service delivers; nil, the default, when any size is sent as requested.
-    public var sizes: PageSizes?
+    public var sizes: Pages.Sizes?
     /// How the next page is found.
-    public var paginator: Paginator<Value>
+    public var paginator: Pages.Paginator<Value>
     /// The number of items on a page; nil when it cannot be determined.
     ///
     /// Pages found by number or offset end with a page without items, and need this closure. In other lists a page without
     /// items is followed as any other; see ``emptyPageLimit``.
     public var itemCount: (@Sendable (Value) -> Int)?
     /// Where a response contains the number of items on all pages; nil when none does.
-    public var total: PageRule.Place?
+    public var total: Pages.Rule.Place?
     /// Where a response says whether there is a next page, such as `has_more`; nil, the default, where only the
     /// paginator's rules say so.
     ///
     /// `true` and a number other than 0 mean that there is one. Then it is an error when no rule names it.
-    public var more: PageRule.Place?
+    public var more: Pages.Rule.Place?
     /// The statuses that mean the end of the list for a page after the first one; none by default.
     ///
     /// Some services response with 404, 400 or 416 behind the last page of a list that is counted.
@@ -48,19 +48,19 @@ public struct PagedEndpoint<Value: Sendable>: Sendable {
     /// One more that names a next page is ``PageError/Cause/emptyPages(limit:)``.
     public var emptyPageLimit = 100
     /// The treatment of a next page on another origin; by default it is loaded without credentials.
-    public var otherOrigins = PageRule.OtherOrigins.withoutCredentials
+    public var otherOrigins = Pages.Rule.OtherOrigins.withoutCredentials
 
     /// The treatment of a page with the same content as the first page or the page before it; it is refused by default.
     ///
     /// Contents are the bytes of the bodies. They are compared where pages are found by counting, by a cursor or by a
     /// closure, and ``itemCount`` says that the page has items. Elsewhere the server names the next page itself.
-    public var repeatedPages = PageRule.RepeatedPages.refused
+    public var repeatedPages = Pages.Rule.RepeatedPages.refused
 
     /// Makes a paged endpoint.
     public init(
         _ endpoint: Endpoint<Value>,
-        sizer: Sizer? = nil,
-        paginator: Paginator<Value>,
+        sizer: Pages.Sizer? = nil,
+        paginator: Pages.Paginator<Value>,
         itemCount: (@Sendable (Value) -> Int)? = nil
     ) {
         self.endpoint = endpoint
@@ -72,8 +72,8 @@ public struct PagedEndpoint<Value: Sendable>: Sendable {
     /// Makes a paged endpoint whose pages are collections of their items.
     public init(
         _ endpoint: Endpoint<Value>,
-        sizer: Sizer? = nil,
-        paginator: Paginator<Value>
+        sizer: Pages.Sizer? = nil,
+        paginator: Pages.Paginator<Value>
     ) where Value: Collection {
         self.init(endpoint, sizer: sizer, paginator: paginator, itemCount: { $0.count })
     }
@@ -128,7 +128,7 @@ public struct PagedEndpoint<Value: Sendable>: Sendable {
     /// Whether a page with the content of an earlier one is no page of its own.
     var comparesContents: Bool {
         switch paginator.kind {
-        case .rules(let rules): rules != PageRule.common && rules.contains(where: \.isComposed)
+        case .rules(let rules): rules != Pages.Rule.common && rules.contains(where: \.isComposed)
         case .closure: true
         case .target: false
         }
@@ -151,10 +151,10 @@ public struct PagedEndpoint<Value: Sendable>: Sendable {
             }
             request = try walk.moved(to: url, from: facts.response.request)
             if !request.canRepeatBody {
-                throw .loading(LoadingError(.invalidRequest(.bodyNotReplayable), ErrorContext(request)))
+                throw .loading(LoadingError(.invalidRequest(.bodyNotReplayable), LoadingError.Context(request)))
             }
         case .closure(let next):
-            let loaded = Paginator<Value>.Loaded(
+            let loaded = Pages.Paginator<Value>.Loaded(
                 original: endpoint.request,
                 value: value,
                 response: facts.response,

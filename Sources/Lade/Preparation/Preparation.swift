@@ -6,10 +6,10 @@ struct Preparation: Sendable {
     private static let agentName = "User-Agent"
     private static let languageName = "Accept-Language"
 
-    private let languages: PreferredLanguages
+    private let languages: Service.PreferredLanguages
     private let isTraced: Bool
     private let isCached: Bool
-    private let decorators: [any RequestDecorator]
+    private let decorators: [any Service.Decorator]
     // Made and validated once; an invalid text becomes a fault of each request that it is added to.
     private let agent: Headers
     /// Both fields, when they are the same for every request.
@@ -25,10 +25,10 @@ struct Preparation: Sendable {
     ///   - decorators: The decorators of service and account, in order; those of the endpoint follow.
     init(
         userAgent: UserAgent?,
-        languages: PreferredLanguages,
+        languages: Service.PreferredLanguages,
         isTraced: Bool = false,
         isCached: Bool = false,
-        decorators: [any RequestDecorator] = []
+        decorators: [any Service.Decorator] = []
     ) {
         self.languages = languages
         self.isTraced = isTraced
@@ -39,7 +39,7 @@ struct Preparation: Sendable {
         self.agent = agent
         both = languages.constantTags.map { tags in
             var both = agent
-            if let value = PreferredLanguages.headerValue(for: tags) { both.add(Self.languageName, value) }
+            if let value = Service.PreferredLanguages.headerValue(for: tags) { both.add(Self.languageName, value) }
             return both
         }
     }
@@ -103,7 +103,7 @@ extension Request {
         let directive: String
         switch cacheMode {
         case .standard: return
-        case .storedOnly: throw LoadingError(.notStored, ErrorContext(self))
+        case .storedOnly: throw LoadingError(.notStored, LoadingError.Context(self))
         case .bypass: directive = "no-store"
         case .revalidate: directive = "no-cache"
         case .preferStored: directive = "max-stale"

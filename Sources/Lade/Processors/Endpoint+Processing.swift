@@ -6,7 +6,7 @@
 
 extension Endpoint {
     /// The endpoint with one more processor, after the existing ones.
-    public func processing<Processor: ResponseProcessor<Value, NewValue>, NewValue: Sendable>(
+    public func processing<Processor: Service.Processor<Value, NewValue>, NewValue: Sendable>(
         with processor: Processor
     ) -> Endpoint<NewValue> {
         adding(["\(Processor.self)"]) { try processor.process($0, of: $1) }
@@ -41,7 +41,7 @@ extension Endpoint {
     ///     input that a processor does not take is ``ProcessingError/wrongInput(expected:found:)``.
     /// - Returns: The changed copy.
     public func processing<NewValue: Sendable>(
-        with processors: [any ResponseProcessor],
+        with processors: [any Service.Processor],
         as type: NewValue.Type = NewValue.self
     ) -> Endpoint<NewValue> {
         let chain = ProcessorChain(processors)
@@ -58,7 +58,7 @@ extension Endpoint {
     public func map<NewValue: Sendable>(
         _ transform: @escaping @Sendable (Value) throws -> NewValue
     ) -> Endpoint<NewValue> {
-        processing(with: ClosureProcessor { value, _ in try transform(value) })
+        processing(with: Service.processor { value, _ in try transform(value) })
     }
 }
 
@@ -86,7 +86,7 @@ extension Endpoint where Value == Data {
     ) -> Endpoint<Decoded?> {
         let processor = DecodingProcessor(type, decoder: decoder ?? self.decoder)
         return processing(
-            with: ClosureProcessor { data, response in
+            with: Service.processor { data, response in
                 data.isEmpty ? nil : try processor.process(data, of: response)
             }
         )
@@ -94,7 +94,7 @@ extension Endpoint where Value == Data {
 
     /// The endpoint with any JSON value of the body, fragments included; nil when the body is empty.
     public func json() -> Endpoint<JSONValue?> {
-        processing(with: JSONProcessor())
+        processing(with: Service.JSONProcessor())
     }
 
     /// The endpoint with a JSON object; anything else is an error.
@@ -131,7 +131,7 @@ extension Endpoint where Value == Data {
     public func image<Image: Sendable>(
         _ decode: @escaping @Sendable (Data) throws -> Image?
     ) -> Endpoint<Image?> {
-        processing(with: ImageProcessor(decode))
+        processing(with: Service.ImageProcessor(decode))
     }
 
     /// The endpoint with an image; bytes that cannot be decoded are an error.

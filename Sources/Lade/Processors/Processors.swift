@@ -3,6 +3,7 @@
 #else
     public import Foundation
 #endif
+import LadeFields
 
 /// Decodes values from bodies: `FastJSONDecoder`, `JSONDecoder`, `PropertyListDecoder`, or a custom type.
 public protocol BodyDecoder: Sendable {
@@ -53,7 +54,7 @@ extension PropertyListEncoder: BodyEncoder {
 }
 
 /// Decodes a `Decodable` value; an empty body is an error.
-package struct DecodingProcessor<Output: Decodable & Sendable>: ResponseProcessor {
+package struct DecodingProcessor<Output: Decodable & Sendable>: Service.Processor {
     private let decoder: any BodyDecoder
 
     /// Makes a processor for a type.
@@ -70,18 +71,20 @@ package struct DecodingProcessor<Output: Decodable & Sendable>: ResponseProcesso
     }
 }
 
-/// Parses JSON, fragments included.
-///
-/// The value of an empty body is nil, not an error.
-public struct JSONProcessor: ResponseProcessor {
-    /// Makes the processor.
-    public init() {}
-
-    /// Parses the bytes; nil when there are none.
+extension Service {
+    /// Parses JSON, fragments included.
     ///
-    /// - Throws: `JSONError` with the position at which the text is not JSON.
-    public func process(_ input: Data, of response: Response) throws -> JSONValue? {
-        input.isEmpty ? nil : try JSONValue(parsing: input)
+    /// The value of an empty body is nil, not an error.
+    public struct JSONProcessor: Service.Processor {
+        /// Makes the processor.
+        public init() {}
+
+        /// Parses the bytes; nil when there are none.
+        ///
+        /// - Throws: `JSONError` with the position at which the text is not JSON.
+        public func process(_ input: Data, of response: Response) throws -> JSONValue? {
+            input.isEmpty ? nil : try JSONValue(parsing: input)
+        }
     }
 }
 
@@ -95,7 +98,7 @@ public struct JSONProcessor: ResponseProcessor {
 /// As in browsers, `us-ascii` and `iso-8859-1` mean windows-1252, and a byte order mark of UTF-8 or UTF-16 has
 /// precedence over the name. The platform decodes all but Unicode and windows-1252 (`iconv` on Linux). Its tables may
 /// be missing in a minimal system.
-package struct TextProcessor: ResponseProcessor {
+package struct TextProcessor: Service.Processor {
     /// Makes the processor.
     package init() {}
 
@@ -121,26 +124,28 @@ package struct TextProcessor: ResponseProcessor {
     }
 }
 
-/// Decodes an image by a closure.
-///
-/// The value of an undecodable body is nil, not an error.
-public struct ImageProcessor<Image: Sendable>: ResponseProcessor {
-    private let decode: @Sendable (Data) throws -> Image?
+extension Service {
+    /// Decodes an image by a closure.
+    ///
+    /// The value of an undecodable body is nil, not an error.
+    public struct ImageProcessor<Image: Sendable>: Service.Processor {
+        private let decode: @Sendable (Data) throws -> Image?
 
-    /// Makes a processor from a decoding closure.
-    public init(_ decode: @escaping @Sendable (Data) throws -> Image?) {
-        self.decode = decode
-    }
+        /// Makes a processor from a decoding closure.
+        public init(_ decode: @escaping @Sendable (Data) throws -> Image?) {
+            self.decode = decode
+        }
 
-    /// Decodes the image; nil when the decoder returns nil or throws.
-    public func process(_ input: Data, of response: Response) throws -> Image? {
-        // Bytes that are not an image are reported as nil; ``Endpoint/requiredImage(_:)`` throws instead.
-        (try? decode(input)) ?? nil
+        /// Decodes the image; nil when the decoder returns nil or throws.
+        public func process(_ input: Data, of response: Response) throws -> Image? {
+            // Bytes that are not an image are reported as nil; ``Endpoint/requiredImage(_:)`` throws instead.
+            (try? decode(input)) ?? nil
+        }
     }
 }
 
 /// Parses JSON; an empty body is an error.
-package struct RequiredJSONProcessor: ResponseProcessor {
+package struct RequiredJSONProcessor: Service.Processor {
     /// Makes the processor.
     package init() {}
 

@@ -33,7 +33,7 @@ extension Response {
         get throws(LoadingError) { try read(by: RequiredJSONProcessor()) }
     }
 
-    private func read<Value: Sendable>(by processor: some ResponseProcessor<Data, Value>) throws(LoadingError) -> Value
+    private func read<Value: Sendable>(by processor: some Service.Processor<Data, Value>) throws(LoadingError) -> Value
     {
         try Endpoint(request).processing(with: processor).value(from: self)
     }

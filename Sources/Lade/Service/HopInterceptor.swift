@@ -56,7 +56,7 @@ package struct HopInterceptor: Interceptor {
     /// - Throws: The error of a decorator; one that is not a `LoadingError` becomes `LoadingError.Kind.decorationFailed`.
     ///   `LoadingError.Kind.redirectRefused` with status and headers of a redirect that is not followed. The errors of the
     ///   interceptors below.
-    package func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+    package func intercept(_ request: Request, next: Chain.Next) async throws(LoadingError) -> Response {
         guard let preparation else { return try await begun(request, next) }
         var prepared = preparation.prepared(request, next.call)
         if preparation.decorates(request) { prepared = try await preparation.decorated(prepared, next.call) }
@@ -66,7 +66,7 @@ package struct HopInterceptor: Interceptor {
 
     /// Begins the deadline, and sends a prepared request.
     @inline(__always)
-    private func begun(_ request: Request, _ next: Next) async throws(LoadingError) -> Response {
+    private func begun(_ request: Request, _ next: Chain.Next) async throws(LoadingError) -> Response {
         guard let deadlines else { return try await followed(request, next) }
         var next = next
         let start = deadlines.begin(&next.call, for: request)
@@ -83,7 +83,7 @@ package struct HopInterceptor: Interceptor {
     // An interceptor or a transport of the app may wait otherwise, so its call is cancelled 100 ms after the deadline. A separate
     // function: a waiting call keeps the frames of its callers.
     @inline(never)
-    private func sendUntilDeadline(_ request: Request, _ next: Next) async throws(LoadingError) -> Response {
+    private func sendUntilDeadline(_ request: Request, _ next: Chain.Next) async throws(LoadingError) -> Response {
         try await next.call.untilDeadline { (call) async throws(LoadingError) in
             var next = next
             next.call = call
@@ -93,7 +93,7 @@ package struct HopInterceptor: Interceptor {
 
     // Inlined: a waiting call keeps the frame of every function that waits.
     @inline(__always)
-    private func followed(_ request: Request, _ next: Next) async throws(LoadingError) -> Response {
+    private func followed(_ request: Request, _ next: Chain.Next) async throws(LoadingError) -> Response {
         let response = try await hop(request, next)
         // Most responses are not redirects: they need no trail.
         guard let redirects, 300..<400 ~= response.status.code else { return response }
@@ -102,7 +102,7 @@ package struct HopInterceptor: Interceptor {
 
     /// Sends what the cache asks for, until it has a response.
     @inline(__always)
-    private func hop(_ request: Request, _ next: Next) async throws(LoadingError) -> Response {
+    private func hop(_ request: Request, _ next: Chain.Next) async throws(LoadingError) -> Response {
         guard let cache else { return try await next(request) }
         var step = try await cache.ask(request, next)
         while true {
@@ -117,7 +117,7 @@ package struct HopInterceptor: Interceptor {
         _ request: Request,
         _ redirects: RedirectPolicy,
         _ response: Response,
-        _ next: Next
+        _ next: Chain.Next
     ) async throws(LoadingError) -> Response {
         var response = response
         var trail = RedirectTrail(redirects)
@@ -149,7 +149,7 @@ package struct HopInterceptor: Interceptor {
         }
     }
 
-    private static func event(_ status: HTTPStatus, from request: Request, to target: Request) -> CallEvent {
+    private static func event(_ status: Response.Status, from request: Request, to target: Request) -> Call.Event {
         let rule = Redaction(target)
         return .redirectFollowed(
             status: status,
@@ -162,7 +162,7 @@ package struct HopInterceptor: Interceptor {
     private func refused(_ fault: LoadingError.RedirectCause, _ response: Response, _ request: Request) -> LoadingError
     {
         response.body.cancel()
-        var context = ErrorContext(request)
+        var context = LoadingError.Context(request)
         context.attempts = response.attempts
         context.status = response.status
         context.headers = response.headers

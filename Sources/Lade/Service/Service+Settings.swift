@@ -18,13 +18,13 @@ extension Service {
         /// The `User-Agent` of requests without their own; nil for none.
         public var userAgent: UserAgent? = .application
         /// The `Accept-Language` of requests without their own; the user's languages by default.
-        public var languages = PreferredLanguages.system
+        public var languages = Service.PreferredLanguages.system
         /// Status codes that count as success unless an endpoint or a request says otherwise; 200 to 299 by default.
-        public var acceptableStatuses = StatusSet.successful
+        public var acceptableStatuses = Response.StatusSet.successful
         /// The decorators of every request, called in order before it is sent and before those of its endpoint.
-        public var decorators: [any RequestDecorator] = []
+        public var decorators: [any Service.Decorator] = []
         /// The processors of every endpoint's body, in order; they run before those of the endpoint.
-        public var processors: [any ResponseProcessor<Data, Data>] = []
+        public var processors: [any Service.Processor<Data, Data>] = []
 
         /// The cache that stores responses, and serves them instead of asking the server again; nil, no cache, by
         /// default.
@@ -46,10 +46,10 @@ extension Service {
         /// Make a limiter with the service's `time`; see ``Service/rateLimiter`` for changing rates later.
         public var rateLimiter: RateLimiter?
 
-        /// Where calls with ``CompletionExecutor/ofService`` call back; the main actor by default.
+        /// Where calls with ``Service/CompletionExecutor/ofService`` call back; the main actor by default.
         ///
         /// Closures that are bound to the main actor, delegates and content models stay there.
-        public var completionExecutor = CompletionExecutor.main
+        public var completionExecutor = Service.CompletionExecutor.main
 
         /// Whether attempts carry a trace context; nil for none.
         public var tracing: Tracing?
@@ -61,7 +61,7 @@ extension Service {
         public var adjustChain: @Sendable (inout Chain.Layout) -> Void = { _ in }
 
         /// The observers that are notified of every call.
-        public var observers: [any EventSink] = []
+        public var observers: [any Call.Observer] = []
         /// The source of waits and dates.
         public var time: any TimeSource = SystemTime()
         /// The source of jitter and identifiers.

@@ -119,7 +119,7 @@ public final class Service: Sendable {
     /// Notifies an observer of every call from now on.
     ///
     /// - Returns: The observation. It ends when it is released or ended, so keep it.
-    public func observe(with observer: some EventSink) -> Service.Observation {
+    public func observe(with observer: some Call.Observer) -> Service.Observation {
         observers.add(observer)
     }
 
@@ -151,7 +151,7 @@ public final class Service: Sendable {
         Call.ID(lastCall.add(1, ordering: .relaxed).newValue)
     }
 
-    func makeCallTemplate(for account: String, _ observers: [any EventSink]) -> Call {
+    func makeCallTemplate(for account: String, _ observers: [any Call.Observer]) -> Call {
         Call(account: account, time: settings.time, random: settings.random, events: observers)
     }
 }

@@ -18,7 +18,7 @@ public enum MessageLanguage: String, Sendable, Hashable, CaseIterable {
 
     /// The first of the user's languages with texts; English if there is none.
     public static var preferred: MessageLanguage {
-        PreferredLanguages.system.tags.lazy.compactMap { MessageLanguage(tag: $0) }.first ?? .english
+        Service.PreferredLanguages.system.tags.lazy.compactMap { MessageLanguage(tag: $0) }.first ?? .english
     }
 }
 

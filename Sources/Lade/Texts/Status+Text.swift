@@ -1,6 +1,6 @@
 public import LadeCore
 
-extension HTTPStatus {
+extension Response.Status {
     /// A text for display to the user that explains the status; never empty.
     ///
     /// Covers the registered codes and widely used unregistered ones; all others have the text of their class.

@@ -16,7 +16,7 @@ import LadeCore
 public struct MultipartForm: Sendable {
     private enum Piece: Sendable {
         case bytes(Data)
-        case body(RequestBody)
+        case body(Request.Body)
     }
 
     /// The line that separates the parts.
@@ -61,7 +61,7 @@ public struct MultipartForm: Sendable {
         fileName: String? = nil,
         contentType: String? = nil
     ) throws(LoadingError) {
-        let body = try RequestBody.file(path, contentType: contentType)
+        let body = try Request.Body.file(path, contentType: contentType)
         try addBody(
             name,
             body,
@@ -101,7 +101,7 @@ public struct MultipartForm: Sendable {
     ///   - fileName: The file name to send.
     /// - Throws: `LoadingError.Kind.invalidRequest` for a content type that is not a valid field value, such as one with a
     ///   line break.
-    public mutating func addBody(_ name: String, _ body: RequestBody, fileName: String) throws(LoadingError) {
+    public mutating func addBody(_ name: String, _ body: Request.Body, fileName: String) throws(LoadingError) {
         let type = body.contentType ?? "application/octet-stream"
         if let fault = Headers([("Content-Type", type)]).fault { throw LoadingError(.invalidRequest(.header(fault))) }
         add(name, head: "; filename=\"\(Self.quoted(fileName))\"\r\nContent-Type: \(type)", .body(body))
@@ -119,7 +119,7 @@ public struct MultipartForm: Sendable {
         _ name: String,
         fileName: String?,
         fields: Headers,
-        _ body: RequestBody
+        _ body: Request.Body
     ) throws(LoadingError) {
         if let fault = fields.fault { throw LoadingError(.invalidRequest(.header(fault))) }
         var head = fileName.map { "; filename=\"\(Self.quoted($0))\"" } ?? ""
@@ -132,7 +132,7 @@ public struct MultipartForm: Sendable {
     /// - Throws: The same as ``addPart(_:fileName:fields:_:)``.
     package mutating func addAttachments(
         _ name: String,
-        _ files: [(fileName: String, fields: Headers, body: RequestBody)],
+        _ files: [(fileName: String, fields: Headers, body: Request.Body)],
         boundary: String
     ) throws(LoadingError) {
         let head = "Content-Disposition: form-data; name=\"\(Self.quoted(name))\"\r\n"
@@ -154,7 +154,7 @@ public struct MultipartForm: Sendable {
     /// The form as the body of a request.
     ///
     /// The length of the form is known if the lengths of all parts are. It can be sent again if all parts can.
-    public var body: RequestBody {
+    public var body: Request.Body {
         let pieces = pieces + [.bytes(Data("--\(boundary)--\r\n".utf8))]
         var length: Int64? = 0
         var isReplayable = true

@@ -50,7 +50,7 @@ public struct UserAgent: Sendable, Hashable {
     }
 
     /// This library with its version.
-    public static let library = Product("Lade", version: LibraryVersion.number)
+    public static let library = Product("Lade", version: UserAgent.LibraryVersion.number)
 
     /// The text that is sent; empty for none.
     public let text: String
@@ -130,8 +130,10 @@ extension Request {
     }
 }
 
-/// The version of this library and its command.
-public enum LibraryVersion {
-    /// Major, minor and patch, as in the tag of the release.
-    public static let number = "0.1.0"
+extension UserAgent {
+    /// The version of this library and its command.
+    public enum LibraryVersion {
+        /// Major, minor and patch, as in the tag of the release.
+        public static let number = "0.1.0"
+    }
 }

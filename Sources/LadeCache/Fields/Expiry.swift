@@ -19,7 +19,7 @@ package enum Expiry: Sendable, Hashable {
         guard case .one(let field) = reading else { return }
         let line = field.octets
         guard Self.forms.contains(where: { Self.fits(line, $0) }) else { return }
-        if let date = try? HTTPDate(bytes: line, now: now) { self = .at(date.date) }
+        if let date = try? Headers.HTTPDate(bytes: line, now: now) { self = .at(date.date) }
     }
 
     /// The forms of RFC 9110 §5.6.7: `a` is a letter, `9` a digit, `_` a digit or a blank, `*` any more letters.

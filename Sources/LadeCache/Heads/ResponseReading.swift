@@ -46,7 +46,7 @@ package final class ResponseReading: Sendable {
         let ageField = found.contains(.age) ? headers.field(.age) : nil
         age = ageField.flatMap { FieldMembers.number($0.octets, limit: 1 << 31) }.map { .seconds($0) } ?? .zero
         lastModifiedField = found.contains(.lastModified) ? headers.field(.lastModified) : nil
-        lastModified = lastModifiedField.flatMap { try? HTTPDate(bytes: $0.octets, now: received) }?.date
+        lastModified = lastModifiedField.flatMap { try? Headers.HTTPDate(bytes: $0.octets, now: received) }?.date
         entityTag = found.contains(.entityTag) ? headers.field(.entityTag).map(EntityTag.init) : nil
         vary = found.contains(.vary) ? Vary(headers) : .none
     }

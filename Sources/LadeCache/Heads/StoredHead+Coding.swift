@@ -62,7 +62,7 @@ extension StoredHead {
             requested: Moment(date: requested, instant: nil),
             received: Moment(date: received, instant: nil)
         )
-        self.init(status: HTTPStatus(Int(code)), headers: headers, times: times, extent: extent)
+        self.init(status: Response.Status(Int(code)), headers: headers, times: times, extent: extent)
         self.trailers = trailers
         self.selecting = selecting
         self.unseen = unseen

@@ -20,7 +20,7 @@ public struct StoredHead: Sendable, Hashable {
     /// Counts the updates of the head.
     package var version: UInt64 = 0
     /// The status of the response.
-    public package(set) var status: HTTPStatus
+    public package(set) var status: Response.Status
     /// The fields of the response, without those that belong to the connection.
     public package(set) var headers: Headers {
         didSet { reading = ResponseReading(headers, received: times.received.date) }
@@ -56,7 +56,7 @@ public struct StoredHead: Sendable, Hashable {
     ///   - extent: How much of its body is stored.
     ///   - reading: The statements of the fields, where they are known.
     package init(
-        status: HTTPStatus,
+        status: Response.Status,
         headers: Headers,
         times: ExchangeTimes,
         extent: Extent = .whole(0),

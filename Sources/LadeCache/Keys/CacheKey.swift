@@ -7,7 +7,7 @@ public struct CacheKey: Sendable, Hashable {
     /// The parts that distinguish requests for one address.
     package struct Parts: Sendable {
         /// The method; GET and HEAD share responses.
-        package var method = HTTPMethod.get
+        package var method = Request.Method.get
         /// `Host` as the caller wrote it; nil without one.
         package var host: String?
         /// Where the caller connects instead of the address.

@@ -27,7 +27,7 @@ private final class RequestReading: Sendable {
 
     private static let none = RequestReading([:], .get, [])
 
-    private init(_ headers: Headers, _ method: HTTPMethod, _ names: FieldNames) {
+    private init(_ headers: Headers, _ method: Request.Method, _ names: FieldNames) {
         self.names = names
         let hasDirectives = names.contains(.cacheControl)
         directives = hasDirectives ? CacheControl(headers.all("Cache-Control")) : CacheControl()
@@ -37,7 +37,7 @@ private final class RequestReading: Sendable {
         range = method == .get && names.contains(.range) ? RangeRequest(headers) : .none
     }
 
-    static func of(_ headers: Headers, _ method: HTTPMethod) -> RequestReading {
+    static func of(_ headers: Headers, _ method: Request.Method) -> RequestReading {
         let names = FieldNames(headers)
         return names.isEmpty ? none : RequestReading(headers, method, names)
     }
@@ -46,7 +46,7 @@ private final class RequestReading: Sendable {
 /// A request as the cache sees it.
 package struct CacheQuery: Sendable {
     /// The method.
-    package var method: HTTPMethod
+    package var method: Request.Method
     /// The key by which stored responses are looked up; nil for a scheme that is not HTTP's.
     package var key: CacheKey?
     /// The fields of the request at the cache.
@@ -74,7 +74,7 @@ package struct CacheQuery: Sendable {
 
     /// Makes a query.
     package init(
-        _ method: HTTPMethod = .get,
+        _ method: Request.Method = .get,
         key: CacheKey?,
         headers: Headers = Headers(),
         mode: Request.CacheMode = .standard,

@@ -1,4 +1,5 @@
 package import LadeCore
+import LadeFields
 
 /// How a body ended.
 package enum BodyEnd: Sendable, Hashable {
@@ -72,7 +73,7 @@ extension CacheRules {
     }
 
     /// The SHA-256 that a head announces for its whole body (RFC 9530 §2, §3); nil without one that can be read.
-    package static func expectedDigest(_ headers: Headers, _ status: HTTPStatus) -> [UInt8]? {
+    package static func expectedDigest(_ headers: Headers, _ status: Response.Status) -> [UInt8]? {
         let names = status == 200 ? ["Repr-Digest", "Content-Digest"] : ["Repr-Digest"]
         for name in names where headers.contains(name) {
             guard let fields = try? StructuredField.Dictionary(bytes: headers.octets(name)),

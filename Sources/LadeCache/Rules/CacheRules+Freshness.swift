@@ -54,7 +54,7 @@ extension CacheRules {
     }
 
     /// The statuses that need no stated lifetime to be stored (RFC 9110 §15.1).
-    package static func isHeuristicallyCacheable(_ status: HTTPStatus) -> Bool {
+    package static func isHeuristicallyCacheable(_ status: Response.Status) -> Bool {
         switch status.code {
         case 200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501: true
         default: false

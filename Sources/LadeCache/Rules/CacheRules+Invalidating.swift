@@ -17,7 +17,7 @@ extension CacheRules {
     /// Decides what a response invalidates (RFC 9111 §4.4).
     package func invalidation(
         _ query: CacheQuery,
-        _ status: HTTPStatus,
+        _ status: Response.Status,
         _ headers: Headers
     ) -> Explained<InvalidationDecision> {
         guard let own = query.key?.place.address, !query.isSafe, (200..<400).contains(status.code) else {

@@ -12,7 +12,7 @@ extension CacheRules {
         _ head: StoredHead,
         _ freshness: Freshness?,
         span: Range<Int64>? = nil
-    ) -> (status: HTTPStatus, headers: Headers) {
+    ) -> (status: Response.Status, headers: Headers) {
         var headers = head.headers
         if let freshness {
             let age = Headers.Field(uncheckedName: "Age", value: String(freshness.age.components.seconds))

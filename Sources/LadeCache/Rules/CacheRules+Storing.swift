@@ -80,7 +80,7 @@ extension CacheRules {
     }
 
     /// `no-store`, and `must-understand`, which overrides it where the status is understood (RFC 9111 §5.2.2.3).
-    private func directiveRefusal(_ status: HTTPStatus, _ directives: CacheControl) -> CacheRule? {
+    private func directiveRefusal(_ status: Response.Status, _ directives: CacheControl) -> CacheRule? {
         let isUnderstood = Self.isUnderstood(status)
         if directives.mustUnderstand { return isUnderstood ? nil : .notUnderstood }
         return directives.noStore ? .noStore : nil
@@ -92,7 +92,7 @@ extension CacheRules {
     }
 
     /// Interim responses, responses to conditions, and statuses about this one request (RFC 9110 §15, RFC 6585).
-    package static func isNeverStored(_ status: HTTPStatus) -> Bool {
+    package static func isNeverStored(_ status: Response.Status) -> Bool {
         switch status.code {
         case ..<200, 304, 401, 407, 421, 425, 428, 429, 431, 511: true
         default: false
@@ -100,7 +100,7 @@ extension CacheRules {
     }
 
     /// The statuses with a meaning that is known here: those of RFC 9110 §15.
-    package static func isUnderstood(_ status: HTTPStatus) -> Bool {
+    package static func isUnderstood(_ status: Response.Status) -> Bool {
         switch status.code {
         case 200...206, 300...305, 307, 308, 400...417, 421, 422, 426, 500...505: true
         default: false

@@ -7,7 +7,7 @@ package struct CacheStatus: Sendable, Hashable {
     /// Whether the response is from the store, and the server was not asked.
     package var isHit: Bool
     /// The status of the server's response, where it differs from the status of the served response.
-    package var forwardStatus: HTTPStatus?
+    package var forwardStatus: Response.Status?
     /// Whether the server's response was stored.
     package var isStored = false
     /// Why the server's response was not stored, where that is known.

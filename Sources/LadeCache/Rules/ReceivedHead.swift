@@ -3,7 +3,7 @@ package import LadeCore
 /// The head of a response from the server, and what is known about the exchange.
 package struct ReceivedHead: Sendable {
     /// The status.
-    package var status: HTTPStatus
+    package var status: Response.Status
     /// The fields.
     package var headers: Headers {
         didSet { reading = ResponseReading(headers, received: times.received.date) }
@@ -28,7 +28,7 @@ package struct ReceivedHead: Sendable {
     package var isRefusedByHook = false
 
     /// Makes a head.
-    package init(_ status: HTTPStatus, _ headers: Headers, sent: Headers = Headers(), times: ExchangeTimes) {
+    package init(_ status: Response.Status, _ headers: Headers, sent: Headers = Headers(), times: ExchangeTimes) {
         self.status = status
         self.headers = headers
         self.sent = sent

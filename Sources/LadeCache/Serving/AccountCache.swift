@@ -35,8 +35,8 @@ package struct AccountCache: Sendable {
     /// - Returns: The response, or the request to send.
     /// - Throws: `LoadingError.Kind.notStored` for a request that must not reach the server and has no stored response. The
     ///   error of an equal call that was waited for. `cancelled`.
-    package func ask(_ request: Request, _ next: Next) async throws(LoadingError) -> CacheStep {
-        guard !next.call.isCancelled else { throw LoadingError(.cancelled, ErrorContext(request)) }
+    package func ask(_ request: Request, _ next: Chain.Next) async throws(LoadingError) -> CacheStep {
+        guard !next.call.isCancelled else { throw LoadingError(.cancelled, LoadingError.Context(request)) }
         let start = request.headRecord?.position ?? 0
         if cache.leaves(request) {
             return .send(request, CacheQuestion(.left(request, next, start), at: Moment(now: next.call.time)))
@@ -94,7 +94,7 @@ package final class CacheQuestion: Sendable {
     enum Matter: Sendable {
         /// Its method is no question: its key is only made if the response changes what is stored. The number counts the heads
         /// of the call before it.
-        case left(Request, Next, Int)
+        case left(Request, Chain.Next, Int)
         /// The request passes by for a reason, and its response may change stored responses.
         case passed(CacheWork, CacheRule, CacheLookup)
         /// It asks for a response that may be stored.

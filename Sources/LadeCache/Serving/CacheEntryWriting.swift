@@ -321,11 +321,11 @@ extension StoredHead {
 }
 
 /// A streamed body whose bytes are stored while they are read.
-final class StoringBody: ResponseBody.Source {
-    private let source: any ResponseBody.Source
+final class StoringBody: Response.Body.Source {
+    private let source: any Response.Body.Source
     private let writing: CacheEntryWriting
 
-    init(_ source: any ResponseBody.Source, _ writing: CacheEntryWriting) {
+    init(_ source: any Response.Body.Source, _ writing: CacheEntryWriting) {
         self.source = source
         self.writing = writing
     }

@@ -43,7 +43,7 @@ public struct CacheSettings: Sendable {
     /// Decides which responses may be stored, beside all rules; nil for all.
     ///
     /// It receives the request at the cache, and status and fields of the response.
-    public var shouldStore: (@Sendable (Request, HTTPStatus, Headers) -> Bool)?
+    public var shouldStore: (@Sendable (Request, Response.Status, Headers) -> Bool)?
 
     /// Makes the default settings for a store.
     public init(store: any CacheStore) {

@@ -112,7 +112,7 @@ extension CacheWork {
         let form = try form(of: head, freshness, decided.rule, span: serving.span)
         let body = query.method == .head ? Data() : bytes
         let response = form.response(
-            ResponseBody(body, trailers: query.method == .head ? Headers() : head.trailers, metrics: form.metrics),
+            Response.Body(body, trailers: query.method == .head ? Headers() : head.trailers, metrics: form.metrics),
             to: request
         )
         noteServed(freshness, decided.rule, form.length)

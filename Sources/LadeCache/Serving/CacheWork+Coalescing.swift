@@ -82,7 +82,10 @@ extension CacheWork {
     private func tooLate(_ leader: Call.ID, until end: Instant) -> LoadingError {
         let now = call.time.now
         let wait = Call.StageTimes.Entry(stage: .wait(.coalescing(leader)), duration: now.duration(to: end))
-        return LoadingError(.deadlineExceeded(call.deadlineReport(at: now, impossible: wait)), ErrorContext(request))
+        return LoadingError(
+            .deadlineExceeded(call.deadlineReport(at: now, impossible: wait)),
+            LoadingError.Context(request)
+        )
     }
 
     /// Whether the response of another call may be shared.
@@ -155,7 +158,7 @@ extension CacheWork {
             delay = min(delay * 2, .milliseconds(50))
         }
         if let deadline = call.deadline, call.time.now >= deadline {
-            throw LoadingError(.deadlineExceeded(call.deadlineReport(at: call.time.now)), ErrorContext(request))
+            throw LoadingError(.deadlineExceeded(call.deadlineReport(at: call.time.now)), LoadingError.Context(request))
         }
         return false
     }
@@ -184,14 +187,14 @@ extension CacheWork {
     {
         switch outcome {
         case .shared(let response, let other): return try shared(response, with: other, inquiry)
-        case .failed(let error): throw LoadingError(error.kind, ErrorContext(request), underlyingError: error)
+        case .failed(let error): throw LoadingError(error.kind, LoadingError.Context(request), underlyingError: error)
         case .tooLate(let end): throw tooLate(leader, until: end)
         case .alone, .lead: return send(inquiry)
         case .left:
             let now = call.time.now
-            guard !call.isCancelled else { throw LoadingError(.cancelled, ErrorContext(request)) }
+            guard !call.isCancelled else { throw LoadingError(.cancelled, LoadingError.Context(request)) }
             if let deadline = call.deadline, now >= deadline {
-                throw LoadingError(.deadlineExceeded(call.deadlineReport(at: now)), ErrorContext(request))
+                throw LoadingError(.deadlineExceeded(call.deadlineReport(at: now)), LoadingError.Context(request))
             }
             return send(inquiry)
         }
@@ -203,7 +206,7 @@ extension CacheWork {
         _ inquiry: Inquiry
     ) throws(LoadingError) -> CacheStep {
         if case .buffered(let limit) = request.delivery, let count = response.body.bytes?.count, count > limit {
-            throw LoadingError(.bodyTooLarge(limit: limit, announced: Int64(count)), ErrorContext(request))
+            throw LoadingError(.bodyTooLarge(limit: limit, announced: Int64(count)), LoadingError.Context(request))
         }
         call.record(.cacheJoined(other))
         cache.count { $0.joined += 1 }

@@ -7,15 +7,15 @@ import LadeCore
 
 /// A stored response in the form in which it is served, except for its body.
 struct ServedForm {
-    let status: HTTPStatus
+    let status: Response.Status
     let headers: Headers
     let source: Response.Source
-    let version: HTTPVersion?
+    let version: Response.Version?
     let length: Int64
     let metrics: Response.Metrics
 
     /// The response with its body.
-    func response(_ body: ResponseBody, to request: Request) -> Response {
+    func response(_ body: Response.Body, to request: Request) -> Response {
         Response(status: status, headers: headers, body: body, source: source, request: request, version: version)
     }
 }
@@ -102,7 +102,7 @@ extension CacheWork {
         let length = query.method == .head ? 0 : span.map { Int64($0.count) } ?? head.length
         let (status, headers) = CacheRules.served(head, freshness, span: span)
         if case .buffered(let limit) = request.delivery, length > Int64(limit) {
-            var context = ErrorContext(request)
+            var context = LoadingError.Context(request)
             context.status = status
             throw LoadingError(.bodyTooLarge(limit: limit, announced: length), context)
         }
@@ -143,11 +143,11 @@ extension CacheWork {
         _ head: StoredHead,
         _ reader: any CacheReader,
         _ metrics: Response.Metrics
-    ) async throws(LoadingError) -> ResponseBody? {
-        guard query.method != .head else { return ResponseBody(metrics: metrics) }
+    ) async throws(LoadingError) -> Response.Body? {
+        guard query.method != .head else { return Response.Body(metrics: metrics) }
         if case .streamed = request.delivery {
             let (cache, call, id) = (cache, call, head.id)
-            return ResponseBody(
+            return Response.Body(
                 streaming: StoredBody(reader, trailers: head.trailers, metrics: metrics) { fault in
                     cache.note(fault, call)
                     // Owned by no one: it ends by itself, as soon as the store has removed the entry.
@@ -156,9 +156,9 @@ extension CacheWork {
                 }
             )
         }
-        if let bytes = reader.bytes { return ResponseBody(bytes, trailers: head.trailers, metrics: metrics) }
+        if let bytes = reader.bytes { return Response.Body(bytes, trailers: head.trailers, metrics: metrics) }
         guard let bytes = try await collect(head, reader) else { return nil }
-        return ResponseBody(bytes, trailers: head.trailers, metrics: metrics)
+        return Response.Body(bytes, trailers: head.trailers, metrics: metrics)
     }
 
     /// All bytes of a body; nil where they are damaged.
@@ -168,7 +168,7 @@ extension CacheWork {
             while let chunk = try await reader.next() { all.append(chunk) }
             return all
         } catch {
-            if case .signedOut = error.reason { throw LoadingError(.cancelled, ErrorContext(request)) }
+            if case .signedOut = error.reason { throw LoadingError(.cancelled, LoadingError.Context(request)) }
             await lose(head, error)
             return nil
         }

@@ -230,7 +230,7 @@ extension CacheWork {
     ) async throws(LoadingError) -> CacheOutcome? {
         if case .buffered(let limit) = request.delivery, whole.length > Int64(limit) {
             response.body.cancel()
-            throw LoadingError(.bodyTooLarge(limit: limit, announced: whole.length), ErrorContext(request))
+            throw LoadingError(.bodyTooLarge(limit: limit, announced: whole.length), LoadingError.Context(request))
         }
         var response = response
         response.status = whole.status
@@ -244,7 +244,7 @@ extension CacheWork {
         if let rest = response.body.bytes {
             guard let beginning = try await collect(whole, reader) else { return nil }
             let body = response.body
-            response.body = ResponseBody(beginning + rest, trailers: body.trailers, metrics: body.metrics)
+            response.body = Response.Body(beginning + rest, trailers: body.trailers, metrics: body.metrics)
         } else {
             let (cache, call, metrics) = (cache, call, response.metrics)
             response.body = response.body.wrapped {

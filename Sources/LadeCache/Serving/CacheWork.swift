@@ -13,11 +13,11 @@ final class CacheWork: Sendable {
     let request: Request
     let query: CacheQuery
     let identity: CallIdentity
-    let next: Next
+    let next: Chain.Next
     /// The number of the heads of the call before this request.
     private let start: Int
 
-    init(_ cache: ResponseCache, _ request: Request, _ identity: CallIdentity, _ next: Next, _ start: Int) {
+    init(_ cache: ResponseCache, _ request: Request, _ identity: CallIdentity, _ next: Chain.Next, _ start: Int) {
         self.cache = cache
         self.request = request
         self.identity = identity
@@ -187,7 +187,7 @@ final class CacheWork: Sendable {
 
     /// The error of a request that must not reach the server.
     func notStored(_ reason: NotStoredReason) -> LoadingError {
-        var context = ErrorContext(request)
+        var context = LoadingError.Context(request)
         context.detail = "\(reason)"
         return LoadingError(.notStored, context, underlyingError: reason)
     }

@@ -6,7 +6,7 @@
 import LadeCore
 
 /// A streamed body that is read from the store, with the bytes of another one after it where the server sent the rest.
-final class StoredBody: ResponseBody.Source {
+final class StoredBody: Response.Body.Source {
     private struct State {
         var isCancelled = false
         var isOver = false
@@ -14,7 +14,7 @@ final class StoredBody: ResponseBody.Source {
     }
 
     private let reader: any CacheReader
-    private let rest: (any ResponseBody.Source)?
+    private let rest: (any Response.Body.Source)?
     private let stored: (trailers: Headers, metrics: Response.Metrics)
     private let onFault: @Sendable (CacheError) -> Void
     // Guarded by its lock.
@@ -22,7 +22,7 @@ final class StoredBody: ResponseBody.Source {
 
     init(
         _ reader: any CacheReader,
-        then rest: (any ResponseBody.Source)? = nil,
+        then rest: (any Response.Body.Source)? = nil,
         trailers: Headers = Headers(),
         metrics: Response.Metrics,
         onFault: @escaping @Sendable (CacheError) -> Void

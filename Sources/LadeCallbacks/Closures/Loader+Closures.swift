@@ -21,9 +21,9 @@ extension Loader {
     @discardableResult
     public func send<Value>(
         _ endpoint: Endpoint<Value>,
-        success: (@MainActor @Sendable (Request, LoadedValue<Value>) -> Void)? = nil,
+        success: (@MainActor @Sendable (Request, Loader.Loaded<Value>) -> Void)? = nil,
         failure: (@MainActor @Sendable (Request, LoadingError) -> Void)? = nil
-    ) -> LoadHandle {
+    ) -> Loader.Handle {
         start(endpoint, on: .main) { result in
             MainActor.assumeIsolated {
                 switch result {
@@ -47,10 +47,10 @@ extension Loader {
     @discardableResult
     public func send<Value>(
         _ endpoint: Endpoint<Value>,
-        on executor: CompletionExecutor,
-        success: (@Sendable (Request, LoadedValue<Value>) -> Void)? = nil,
+        on executor: Service.CompletionExecutor,
+        success: (@Sendable (Request, Loader.Loaded<Value>) -> Void)? = nil,
         failure: (@Sendable (Request, LoadingError) -> Void)? = nil
-    ) -> LoadHandle {
+    ) -> Loader.Handle {
         start(endpoint, on: executor) { result in
             switch result {
             case .success(let loaded): success?(endpoint.request, loaded)

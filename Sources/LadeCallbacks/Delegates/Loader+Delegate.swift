@@ -24,7 +24,7 @@ extension Loader {
     /// - Returns: A handle that can cancel the call.
     @MainActor
     @discardableResult
-    public func perform(_ request: Request) -> LoadHandle {
+    public func perform(_ request: Request) -> Loader.Handle {
         let delegate = delegate
         let audience = Audience(loader: self, delegate: delegate)
         var reports = CallReports(
@@ -60,13 +60,13 @@ private final class Audience: Sendable {
         self.delegate = delegate
     }
 
-    /// Notifies the delegate; called on the main actor, where `CompletionExecutor.main` runs its closures.
+    /// Notifies the delegate; called on the main actor, where `Service.CompletionExecutor.main` runs its closures.
     func notify(_ event: @MainActor (Loader, any LoaderDelegate) -> Void) {
         guard let loader, let delegate else { return }
         MainActor.assumeIsolated { event(loader, delegate) }
     }
 
-    func notifyEnding(_ result: Result<Response, LoadingError>, of handle: LoadHandle) {
+    func notifyEnding(_ result: Result<Response, LoadingError>, of handle: Loader.Handle) {
         notify { loader, delegate in
             switch result {
             case .success(let response): delegate.loader(loader, didLoad: response, for: handle)
@@ -77,7 +77,7 @@ private final class Audience: Sendable {
     }
 
     @MainActor
-    func newBody(for handle: LoadHandle) async -> RequestBody? {
+    func newBody(for handle: Loader.Handle) async -> Request.Body? {
         guard let loader, let delegate else { return nil }
         return await delegate.loader(loader, needsBodyFor: handle)
     }
@@ -86,20 +86,20 @@ private final class Audience: Sendable {
 /// The closures that receive what one performed call reports, from its head to its ending.
 package struct CallReports: Sendable {
     /// Receives the head of a streamed response.
-    package var head: @Sendable (Response, LoadHandle) -> Void
+    package var head: @Sendable (Response, Loader.Handle) -> Void
     /// Receives a chunk of a streamed body, with the head.
-    package var chunk: @Sendable (Data, Response, LoadHandle) -> Void
+    package var chunk: @Sendable (Data, Response, Loader.Handle) -> Void
     /// Returns the body again for another sending; nil when bodies are sent only once.
-    package var newBody: (@Sendable (LoadHandle) async -> RequestBody?)?
+    package var newBody: (@Sendable (Loader.Handle) async -> Request.Body?)?
     /// Receives the ending.
-    package var ending: @Sendable (Result<Response, LoadingError>, LoadHandle) -> Void
+    package var ending: @Sendable (Result<Response, LoadingError>, Loader.Handle) -> Void
 
     /// Makes reports from their closures.
     package init(
-        head: @escaping @Sendable (Response, LoadHandle) -> Void,
-        chunk: @escaping @Sendable (Data, Response, LoadHandle) -> Void,
-        newBody: (@Sendable (LoadHandle) async -> RequestBody?)?,
-        ending: @escaping @Sendable (Result<Response, LoadingError>, LoadHandle) -> Void
+        head: @escaping @Sendable (Response, Loader.Handle) -> Void,
+        chunk: @escaping @Sendable (Data, Response, Loader.Handle) -> Void,
+        newBody: (@Sendable (Loader.Handle) async -> Request.Body?)?,
+        ending: @escaping @Sendable (Result<Response, LoadingError>, Loader.Handle) -> Void
     ) {
         self.head = head
         self.chunk = chunk
@@ -112,11 +112,11 @@ package struct CallReports: Sendable {
     /// - Returns: The response with an empty body, or the error that ended the body.
     fileprivate func stream(
         _ response: Response,
-        of handle: LoadHandle,
-        on executor: CompletionExecutor
+        of handle: Loader.Handle,
+        on executor: Service.CompletionExecutor
     ) async -> Result<Response, LoadingError> {
         var ended = response
-        ended.body = ResponseBody()
+        ended.body = Response.Body()
         let head = ended
         await executor.run { if handle.isExpected { self.head(head, handle) } }
         do throws(LoadingError) {
@@ -127,7 +127,7 @@ package struct CallReports: Sendable {
         } catch {
             return .failure(error)
         }
-        ended.body = ResponseBody(Data(), trailers: response.trailers, metrics: response.metrics)
+        ended.body = Response.Body(Data(), trailers: response.trailers, metrics: response.metrics)
         return .success(ended)
     }
 }
@@ -143,10 +143,10 @@ extension Loader {
     /// - Returns: A handle that can cancel the call.
     package func perform(
         _ request: Request,
-        on executor: CompletionExecutor,
+        on executor: Service.CompletionExecutor,
         acceptsChunks: Bool,
         _ reports: CallReports
-    ) -> LoadHandle {
+    ) -> Loader.Handle {
         start(request, on: executor) { handle, sending in
             guard request.delivery != .streamed || acceptsChunks else { return .failure(.chunksRefused(request)) }
             var request = request
@@ -167,6 +167,6 @@ extension LoadingError {
         let clause =
             "The request is streamed, and the delegate does not accept chunks: return true from "
             + "loaderSupportsChunks(_:), or leave the delivery buffered"
-        return LoadingError(.invalidRequest(.streamedBody(clause)), ErrorContext(request))
+        return LoadingError(.invalidRequest(.streamedBody(clause)), LoadingError.Context(request))
     }
 }

@@ -15,7 +15,7 @@ public import Lade
 @nonexhaustive
 public enum NetworkError: Error, Sendable {
     /// The response has a status that counts as an error; the address is without secrets.
-    case http(HTTPStatus, url: String?)
+    case http(Response.Status, url: String?)
     /// The response could not be decoded into the requested value.
     case invalidData(any Error, url: String?)
     /// Several errors were reported to a queue, in this order.
@@ -50,7 +50,7 @@ extension NetworkError {
     }
 
     /// The status of the response, if it was the cause.
-    public var status: HTTPStatus? {
+    public var status: Response.Status? {
         switch self {
         case .http(let status, _): status
         case .transport(let error, _): error.context.status
@@ -63,7 +63,7 @@ extension NetworkError {
         switch self {
         case .http(_, let url), .invalidData(_, let url): url
         case .transport(let error, _): error.context.url
-        case .pagination(let failure): ErrorContext(failure.page.request).url
+        case .pagination(let failure): LoadingError.Context(failure.page.request).url
         case .multiple: nil
         }
     }

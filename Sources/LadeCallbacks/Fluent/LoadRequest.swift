@@ -30,14 +30,14 @@ public final class LoadRequest: Sendable {
 
     private enum Phase {
         case initialised
-        case executed(LoadHandle?)
+        case executed(Loader.Handle?)
         case ended(Ended)
     }
 
     private struct State {
         var phase = Phase.initialised
         var request: Request
-        var statuses: StatusSet?
+        var statuses: Response.StatusSet?
         var validators: [Validator] = []
         /// Handlers that receive the request as a parameter, and that need not capture it.
         var handlers: [Handler] = []
@@ -46,10 +46,10 @@ public final class LoadRequest: Sendable {
 
     private let state: Locked<State>
     private weak let loader: Loader?
-    private let executor: CompletionExecutor
-    private let defaultStatuses: StatusSet
+    private let executor: Service.CompletionExecutor
+    private let defaultStatuses: Response.StatusSet
 
-    init(_ request: Request, loader: Loader, executor: CompletionExecutor) {
+    init(_ request: Request, loader: Loader, executor: Service.CompletionExecutor) {
         state = Locked(State(request: request))
         self.loader = loader
         self.executor = executor.resolved(for: loader.account.service)
@@ -88,7 +88,7 @@ public final class LoadRequest: Sendable {
 
     /// Accepts these statuses in place of the statuses of the request or the service.
     @discardableResult
-    public func validateStatus(in statuses: StatusSet) -> Self {
+    public func validateStatus(in statuses: Response.StatusSet) -> Self {
         state.withLock { $0.statuses = statuses }
         return self
     }
@@ -132,7 +132,7 @@ public final class LoadRequest: Sendable {
     /// Attaches a handler that receives the output of a processor for the body.
     @discardableResult
     public func response<Value: Sendable>(
-        processedBy processor: some ResponseProcessor<Data, Value>,
+        processedBy processor: some Service.Processor<Data, Value>,
         _ handler: @escaping @Sendable (Outcome<Value, any Error>) -> Void
     ) -> Self {
         attach({ response in try processor.process(response.body.bytes ?? Data(), of: response) }, handler)
@@ -147,7 +147,7 @@ public final class LoadRequest: Sendable {
 
     /// Sends the request and waits for the output of a processor for the body; cancelling the task cancels the request.
     public func outcome<Value: Sendable>(
-        processedBy processor: some ResponseProcessor<Data, Value>
+        processedBy processor: some Service.Processor<Data, Value>
     ) async -> Outcome<Value, any Error> {
         await awaited { response(processedBy: processor, $0) }
     }
@@ -191,10 +191,10 @@ public final class LoadRequest: Sendable {
     ///
     /// Has no effect after the end of the request.
     public func cancel() {
-        let (handle, handlers, error) = state.withLock { state -> (LoadHandle?, [Handler], Ended) in
-            var handle: LoadHandle?
+        let (handle, handlers, error) = state.withLock { state -> (Loader.Handle?, [Handler], Ended) in
+            var handle: Loader.Handle?
             if case .executed(let running) = state.phase { handle = running }
-            let error = LoadingError(.cancelled, ErrorContext(state.request)).counted(handle?.attempts ?? 0)
+            let error = LoadingError(.cancelled, LoadingError.Context(state.request)).counted(handle?.attempts ?? 0)
             let ended = Ended(error: error)
             switch state.phase {
             case .ended: return (nil, [], ended)
@@ -244,7 +244,7 @@ public final class LoadRequest: Sendable {
 
     private func execute() {
         guard let loader else {
-            let ended = Ended(error: LoadingError(.cancelled, ErrorContext(request)))
+            let ended = Ended(error: LoadingError(.cancelled, LoadingError.Context(request)))
             return report(finish(ended), ended)
         }
         var (sent, statuses) = state.withLock { ($0.request, $0.statuses) }
@@ -268,7 +268,7 @@ public final class LoadRequest: Sendable {
         if isCancelled { handle.cancel() }
     }
 
-    private func checked(_ response: Response, _ acceptable: StatusSet) -> Ended {
+    private func checked(_ response: Response, _ acceptable: Response.StatusSet) -> Ended {
         let validators = state.withLock(\.validators)
         do {
             try response.validateStatus(acceptable)
@@ -313,7 +313,7 @@ extension Loader {
     public func request(
         _ url: URL,
         sourceIdentifier: String? = nil,
-        on executor: CompletionExecutor = .ofService
+        on executor: Service.CompletionExecutor = .ofService
     ) -> LoadRequest {
         var request = Request(url)
         request.sourceIdentifier = sourceIdentifier
@@ -327,13 +327,13 @@ extension Loader {
     ///   - executor: Where handlers, validators and serialisers run; by default the executor of the service's
     ///     settings, which is the main actor unless they name another.
     /// - Returns: The request; the loader does not keep it until it is sent.
-    public func request(_ request: Request, on executor: CompletionExecutor = .ofService) -> LoadRequest {
+    public func request(_ request: Request, on executor: Service.CompletionExecutor = .ofService) -> LoadRequest {
         LoadRequest(request, loader: self, executor: executor)
     }
 }
 
 /// Returns the bytes unchanged; an empty body is an error.
-package struct BodyProcessor: ResponseProcessor {
+package struct BodyProcessor: Service.Processor {
     /// Makes the processor.
     package init() {}
 

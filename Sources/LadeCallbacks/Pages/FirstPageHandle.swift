@@ -34,7 +34,7 @@ public final class FirstPageHandle<Value: Sendable>: GroupedRequest {
         _ paged: PagedEndpoint<Value>,
         options: RequestOptions = [],
         activity: NetworkActivity = .shared,
-        completion: @escaping @MainActor @Sendable (LoadedPage<Outcome<Value, NetworkError>>) -> Void
+        completion: @escaping @MainActor @Sendable (Pages.Page<Outcome<Value, NetworkError>>) -> Void
     ) {
         self.init(LoaderAccess(loader), paged, options, activity, .main(completion))
     }
@@ -54,8 +54,8 @@ public final class FirstPageHandle<Value: Sendable>: GroupedRequest {
         _ paged: PagedEndpoint<Value>,
         options: RequestOptions = [],
         activity: NetworkActivity = .shared,
-        on executor: CompletionExecutor,
-        completion: @escaping @Sendable (LoadedPage<Outcome<Value, NetworkError>>) -> Void
+        on executor: Service.CompletionExecutor,
+        completion: @escaping @Sendable (Pages.Page<Outcome<Value, NetworkError>>) -> Void
     ) {
         let executor = executor.resolved(for: loader.account.service)
         self.init(LoaderAccess(loader), paged, options, activity, .executor(executor, completion))
@@ -66,7 +66,7 @@ public final class FirstPageHandle<Value: Sendable>: GroupedRequest {
         _ paged: PagedEndpoint<Value>,
         _ options: RequestOptions,
         _ activity: NetworkActivity,
-        _ completion: Completion<LoadedPage<Outcome<Value, NetworkError>>>
+        _ completion: Completion<Pages.Page<Outcome<Value, NetworkError>>>
     ) {
         let source = PageSource(access: access, paged: paged, activity: activity, completion: completion)
         self.init(PageRun(source, paged.firstPage(), options))

@@ -5,7 +5,7 @@ struct PageSource<Value: Sendable>: Sendable {
     let access: LoaderAccess
     let paged: PagedEndpoint<Value>
     let activity: NetworkActivity
-    let completion: Completion<LoadedPage<Outcome<Value, NetworkError>>>
+    let completion: Completion<Pages.Page<Outcome<Value, NetworkError>>>
 }
 
 /// The state of a page's handle: the page, its options, and its runs.
@@ -28,7 +28,7 @@ final class PageRun<Value: Sendable>: Sendable {
             source.access,
             options,
             notifying: source.completion,
-            cancelled: LoadedPage(page: page, content: .cancelled(page.request)),
+            cancelled: Pages.Page(page: page, content: .cancelled(page.request)),
             keeping: handle
         ) { [self] in
             await outcome()
@@ -46,19 +46,19 @@ final class PageRun<Value: Sendable>: Sendable {
     }
 
     /// Loads the page, and determines the next one when there is a value; nil when nothing must be delivered.
-    private func outcome() async -> LoadedPage<Outcome<Value, NetworkError>>? {
+    private func outcome() async -> Pages.Page<Outcome<Value, NetworkError>>? {
         do throws(PageError) {
             let loaded = try await source.paged.load(page) { outcome in
                 outcome.flatMap { outcome in
                     guard let value = outcome.value, let response = outcome.response else { return nil }
-                    return LoadedValue(value: value, response: response)
+                    return Loader.Loaded(value: value, response: response)
                 }
             } _: { [source, options] endpoint in
                 await ResponsePipeline(source.access, endpoint).outcome(options)
             }
             guard var content = loaded.content else { return nil }
             if let failure = loaded.nextFailure { content.error = .pagination(failure) }
-            return LoadedPage(
+            return Pages.Page(
                 page: page,
                 next: loaded.next,
                 nextFailure: loaded.nextFailure,
@@ -66,7 +66,7 @@ final class PageRun<Value: Sendable>: Sendable {
                 content: content
             )
         } catch {
-            return LoadedPage(page: page, content: Outcome(request: page.request, error: .pagination(error)))
+            return Pages.Page(page: page, content: Outcome(request: page.request, error: .pagination(error)))
         }
     }
 }

@@ -3,7 +3,7 @@ import Lade
 /// The closure that receives an outcome, and where it runs.
 enum Completion<Output: Sendable>: Sendable {
     case main(@MainActor @Sendable (Output) -> Void)
-    case executor(CompletionExecutor, @Sendable (Output) -> Void)
+    case executor(Service.CompletionExecutor, @Sendable (Output) -> Void)
 
     /// Delivers the outcome of a run, and then ends the run.
     ///
@@ -32,7 +32,7 @@ enum Completion<Output: Sendable>: Sendable {
             case .cancelled: options.contains(.cancellationErrors) ? cancelled : nil
             }
         }
-        let executor: CompletionExecutor
+        let executor: Service.CompletionExecutor
         let completion: @Sendable (Output) -> Void
         switch self {
         case .main(let bound) where !options.contains(.backgroundCompletion):

@@ -12,7 +12,7 @@ public import Lade
 /// ``NetworkError``. The error of a ``LoadRequest`` is a `LoadingError`, or the error that a validator or processor threw. Both
 /// value and error are nil when ``RequestOptions/httpErrorsDisabled`` accepts an error status, or a parser returns nil.
 ///
-/// The handle of a page delivers its outcome in a `LoadedPage`. `outcome.page` is the requested page, and
+/// The handle of a page delivers its outcome in a `Pages.Page`. `outcome.page` is the requested page, and
 /// `outcome.next` the one after it, nil after the last and after a failure. The error ``NetworkError/pagination(_:)``
 /// comes with a value: the page was loaded, but the next one cannot be.
 public struct Outcome<Value: Sendable, Failure: Error>: Sendable {

@@ -83,7 +83,7 @@ public final class RequestHandle<Value: Sendable>: GroupedRequest {
         _ endpoint: Endpoint<Value>,
         options: RequestOptions = [],
         activity: NetworkActivity = .shared,
-        on executor: CompletionExecutor,
+        on executor: Service.CompletionExecutor,
         completion: @escaping @Sendable (Outcome<Value, NetworkError>) -> Void
     ) {
         self.init(

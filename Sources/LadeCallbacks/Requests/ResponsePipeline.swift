@@ -9,7 +9,7 @@ import Lade
 struct ResponsePipeline<Value: Sendable>: Sendable {
     let request: Request
     let access: LoaderAccess
-    private let acceptable: StatusSet
+    private let acceptable: Response.StatusSet
     private let answer: @Sendable () async throws(LoadingError) -> Response
     private let parse: @Sendable (Response) throws(LoadingError) -> Value?
 
@@ -55,7 +55,7 @@ struct ResponsePipeline<Value: Sendable>: Sendable {
     }
 
     private func outcome(of response: Response, _ options: RequestOptions) -> Outcome<Value, NetworkError> {
-        let url = ErrorContext(response.request).url
+        let url = LoadingError.Context(response.request).url
         guard response.isSuccess(acceptable) else {
             let isError = !options.contains(.httpErrorsDisabled)
             return Outcome(
@@ -96,7 +96,7 @@ extension Outcome where Failure == NetworkError {
     static func cancelled(_ request: Request) -> Self {
         Self(
             request: request,
-            error: .transport(LoadingError(.cancelled, ErrorContext(request)), looksLikePublicWiFi: false)
+            error: .transport(LoadingError(.cancelled, LoadingError.Context(request)), looksLikePublicWiFi: false)
         )
     }
 }

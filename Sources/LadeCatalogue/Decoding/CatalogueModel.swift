@@ -23,7 +23,7 @@ public import LadeJSON
 /// ```
 ///
 /// Any decoder decodes models. `FastJSONDecoder` reads them without the containers of `Decodable`.
-public protocol CatalogueModel: JSONReadable, Sendable, Hashable, CustomStringConvertible {
+public protocol CatalogueModel: FastJSONDecoder.Readable, Sendable, Hashable, CustomStringConvertible {
     /// Makes an empty value, for previews and tests.
     init()
 
@@ -42,7 +42,7 @@ extension CatalogueModel {
     }
 
     /// Reads the properties.
-    public init(from reader: inout JSONReader) throws {
+    public init(from reader: inout FastJSONDecoder.Reader) throws {
         self.init()
         try reader.lookUpMembers { try read(ModelMembers($0)) }
     }

@@ -243,7 +243,7 @@ public struct ModelMembers: ~Copyable {
     private func value<Value: Decodable>(
         _ type: Value.Type,
         _ key: String,
-        _ read: (inout JSONReader) throws -> Value
+        _ read: (inout FastJSONDecoder.Reader) throws -> Value
     ) throws -> Value? {
         switch source {
         case .members(let members):

@@ -113,7 +113,7 @@ public final class CatalogueProvider: Sendable {
         prefetch: Int = 0,
         from start: PageRequest? = nil,
         _ make: (Catalogue) throws -> PagedEndpoint<Value>
-    ) throws -> PageSequence<Value> {
+    ) throws -> Pages.Sequence<Value> {
         try PageSize.validate(size)
         return try make(catalogue).pages(size: size, prefetch: prefetch, from: start) {
             (endpoint) async throws(LoadingError) in

@@ -31,8 +31,8 @@ extension Catalogue {
         let first = urns.prefix(PageSize.default).joined(separator: ",")
         return PagedEndpoint(
             decoding(try endpoint(name, nil, ["urns": first])),
-            sizer: Sizer { request, size in Self.request(request, urns.prefix(size)) },
-            paginator: Paginator { page in
+            sizer: Pages.Sizer { request, size in Self.request(request, urns.prefix(size)) },
+            paginator: Pages.Paginator { page in
                 let size = page.size == 0 ? PageSize.default : page.size
                 let (start, isBeyond) = page.number.multipliedReportingOverflow(by: size)
                 guard !isBeyond, start < urns.count else { return nil }

@@ -32,7 +32,7 @@ public struct CatalogueService: Sendable, Hashable {
     /// The business units that offer the service; all of them for a service without one in its path.
     public let units: Set<BusinessUnit>
     /// The method: POST for services that count, otherwise GET.
-    public let method: HTTPMethod
+    public let method: Request.Method
     /// Whether the service belongs to the first generation, which current services have replaced.
     public internal(set) var isFirstGeneration = false
     /// The name of the service that today's servers have instead; nil when this is one of today, or has none.
@@ -44,7 +44,7 @@ public struct CatalogueService: Sendable, Hashable {
         _ query: [String] = [],
         paging: Paging = .none,
         for units: Set<BusinessUnit> = Set(BusinessUnit.allCases),
-        method: HTTPMethod = .get,
+        method: Request.Method = .get,
         successor: String? = nil
     ) {
         self.name = name

@@ -22,14 +22,14 @@ public enum PageSize {
     }
 
     /// The sizes that a page of a service has when another size, or none, is requested; nil when the service chooses.
-    static func sizes(for service: CatalogueService) -> PageSizes? {
+    static func sizes(for service: CatalogueService) -> Pages.Sizes? {
         guard service.paging.isSized else { return nil }
-        return PageSizes(standard: `default`, allowed: 1...maximum, unlimited: unlimited)
+        return Pages.Sizes(standard: `default`, allowed: 1...maximum, unlimited: unlimited)
     }
 
-    static func sizer(for service: CatalogueService) -> Sizer? {
+    static func sizer(for service: CatalogueService) -> Pages.Sizer? {
         guard service.paging.isSized else { return nil }
-        return Sizer { request, size in
+        return Pages.Sizer { request, size in
             Endpoint(request).query("pageSize", size == unlimited ? "unlimited" : String(size)).request
         }
     }

@@ -1,7 +1,7 @@
 import Lade
 
 /// Observes what the cache does for the calls of a command: its first fault, and whether a body was stored in the end.
-final class CacheTeller: EventSink {
+final class CacheTeller: Call.Observer {
     private enum Ending {
         case open
         case stored
@@ -21,7 +21,7 @@ final class CacheTeller: EventSink {
     /// Reports a fault that belongs to no call.
     func report(_ fault: String) { onFault(fault) }
 
-    func record(_ event: CallEvent, of call: Call) {
+    func record(_ event: Call.Event, of call: Call) {
         switch event {
         case .cacheServed, .cacheMissed, .cacheValidating: ending.withLock { $0 = .open }
         case .cacheStored: ending.withLock { $0 = .stored }

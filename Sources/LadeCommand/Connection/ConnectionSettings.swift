@@ -23,7 +23,7 @@ struct ConnectionSettings: Sendable {
     /// Where to connect instead, by host and port of the address; the first that fits counts.
     var connectTargets: [ConnectTarget] = []
     var version = Request.VersionPreference.automatic
-    var proxy: ProxySettings.Proxy?
+    var proxy: TransportSettings.ProxyChoice.Proxy?
     var isDirect = false
     /// The hosts that no proxy is used for; nil for the hosts of `no_proxy`.
     var proxyExceptions: [String]?
@@ -39,7 +39,7 @@ struct ConnectionSettings: Sendable {
     var asksProxyByHTTP1_0 = false
     var addressFamily: TransportSettings.AddressFamily?
     /// Addresses of hosts that need no look-up, by `HOST:PORT`; `*` is every host.
-    var resolved: [String: [HostAddress]] = [:]
+    var resolved: [String: [HostDirectory.Address]] = [:]
     var authorityFile: String?
     var certificateFile: String?
     var keyFile: String?
@@ -69,7 +69,7 @@ struct ConnectionSettings: Sendable {
                 + "whatever the environment says."
         ) { settings, value throws(CommandError) in
             settings.isDirect = value.isEmpty
-            settings.proxy = value.isEmpty ? nil : try ProxySettings.Proxy(argument: value)
+            settings.proxy = value.isEmpty ? nil : try TransportSettings.ProxyChoice.Proxy(argument: value)
         },
         .value(
             "noproxy",
@@ -248,15 +248,15 @@ struct ConnectionSettings: Sendable {
             )
         }
         let name = "\(parts[0].lowercased()):\(port)"
-        resolved[name] = parts[2].parts(at: ",", omitsEmpty: true).map { HostAddress(String($0)) }
+        resolved[name] = parts[2].parts(at: ",", omitsEmpty: true).map { HostDirectory.Address(String($0)) }
     }
 
     /// The addresses that need no look-up, for the port of a request; none where a proxy looks up the host.
-    func resolvedHosts(for url: URL) -> [String: [HostAddress]] {
+    func resolvedHosts(for url: URL) -> [String: [HostDirectory.Address]] {
         guard let origin = Origin(url), !isLookedUpByProxy(origin) else { return [:] }
         let port = origin.port
         let ending = ":\(port)"
-        var hosts: [String: [HostAddress]] = [:]
+        var hosts: [String: [HostDirectory.Address]] = [:]
         if let all = resolved["*" + ending], let host = url.host(percentEncoded: false) {
             hosts[host.lowercased()] = all
         }
@@ -380,8 +380,8 @@ struct ConnectionSettings: Sendable {
     /// The pins of all hosts.
     ///
     /// - Throws: A usage error for a malformed pin.
-    func pinSet() throws(CommandError) -> TLSSettings.PinSet {
-        var set = TLSSettings.PinSet()
+    func pinSet() throws(CommandError) -> TransportSettings.TLS.PinSet {
+        var set = TransportSettings.TLS.PinSet()
         for pattern in Set(pins.map(\.pattern)) {
             let hashes = pins.filter { $0.pattern == pattern }.map(\.hash)
             do throws(LoadingError) {
@@ -405,7 +405,7 @@ extension ConnectionSettings.Pin {
     }
 }
 
-extension ProxySettings.Proxy {
+extension TransportSettings.ProxyChoice.Proxy {
     /// Reads `[http|socks5://][USER:PASSWORD@]HOST[:PORT]`; the default port is 1080.
     ///
     /// - Throws: A usage error, which does not show the password.

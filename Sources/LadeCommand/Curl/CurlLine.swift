@@ -39,7 +39,7 @@ struct CurlLine {
     private var method: [String] {
         // With -X HEAD curl would wait for a body.
         let isHead = settings.request.isHead || (request.method == .head && !request.hasBody)
-        let implied: HTTPMethod =
+        let implied: Request.Method =
             isHead ? .head : settings.request.uploadPath != nil ? .put : request.hasBody ? .post : .get
         let path = Address(request.url.absoluteString).hasDotSegments ? ["--path-as-is"] : []
         return (isHead ? ["-I"] : []) + (request.method == implied ? [] : ["-X", request.method.rawValue]) + path

@@ -211,7 +211,7 @@ struct CurlOption: Sendable {
             nil,
             true,
             .special { (settings, value) throws(CommandError) in
-                settings.connection.proxy = try ProxySettings.Proxy(argument: value, isForCurl: true)
+                settings.connection.proxy = try TransportSettings.ProxyChoice.Proxy(argument: value, isForCurl: true)
                 settings.connection.asksProxyByHTTP1_0 = true
             }
         ),
@@ -271,7 +271,7 @@ struct CurlOption: Sendable {
             nil,
             true,
             .special { (settings, value) throws(CommandError) in
-                settings.connection.proxy = try ProxySettings.Proxy(argument: "socks5h://" + value)
+                settings.connection.proxy = try TransportSettings.ProxyChoice.Proxy(argument: "socks5h://" + value)
             }
         ),
         row(
@@ -279,7 +279,10 @@ struct CurlOption: Sendable {
             nil,
             true,
             .special { (settings, value) throws(CommandError) in
-                settings.connection.proxy = try ProxySettings.Proxy(argument: "socks5://" + value, isForCurl: true)
+                settings.connection.proxy = try TransportSettings.ProxyChoice.Proxy(
+                    argument: "socks5://" + value,
+                    isForCurl: true
+                )
             }
         ),
         row(

@@ -346,7 +346,8 @@ struct CurlReader {
             return false
         case ("proxy", _):
             settings.connection.isDirect = text.isEmpty
-            settings.connection.proxy = text.isEmpty ? nil : try ProxySettings.Proxy(argument: text, isForCurl: true)
+            settings.connection.proxy =
+                text.isEmpty ? nil : try TransportSettings.ProxyChoice.Proxy(argument: text, isForCurl: true)
         case ("output", ""): throw Self.wrong("--output without a name")
         case ("dump-header", "%"):
             // New releases of curl write to the standard error, old ones to a file of this name.

@@ -42,7 +42,7 @@ struct Demo: Sendable {
         defer { catalogue.stop() }
         let screen = DemoScreen(context.console, time: context.time, total: medias)
         let tally = DemoTally { screen.show($0) }
-        let meter = PageProgress.Meter { screen.show($0) }
+        let meter = Pages.Progress.Meter { screen.show($0) }
         introduce(catalogue)
         let start = context.time.now
         let entries = Locked<[HAREntry]>([])
@@ -116,7 +116,7 @@ struct Demo: Sendable {
 
     private func makeAccount(
         _ catalogue: LocalCatalogue,
-        observers: [any EventSink],
+        observers: [any Call.Observer],
         recorder: TrafficRecorder?
     ) throws(CommandError) -> Account {
         var service = Service.Settings()
@@ -133,8 +133,11 @@ struct Demo: Sendable {
         var marking = HostDirectory.Marking()
         marking.interval = .seconds(5)
         // The first address is a port that refuses connections.
-        let dead = HostAddress("127.0.0.1", port: Int(catalogue.deadAuthority.split(separator: ":").last ?? "") ?? 1)
-        let alive = HostAddress("127.0.0.1", port: Int(catalogue.port))
+        let dead = HostDirectory.Address(
+            "127.0.0.1",
+            port: Int(catalogue.deadAuthority.split(separator: ":").last ?? "") ?? 1
+        )
+        let alive = HostDirectory.Address("127.0.0.1", port: Int(catalogue.port))
         service.hosts = HostDirectory([Self.host: [dead, alive]], marking: marking)
         return try CommandError.translating { [service] () throws(LoadingError) in
             var service = service
@@ -147,7 +150,7 @@ struct Demo: Sendable {
                 throw LoadingError(.invalidSetting(name: "tokenEndpoint", reason: "no address"))
             }
             let client = LocalCatalogue.client
-            var oauth = OAuth2Authoriser.Settings(
+            var oauth = Authorisation.OAuth2.Settings(
                 tokenEndpoint: endpoint,
                 grant: .clientCredentials,
                 clientID: client.identifier,
@@ -156,10 +159,10 @@ struct Demo: Sendable {
             oauth.allowsInsecureEndpoint = true
             // A token that lasts for seconds is renewed every few seconds.
             oauth.refresh.limit = 1_000
-            var scope = try CredentialScope(address(catalogue))
+            var scope = try Authorisation.Scope(address(catalogue))
             scope.allowsInsecure = true
             var account = Account.Settings()
-            account.authorisers = [OAuth2Authoriser(oauth, scope: scope)]
+            account.authorisers = [Authorisation.OAuth2(oauth, scope: scope)]
             recorder?.attach(to: &service)
             return try context.makeService(service).account(account)
         }

@@ -3,7 +3,7 @@ import Lade
 /// The output of a running demonstration: permanent lines and, on a terminal, a status line that changes in place.
 final class DemoScreen: Sendable {
     private struct State {
-        var progress = PageProgress()
+        var progress = Pages.Progress()
         var lastShown: Instant
         var isLive = false
         var isEnded = false
@@ -45,7 +45,7 @@ final class DemoScreen: Sendable {
     }
 
     /// Shows the progress: a bar on a terminal, otherwise a line for every tenth.
-    func show(_ progress: PageProgress) {
+    func show(_ progress: Pages.Progress) {
         let now = time.now
         let text: String? = state.withLock { state in
             state.progress = progress
@@ -75,7 +75,7 @@ final class DemoScreen: Sendable {
 
     // MARK: - Text
 
-    private func bar(_ progress: PageProgress) -> String {
+    private func bar(_ progress: Pages.Progress) -> String {
         let done = min(progress.items * Self.barWidth / total, Self.barWidth)
         let bar = String(repeating: "█", count: done) + String(repeating: "░", count: Self.barWidth - done)
         var text = usesColour ? "\u{1B}[36m\(bar)\u{1B}[0m " : "\(bar) "
@@ -85,7 +85,7 @@ final class DemoScreen: Sendable {
     }
 
     /// The text beside the bar.
-    static func words(_ progress: PageProgress, of total: Int) -> String {
+    static func words(_ progress: Pages.Progress, of total: Int) -> String {
         let share = min(100, progress.items * 100 / max(total, 1))
         return "\(share) %, \(progress.items) of \(total), \(ProgressLine.bytes(progress.bytes))"
     }

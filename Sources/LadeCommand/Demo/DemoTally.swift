@@ -1,7 +1,7 @@
 import Lade
 
 /// Counts the faults and waits of a harvest, and reports each as a line.
-final class DemoTally: EventSink {
+final class DemoTally: Call.Observer {
     /// The counts so far.
     struct Counts: Sendable, Equatable {
         /// Faults by kind, in the order of their first occurrence.
@@ -48,12 +48,12 @@ final class DemoTally: EventSink {
     /// The counts so far.
     var counts: Counts { state.withLock { $0 } }
 
-    func record(_ event: CallEvent, of call: Call) {
+    func record(_ event: Call.Event, of call: Call) {
         let line = state.withLock { Self.count(event, &$0) }
         if let line { show(line) }
     }
 
-    private static func count(_ event: CallEvent, _ counts: inout Counts) -> String? {
+    private static func count(_ event: Call.Event, _ counts: inout Counts) -> String? {
         switch event {
         case .headReceived(let status, let headers, _): return answer(status, headers, &counts)
         case .exchangeFailed(let error, _):
@@ -82,7 +82,7 @@ final class DemoTally: EventSink {
         }
     }
 
-    private static func answer(_ status: HTTPStatus, _ headers: Headers, _ counts: inout Counts) -> String? {
+    private static func answer(_ status: Response.Status, _ headers: Headers, _ counts: inout Counts) -> String? {
         let pause =
             headers.joined("Retry-After").map { ", to come back after \($0.escapedForDisplay(limit: 20)) s" } ?? ""
         switch status.code {

@@ -75,7 +75,7 @@ extension CommandError {
         case .authorisationFailed: (.authorisation, "Check the credentials, or sign in anew.")
         case .notStored: (.usage, "Allow a request to the server.")
         case .unacceptableStatus(401) where error.context.detail != nil || error.context.hadAuthorization:
-            (HTTPStatus(401).exitCode, "The credentials that were sent are refused: check them, or get new ones.")
+            (Response.Status(401).exitCode, "The credentials that were sent are refused: check them, or get new ones.")
         case .unacceptableStatus(let status):
             // A status of success is refused where it does not fit the request, such as a part that was not requested.
             (status.exitCode == .success ? .network : status.exitCode, advice(on: status))
@@ -108,7 +108,7 @@ extension CommandError {
     }
 
     /// A request that may have been carried out is not sent again by itself, unless its method allows that.
-    private static func advice(onLost method: HTTPMethod?) -> String {
+    private static func advice(onLost method: Request.Method?) -> String {
         guard let method, !method.isIdempotent else { return "Try again, if doing it twice does no harm." }
         return
             "A \(method) may have been carried out, so it is not sent again: --idempotency-key or --retry-unsafe allow it."
@@ -126,7 +126,7 @@ extension CommandError {
         }
     }
 
-    private static func advice(on status: HTTPStatus) -> String {
+    private static func advice(on status: Response.Status) -> String {
         switch status.code {
         case 206: "It is a part that was not requested; report it to the server's operator."
         case 304: "It has not changed; leave out If-None-Match and If-Modified-Since to get it."
@@ -152,7 +152,7 @@ extension LoadingError {
     }
 }
 
-extension HTTPStatus {
+extension Response.Status {
     /// The exit code for a call with this final status.
     ///
     /// Codes of 600 and more are treated like 5xx (RFC 9110 §15).

@@ -48,7 +48,7 @@ struct Explanation: Sendable {
 
     private func run(_ call: PreparedCall, _ witness: Witness) async throws(CommandError) -> ExitCode {
         let request = call.request
-        let story = CallStory()
+        let story = Service.CallStory()
         let account = try await context.account(
             settings.connection,
             settings.policy,
@@ -69,7 +69,7 @@ struct Explanation: Sendable {
         switch result {
         case .success(let response):
             guard settings.output.ignoresStatus || response.exitCode == .success else {
-                throw witness.failure(LoadingError(.unacceptableStatus(response.status), ErrorContext(request)))
+                throw witness.failure(LoadingError(.unacceptableStatus(response.status), LoadingError.Context(request)))
             }
             return .success
         case .failure(let error):
@@ -90,7 +90,7 @@ struct Explanation: Sendable {
                 case .anew(let other): (response, received) = (other, 0)
                 }
                 if let limit = settings.output.maximumSize, received > limit {
-                    throw LoadingError(.bodyTooLarge(limit: limit, announced: nil), ErrorContext(request))
+                    throw LoadingError(.bodyTooLarge(limit: limit, announced: nil), LoadingError.Context(request))
                 }
             }
             return .success(response)

@@ -369,7 +369,9 @@ struct Fetch: Sendable {
 
     private func checkStatus(of response: Response, _ witness: Witness) throws(CommandError) {
         guard !isAccepted(response) else { return }
-        throw witness.failure(LoadingError(.unacceptableStatus(response.status), ErrorContext(response.request)))
+        throw witness.failure(
+            LoadingError(.unacceptableStatus(response.status), LoadingError.Context(response.request))
+        )
     }
 
     private func begin(_ response: Response, in sink: inout any BodySink) async throws(CommandError) {
@@ -419,7 +421,7 @@ struct Fetch: Sendable {
     ) async throws(CommandError) {
         let limit = min(JSONSelection.limit, output.maximumSize ?? .max)
         var bytes = Data()
-        let tooLarge = LoadingError(.bodyTooLarge(limit: limit, announced: nil), ErrorContext(response.request))
+        let tooLarge = LoadingError(.bodyTooLarge(limit: limit, announced: nil), LoadingError.Context(response.request))
         while let piece = try await next(of: &load, canBeginAnew: true, witness) {
             switch piece {
             case .bytes(let chunk): bytes.append(chunk)
@@ -480,7 +482,7 @@ struct Fetch: Sendable {
         _ witness: Witness
     ) throws(CommandError) {
         guard let limit = output.maximumSize, count > limit else { return }
-        let context = ErrorContext(response.request)
+        let context = LoadingError.Context(response.request)
         throw witness.failure(LoadingError(.bodyTooLarge(limit: limit, announced: announced), context))
     }
 

@@ -145,8 +145,8 @@ extension RequestSettings {
         return .usage(cause.description, advice: "Write it as https://host/path.")
     }
 
-    private func requestMethod(hasBody: Bool) throws(LoadingError) -> HTTPMethod {
-        if let method { return try HTTPMethod(method) }
+    private func requestMethod(hasBody: Bool) throws(LoadingError) -> Request.Method {
+        if let method { return try Request.Method(method) }
         if isHead { return .head }
         if uploadPath != nil { return .put }
         return hasBody ? .post : .get
@@ -226,7 +226,7 @@ extension RequestSettings {
         !formParts.isEmpty || items.contains { if case .file = $0 { true } else { false } }
     }
 
-    private func body(_ random: any RandomSource) async throws(CommandError) -> RequestBody? {
+    private func body(_ random: any RandomSource) async throws(CommandError) -> Request.Body? {
         if hasFile { return try await form(random) }
         if hasItemBody, isForm { return .text(try await itemForm(), contentType: Self.formType) }
         if hasItemBody { return .text(try await itemDocument(), contentType: Self.jsonType) }
@@ -237,7 +237,7 @@ extension RequestSettings {
         if let uploadPath {
             guard let firstByte else { return try Self.body(ofFile: uploadPath, contentType: nil) }
             return try CommandError.translating { () throws(LoadingError) in
-                try RequestBody.file(uploadPath, offset: firstByte)
+                try Request.Body.file(uploadPath, offset: firstByte)
             }
         }
         if readsStandardInput || items.contains(.standardInput) {
@@ -293,7 +293,7 @@ extension RequestSettings {
 
     private var isMultipart: Bool { hasFile }
 
-    private func form(_ random: any RandomSource) async throws(CommandError) -> RequestBody {
+    private func form(_ random: any RandomSource) async throws(CommandError) -> Request.Body {
         var form = MultipartForm(random: random)
         var parts = formParts
         for item in try await fields() {
@@ -321,7 +321,7 @@ extension RequestSettings {
     /// The contents of a part with the fields that describe them.
     private static func files(
         of part: FormPart
-    ) throws(CommandError) -> [(fileName: String?, fields: Headers, body: RequestBody)] {
+    ) throws(CommandError) -> [(fileName: String?, fields: Headers, body: Request.Body)] {
         func described(_ type: String?, _ edits: [HeaderEdit]) -> Headers {
             var fields = Headers()
             let given = edits.contains { $0.name.equalsIgnoringASCIICase("Content-Type") }
@@ -338,7 +338,7 @@ extension RequestSettings {
             let type = part.contentType ?? (guessed == "text/plain" && part.fileName == nil ? nil : guessed)
             return [(part.fileName, described(type, part.fields), try body(ofFile: path, contentType: nil))]
         case .files(let files):
-            var contents: [(fileName: String?, fields: Headers, body: RequestBody)] = []
+            var contents: [(fileName: String?, fields: Headers, body: Request.Body)] = []
             for file in files {
                 let name =
                     file.fileName ?? file.path.parts(at: "/", omitsEmpty: true).last.map(String.init) ?? file.path
@@ -371,7 +371,7 @@ extension RequestSettings {
         of pieces: [Piece],
         joinedBy separator: String,
         contentType: String
-    ) async throws(CommandError) -> RequestBody {
+    ) async throws(CommandError) -> Request.Body {
         if pieces.count == 1, case .file(let path, strippingLineEnds: false) = pieces[0] {
             return try body(ofFile: path, contentType: contentType)
         }
@@ -411,12 +411,12 @@ extension RequestSettings {
     }
 
     /// A body from a whole file; a pipe is sent while it is read, once.
-    private static func body(ofFile path: String, contentType: String?) throws(CommandError) -> RequestBody {
+    private static func body(ofFile path: String, contentType: String?) throws(CommandError) -> Request.Body {
         // "." is curl's name of the standard input that is read while responses arrive.
         let path = path == "." ? "-" : path
         if path != "-", InputReader.isRegularFile(path) {
             return try CommandError.translating { () throws(LoadingError) in
-                try RequestBody.file(path, contentType: contentType)
+                try Request.Body.file(path, contentType: contentType)
             }
         }
         guard path == "-" || InputReader.exists(path) else { throw .file(path, "read", SystemError(number: ENOENT)) }

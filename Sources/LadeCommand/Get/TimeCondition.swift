@@ -15,7 +15,7 @@ import Lade
 
 /// A condition on the date of the resource, as `--time-cond` writes it.
 struct TimeCondition: Equatable, Sendable {
-    var date: HTTPDate
+    var date: Headers.HTTPDate
     /// Whether the resource must be older instead of newer.
     var isReversed: Bool
 
@@ -26,7 +26,7 @@ struct TimeCondition: Equatable, Sendable {
         isReversed = argument.utf8.first == UInt8(ascii: "-")
         let text = isReversed ? String(decoding: argument.utf8.dropFirst(), as: UTF8.self) : argument
         if let date = Self.date(text) {
-            self.date = HTTPDate(date)
+            self.date = Headers.HTTPDate(date)
             return
         }
         var status = stat()
@@ -41,7 +41,7 @@ struct TimeCondition: Equatable, Sendable {
         #else
             let seconds = status.st_mtim.tv_sec
         #endif
-        date = HTTPDate(Date(timeIntervalSince1970: Double(seconds)))
+        date = Headers.HTTPDate(Date(timeIntervalSince1970: Double(seconds)))
     }
 
     /// The field that states the condition.
@@ -50,14 +50,14 @@ struct TimeCondition: Equatable, Sendable {
     /// Whether the server should have withheld a response; a server that ignores the condition sends it.
     func withholds(_ response: Response, now: Date) -> Bool {
         guard response.status == 200, let text = response.headers.value(.lastModified),
-            let modified = try? HTTPDate(text, now: now)
+            let modified = try? Headers.HTTPDate(text, now: now)
         else { return false }
         return isReversed ? modified > date : modified <= date
     }
 
     private static func date(_ text: String) -> Date? {
         // The reference matters to two-digit years alone.
-        if let date = try? HTTPDate(text, now: Date()) { return date.date }
+        if let date = try? Headers.HTTPDate(text, now: Date()) { return date.date }
         let digits = Array(text.utf8)
         if digits.count == 10, digits[4] == 0x2D, digits[7] == 0x2D {
             return LooseDate(digits.filter { $0 != UInt8(ascii: "-") })?.date

@@ -1,4 +1,5 @@
 import Lade
+import LadeFields
 
 extension Charset {
     /// The charset that a content type names, for output on a terminal; UTF-8 where it names none that is known.

@@ -12,12 +12,12 @@ enum HeadColour {
             defer { isFirst = line.utf8.allSatisfy { $0 == 0x0D } }
             guard isFirst, !line.isEmpty else { return field(line) }
             let code = line.utf8.drop { $0 != 0x20 }.dropFirst().prefix(3)
-            return status(line, HTTPStatus(Int(String(decoding: code, as: UTF8.self)) ?? 0))
+            return status(line, Response.Status(Int(String(decoding: code, as: UTF8.self)) ?? 0))
         }.joined(separator: "\n")
     }
 
     /// A status line in the colour of its class.
-    static func status(_ line: String, _ status: HTTPStatus) -> String {
+    static func status(_ line: String, _ status: Response.Status) -> String {
         let colour =
             switch status.statusClass {
             case .informational: "36"

@@ -4,6 +4,7 @@
     import Foundation
 #endif
 import Lade
+import LadeFields
 
 #if canImport(Glibc)
     import Glibc
@@ -210,7 +211,9 @@ struct OutputPlace {
 
     /// Gives a file the date of `Last-Modified`, if the response has one.
     static func setDate(of path: String, to response: Response, now: Date) {
-        guard let text = response.headers.value(.lastModified), let date = try? HTTPDate(text, now: now) else { return }
+        guard let text = response.headers.value(.lastModified), let date = try? Headers.HTTPDate(text, now: now) else {
+            return
+        }
         let time = timeval(tv_sec: Int(date.date.timeIntervalSince1970), tv_usec: 0)
         // The file is complete; a date that cannot be set changes nothing about that.
         _ = utimes(path, [time, time])

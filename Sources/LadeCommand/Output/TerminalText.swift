@@ -4,6 +4,7 @@
     import Foundation
 #endif
 import Lade
+import LadeFields
 
 /// Turns the bytes of a body into text for a terminal.
 ///

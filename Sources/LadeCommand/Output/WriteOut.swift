@@ -381,7 +381,7 @@ struct WriteOut: Sendable {
         String(decoding: head.drop { $0 != UInt8(ascii: " ") }.dropFirst().prefix(3), as: UTF8.self)
     }
 
-    private static func version(_ version: HTTPVersion?) -> String {
+    private static func version(_ version: Response.Version?) -> String {
         version.map { String($0.rawValue.drop { $0 != "/" }.dropFirst()) } ?? "0"
     }
 
@@ -394,7 +394,7 @@ struct WriteOut: Sendable {
 }
 
 /// Collects the facts for ``WriteOut`` while a call is made.
-final class FactCollector: EventSink {
+final class FactCollector: Call.Observer {
     private struct State {
         var metrics = Response.Metrics()
         var redirects = 0
@@ -409,7 +409,7 @@ final class FactCollector: EventSink {
 
     private let state = Locked(State())
 
-    func record(_ event: CallEvent, of call: Call) {
+    func record(_ event: Call.Event, of call: Call) {
         state.withLock { state in
             switch event {
             case .exchangeFinished(let metrics): state.note(metrics)

@@ -41,7 +41,7 @@ struct PagesRun: Sendable {
         policy.sendsBodyElsewhere = settings.paging.sendsBodyElsewhere
         let line = PagesLine(console, time: context.time, isShown: showsProgress)
         let firstPage = Locked(Int?.none)
-        let meter = PageProgress.Meter { progress in
+        let meter = Pages.Progress.Meter { progress in
             if progress.pages == 1 { firstPage.withLock { $0 = $0 ?? progress.items } }
             line.show(progress)
         }
@@ -89,7 +89,7 @@ struct PagesRun: Sendable {
         of harvest: Harvest,
         _ account: Account,
         _ stop: Harvest.Stop,
-        _ meter: PageProgress.Meter
+        _ meter: Pages.Progress.Meter
     ) async -> Result<Harvest.Summary, HarvestError> {
         let (loader, destination, restarts) = (account.makeLoader(), destination, settings.paging.restarts)
         // Awaited below; cancelled when the page takes too long after an interrupt.
@@ -371,7 +371,7 @@ struct PagesRun: Sendable {
     }
 
     /// Prints what the server says about a request that it refused.
-    private func say(_ context: ErrorContext, of cause: LoadingError) {
+    private func say(_ context: LoadingError.Context, of cause: LoadingError) {
         let isRefusal: Bool
         switch cause.kind {
         case .unacceptableStatus(let status): isRefusal = status.statusClass == .clientError
@@ -412,7 +412,7 @@ struct PagesRun: Sendable {
     }
 
     /// How to read a page that has no list where it is expected.
-    private func advice(on fault: any Error, _ context: ErrorContext) -> String? {
+    private func advice(on fault: any Error, _ context: LoadingError.Context) -> String? {
         let type = context.headers.value(.contentType)?.asciiLowercased ?? ""
         if type.hasPrefix("text/csv") {
             return "Pages of CSV are not read; ask for JSON, such as with Accept:application/json."
@@ -445,7 +445,7 @@ struct PagesRun: Sendable {
     }
 }
 
-extension PageRule {
+extension Pages.Rule {
     fileprivate var isOffset: Bool { if case .offset = self { true } else { false } }
 }
 
@@ -478,7 +478,7 @@ final class PagesLine: Sendable {
     }
 
     /// Updates the line, unless it changed very recently.
-    func show(_ progress: PageProgress) {
+    func show(_ progress: Pages.Progress) {
         guard isWanted else { return }
         let now = time.now
         let isDue = state.withLock { state in
@@ -500,7 +500,7 @@ final class PagesLine: Sendable {
     }
 
     /// The text of the line.
-    func text(_ progress: PageProgress, at now: Instant) -> String {
+    func text(_ progress: Pages.Progress, at now: Instant) -> String {
         let elapsed = max(start.duration(to: now), .milliseconds(1))
         var text = "\(PagesRun.pages(progress.pages)), "
         text += progress.total.map { "\(progress.items) of \(PagesRun.items($0))" } ?? PagesRun.items(progress.items)

@@ -3,18 +3,18 @@ import LadeHarvest
 
 /// How a list is paged, and where it is written.
 struct PagingSettings: Sendable {
-    var rules: [PageRule] = []
+    var rules: [Pages.Rule] = []
     var size: Int?
     var sizeQuery = "size"
     var items: JSONPointer = []
     var format = Harvest.PageFormat.document
-    var more: PageRule.Place?
-    var total: PageRule.Place?
+    var more: Pages.Rule.Place?
+    var total: Pages.Rule.Place?
     var endStatuses: Set<Int> = []
     var emptyPageLimit = 100
     var identity: JSONPointer?
     var dropsDuplicates = false
-    var repeatedPages = PageRule.RepeatedPages.refused
+    var repeatedPages = Pages.Rule.RepeatedPages.refused
     var pageLimit: Int?
     var itemLimit: Int?
     var prefetch = 0
@@ -231,7 +231,7 @@ struct PagingSettings: Sendable {
 
     // MARK: - Reading
 
-    static func rule(_ text: String) throws(CommandError) -> PageRule {
+    static func rule(_ text: String) throws(CommandError) -> Pages.Rule {
         let (kind, rest) = halves(text, at: text.utf8.firstIndex(of: UInt8(ascii: ":")))
         switch kind {
         case "link": return .link(relation: rest.isEmpty ? "next" : rest)
@@ -271,7 +271,7 @@ struct PagingSettings: Sendable {
     }
 
     /// The rule as it is written for `--next`.
-    static func spelling(of rule: PageRule) -> String {
+    static func spelling(of rule: Pages.Rule) -> String {
         switch rule {
         case .link("next"): "link"
         case .link(let relation): "link:\(relation)"
@@ -287,7 +287,7 @@ struct PagingSettings: Sendable {
         }
     }
 
-    private static func spelling(of target: PageRule.CursorTarget) -> String {
+    private static func spelling(of target: Pages.Rule.CursorTarget) -> String {
         switch target {
         case .query(let name): name
         case .header(let name): "header:\(name)"
@@ -296,7 +296,7 @@ struct PagingSettings: Sendable {
     }
 
     /// The place as it is written for `--more`.
-    static func spelling(of place: PageRule.Place) -> String {
+    static func spelling(of place: Pages.Rule.Place) -> String {
         switch place {
         case .body(let pointer): "\(pointer)"
         case .header(let name, let pointer): "header:\(name)\(pointer)"
@@ -317,7 +317,7 @@ struct PagingSettings: Sendable {
     }
 
     /// Where a cursor is written: a query item, `header:NAME`, or `body:/POINTER`.
-    private static func target(_ text: String) throws(CommandError) -> PageRule.CursorTarget {
+    private static func target(_ text: String) throws(CommandError) -> Pages.Rule.CursorTarget {
         let (kind, rest) = halves(text, at: text.utf8.firstIndex(of: UInt8(ascii: ":")))
         switch kind {
         case "header" where !rest.isEmpty: return .header(rest)
@@ -328,7 +328,7 @@ struct PagingSettings: Sendable {
     }
 
     /// A place in a response: `/POINTER`, `header:NAME`, or `header:NAME/POINTER` for JSON in a field.
-    static func place(_ text: String, of option: String) throws(CommandError) -> PageRule.Place {
+    static func place(_ text: String, of option: String) throws(CommandError) -> Pages.Rule.Place {
         guard text.utf8.starts(with: "header:".utf8) else { return .body(try pointer(text, of: option)) }
         let rest = String(Substring(text.utf8.dropFirst("header:".utf8.count)))
         let slash = rest.utf8.firstIndex(of: UInt8(ascii: "/"))
@@ -351,7 +351,7 @@ struct PagingSettings: Sendable {
     }
 }
 
-extension PageRule {
+extension Pages.Rule {
     /// Whether the rule reads the body of a page.
     fileprivate var readsBody: Bool {
         switch self {
@@ -361,7 +361,7 @@ extension PageRule {
     }
 }
 
-extension PageRule.Place {
+extension Pages.Rule.Place {
     fileprivate var isInBody: Bool {
         if case .body = self { true } else { false }
     }

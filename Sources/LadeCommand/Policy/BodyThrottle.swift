@@ -13,7 +13,7 @@ struct BodyThrottle: Interceptor {
     var changedFields: [String]? { [] }
 
     /// Sends the request, and delays the chunks of its body and of its response.
-    func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+    func intercept(_ request: Request, next: Chain.Next) async throws(LoadingError) -> Response {
         var request = request
         request.body = request.body.map { limited($0, next.call.time) }
         // The limit of the exchange holds for a body that waits here too.
@@ -26,10 +26,10 @@ struct BodyThrottle: Interceptor {
     }
 
     /// A body whose chunks are sent only when the average allows it.
-    func limited(_ body: RequestBody, _ time: any TimeSource) -> RequestBody {
+    func limited(_ body: Request.Body, _ time: any TimeSource) -> Request.Body {
         // Ten pieces a second, so that a long chunk does not leave at once.
         let (rate, piece) = (bytesPerSecond, max(1, bytesPerSecond / 10))
-        var limited = RequestBody.writer(
+        var limited = Request.Body.writer(
             length: body.length,
             isReplayable: body.isReplayable,
             contentType: body.contentType
@@ -52,15 +52,15 @@ struct BodyThrottle: Interceptor {
 }
 
 /// A body whose next chunk is read only when the average allows it.
-private final class ThrottledSource: ResponseBody.Source {
-    private let source: any ResponseBody.Source
+private final class ThrottledSource: Response.Body.Source {
+    private let source: any Response.Body.Source
     private let bytesPerSecond: Int
     private let time: any TimeSource
     private let start: Instant
     private let end: Instant?
     private let received = Locked(0)
 
-    init(_ source: any ResponseBody.Source, bytesPerSecond: Int, time: any TimeSource, end: Instant?) {
+    init(_ source: any Response.Body.Source, bytesPerSecond: Int, time: any TimeSource, end: Instant?) {
         self.source = source
         self.bytesPerSecond = bytesPerSecond
         self.time = time

@@ -18,13 +18,13 @@ struct HeadTimeout: Interceptor {
     /// Passes the request on, and cancels it when its head does not arrive in time.
     ///
     /// - Throws: `LoadingError.Kind.timedOut` for the whole exchange.
-    func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+    func intercept(_ request: Request, next: Chain.Next) async throws(LoadingError) -> Response {
         guard !request.hasBody, request.timeouts.whole == nil, request.deadline == nil else {
             return try await next(request)
         }
         let call = next.call
         return try await call.run(until: call.time.now.advanced(by: limit)) {
-            LoadingError(.timedOut(.whole), ErrorContext(request))
+            LoadingError(.timedOut(.whole), LoadingError.Context(request))
         } _: { () async throws(LoadingError) in
             try await next(request)
         }

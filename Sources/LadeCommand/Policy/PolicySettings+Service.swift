@@ -13,7 +13,7 @@ extension PolicySettings {
         settings.redirects.sendsBodyToOtherOrigins = sendsBodyElsewhere
         settings.redirects.trustsAllOrigins = trustsEveryOrigin
         settings.redirects.countsAsPost = followsByRules
-        settings.redirects.keepsPost = StatusSet(keepsPost)
+        settings.redirects.keepsPost = Response.StatusSet(keepsPost)
         settings.redirects.setsReferer = setsReferer
         settings.redirects.followsLoops = followsLoops
         if let retryDelay {
@@ -63,9 +63,13 @@ extension PolicySettings {
             throw .usage("--auth and an Authorization field", advice: "Choose one of them.")
         }
         let question = Self.question(for: authorisation, request).escapedForDisplay()
-        var oauth2Settings: OAuth2Authoriser.Settings?
+        var oauth2Settings: Authorisation.OAuth2.Settings?
         if case .oauth2(let endpoint, let client) = authorisation, let url = URL(string: endpoint) {
-            oauth2Settings = OAuth2Authoriser.Settings(tokenEndpoint: url, grant: .clientCredentials, clientID: client)
+            oauth2Settings = Authorisation.OAuth2.Settings(
+                tokenEndpoint: url,
+                grant: .clientCredentials,
+                clientID: client
+            )
         }
         let isPublic = oauth2.authentication == OAuth2Options.ClientAuthentication.none
         let secret =
@@ -79,23 +83,23 @@ extension PolicySettings {
         receive(secret.reveal())
         let (scopes, tokens) = (scopes, oauth2Settings)
         return try CommandError.translating { () throws(LoadingError) in
-            var scope = CredentialScope(origins: [Origin(request.url)].compactMap(\.self))
+            var scope = Authorisation.Scope(origins: [Origin(request.url)].compactMap(\.self))
             scope.allowsInsecure = request.url.isOnThisMachine
             switch authorisation {
-            case .basic(let user): return [try BasicAuthoriser(user: user, password: secret, scope: scope)]
-            case .bearer: return [BearerAuthoriser(token: secret, scope: scope)]
+            case .basic(let user): return [try Authorisation.Basic(user: user, password: secret, scope: scope)]
+            case .bearer: return [Authorisation.Bearer(token: secret, scope: scope)]
             case .oauth2:
                 guard var settings = tokens else {
                     throw LoadingError(.invalidSetting(name: "auth", reason: "the token endpoint is no address"))
                 }
                 settings.scopes = scopes
                 settings.allowsInsecureEndpoint = settings.tokenEndpoint.isOnThisMachine
-                return [OAuth2Authoriser(settings, scope: scope, onTokens: keeper?.closure(for: settings))]
+                return [Authorisation.OAuth2(settings, scope: scope, onTokens: keeper?.closure(for: settings))]
             }
         }
     }
 
-    private static func question(for authorisation: Authorisation, _ request: Request) -> String {
+    private static func question(for authorisation: AuthorisationChoice, _ request: Request) -> String {
         let host = request.url.host(percentEncoded: false) ?? ""
         return switch authorisation {
         case .basic(let user): "Password of \(user) at \(host): "
@@ -123,7 +127,7 @@ extension CommandContext {
         for work: PolicySettings.Work,
         _ call: PreparedCall,
         witness: Witness,
-        observers: [any EventSink] = [],
+        observers: [any Call.Observer] = [],
         receiving receive: (String) -> Void = { _ in }
     ) async throws(CommandError) -> Account {
         let request = call.request

@@ -5,7 +5,7 @@ import Lade
 /// `lade get`, `lade pages` and `lade explain` have these options.
 struct PolicySettings: Sendable {
     /// How requests are authorised.
-    enum Authorisation: Equatable, Sendable {
+    enum AuthorisationChoice: Equatable, Sendable {
         case basic(user: String)
         case bearer
         case oauth2(endpoint: String, client: String)
@@ -57,11 +57,11 @@ struct PolicySettings: Sendable {
     var deadline: Duration?
     var delayLimit: Duration?
     var rate: RateLimits.Rate?
-    var authorisation: Authorisation?
+    var authorisation: AuthorisationChoice?
     var secretSource: SecretSource?
     var scopes: [String] = []
     var oauth2 = OAuth2Options()
-    var hosts: [String: [HostAddress]] = [:]
+    var hosts: [String: [HostDirectory.Address]] = [:]
 
     /// The options that set these values.
     static let rows: [OptionRow<PolicySettings>] = redirectRows + repeatRows + timeRows + signInRows + hostRows
@@ -195,7 +195,7 @@ struct PolicySettings: Sendable {
                 + "the terminal. OAuth 2 is by client credentials, or by --refresh-token-env; the client stands before the host of the token "
                 + "endpoint: oauth2:https://CLIENT@auth.example.com/token. Credentials go to the origin of the address "
                 + "alone, and without TLS only on this machine."
-        ) { settings, value throws(CommandError) in settings.authorisation = try Authorisation(argument: value) },
+        ) { settings, value throws(CommandError) in settings.authorisation = try AuthorisationChoice(argument: value) },
         .value(
             "secret-env",
             "NAME",
@@ -368,10 +368,10 @@ struct PolicySettings: Sendable {
         guard let (name, list) = text.cut(at: "="), !name.isEmpty else {
             throw .usage("--host: “\(text.asArgument)” names no host", advice: "Write it as NAME=ADDRESS,ADDRESS:PORT.")
         }
-        var addresses: [HostAddress] = []
+        var addresses: [HostDirectory.Address] = []
         for part in list.parts(at: ",") {
             let (host, port) = try Quantity.hostAndPort(String(part), of: "--host")
-            addresses.append(HostAddress(host, port: port))
+            addresses.append(HostDirectory.Address(host, port: port))
         }
         hosts[name.lowercased(), default: []] += addresses
     }
@@ -399,7 +399,7 @@ struct OAuth2Options: Sendable {
 
     /// Copies what was given into the settings of an authoriser.
     func apply(
-        to settings: inout OAuth2Authoriser.Settings,
+        to settings: inout Authorisation.OAuth2.Settings,
         _ secret: Secret?,
         hiding mask: SecretMask?,
         keeping keeper: RefreshTokenKeeper?
@@ -424,7 +424,7 @@ struct OAuth2Options: Sendable {
     }
 }
 
-extension PolicySettings.Authorisation {
+extension PolicySettings.AuthorisationChoice {
     /// Parses `basic:USER`, `bearer` or `oauth2:TOKENURL`.
     ///
     /// - Throws: A usage error without the parts that may be secret.

@@ -4,6 +4,7 @@
     import Foundation
 #endif
 import Lade
+import LadeFields
 
 /// Proves the password to a proxy when the proxy asks for it, by a digest.
 ///
@@ -29,7 +30,7 @@ final class ProxyProof: Interceptor {
     /// Sends the request, and sends it again with a proof when the proxy refuses it.
     ///
     /// - Throws: `LoadingError.Kind.proxy` when no proof is left that the proxy has not refused.
-    func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+    func intercept(_ request: Request, next: Chain.Next) async throws(LoadingError) -> Response {
         var request = request
         if request.headRecord == nil { request.headRecord = HeadRecord() }
         var nonces: Set<String> = []

@@ -4,6 +4,7 @@
     import Foundation
 #endif
 import Lade
+import LadeFields
 
 /// The user name and the password of `--user` for a scheme that begins with the server's challenge.
 struct UserCredentials: Sendable {
@@ -43,44 +44,44 @@ struct UserCredentials: Sendable {
         hiding secrets: SecretMask
     ) throws(CommandError) -> any Authoriser {
         secrets.add([password])
-        var scope = CredentialScope(origins: [Origin(request.url)].compactMap(\.self))
+        var scope = Authorisation.Scope(origins: [Origin(request.url)].compactMap(\.self))
         // The address was typed beside the password.
         scope.allowsInsecure = true
         if trustsEveryOrigin { scope.containsEveryOrigin = true }
-        let digest = DigestAuthoriser(user: user, password: password, scope: scope)
+        let digest = Authorisation.Digest(user: user, password: password, scope: scope)
         guard scheme == .best else { return digest }
         return try CommandError.translating { [user, password, scope] () throws(LoadingError) in
-            ChallengedAuthoriser(digest, try BasicAuthoriser(user: user, password: password, scope: scope))
+            ChallengedAuthoriser(digest, try Authorisation.Basic(user: user, password: password, scope: scope))
         }
     }
 }
 
 /// Sends nothing until the server asks, and then the digest, or the password where it accepts nothing else.
 private final class ChallengedAuthoriser: ChallengeAnswering {
-    private let digest: DigestAuthoriser
-    private let basic: BasicAuthoriser
+    private let digest: Authorisation.Digest
+    private let basic: Authorisation.Basic
     private let usesBasic = Locked(false)
     let identifier = "anyauth"
 
     /// User name and password.
-    var owner: CredentialOwner? { digest.owner }
+    var owner: Authorisation.Owner? { digest.owner }
 
     /// `Authorization`.
     var changedFields: [String]? { basic.changedFields }
 
-    init(_ digest: DigestAuthoriser, _ basic: BasicAuthoriser) {
+    init(_ digest: Authorisation.Digest, _ basic: Authorisation.Basic) {
         self.digest = digest
         self.basic = basic
     }
 
     func claims(_ request: Request) -> Bool { digest.claims(request) }
 
-    func authorise(_ request: Request, in context: AuthorisationContext) async throws -> Request {
+    func authorise(_ request: Request, in context: Authorisation.Context) async throws -> Request {
         if usesBasic.withLock(\.self) { return try await basic.authorise(request, in: context) }
         return try await digest.authorise(request, in: context)
     }
 
-    func wasRefused(_ request: Request, by response: Response, in context: AuthorisationContext) -> Bool {
+    func wasRefused(_ request: Request, by response: Response, in context: Authorisation.Context) -> Bool {
         guard !usesBasic.withLock(\.self) else { return false }
         if digest.wasRefused(request, by: response, in: context) { return true }
         let offersBasic = AuthenticationChallenge.all(in: response.headers).contains { $0.scheme == "basic" }

@@ -21,7 +21,7 @@ struct NetrcAuthoriser: Authoriser {
 
     func claims(_ request: Request) -> Bool { credentials(for: request) != nil }
 
-    func authorise(_ request: Request, in context: AuthorisationContext) async throws(LoadingError) -> Request {
+    func authorise(_ request: Request, in context: Authorisation.Context) async throws(LoadingError) -> Request {
         guard let pair = credentials(for: request) else { return request }
         var request = request
         let coded = Data(pair.reveal().utf8).base64EncodedString()

@@ -28,14 +28,14 @@ final class RefreshTokenKeeper: Sendable {
     }
 
     /// The token to use in place of the one that the user gave; nil without one.
-    func newest(of settings: OAuth2Authoriser.Settings, inPlaceOf given: Secret?) -> Secret? {
+    func newest(of settings: Authorisation.OAuth2.Settings, inPlaceOf given: Secret?) -> Secret? {
         let kept = session?.refreshToken(of: Self.client(settings), inPlaceOf: given)
         state.withLock { ($0.given, $0.newest) = (given, kept ?? given) }
         return kept
     }
 
     /// Receives the tokens of each refresh before they are used.
-    func closure(for settings: OAuth2Authoriser.Settings) -> @Sendable (OAuth2Authoriser.Tokens) async -> Void {
+    func closure(for settings: Authorisation.OAuth2.Settings) -> @Sendable (Authorisation.OAuth2.Tokens) async -> Void {
         let client = Self.client(settings)
         return { [self] tokens in
             guard let token = tokens.refreshToken else { return }
@@ -73,7 +73,7 @@ final class RefreshTokenKeeper: Sendable {
         if !advice.isEmpty { console.say("  \(advice)") }
     }
 
-    private static func client(_ settings: OAuth2Authoriser.Settings) -> String {
+    private static func client(_ settings: Authorisation.OAuth2.Settings) -> String {
         "\(settings.clientID ?? "") at \(settings.tokenEndpoint.absoluteString)"
     }
 }

@@ -9,7 +9,7 @@ import Lade
 #endif
 
 /// Writes every event of a command to a file, one JSON object on each line (`--events`).
-final class EventLog: EventSink {
+final class EventLog: Call.Observer {
     private let log: LineLog
     private let path: String
     private let start: Instant
@@ -32,7 +32,7 @@ final class EventLog: EventSink {
     }
 
     /// Writes a line.
-    func record(_ event: CallEvent, of call: Call) {
+    func record(_ event: Call.Event, of call: Call) {
         log.write(EventRecord(event).line(at: start.duration(to: call.time.now), of: call))
     }
 

@@ -18,7 +18,7 @@ struct EventRecord {
     }
 
     /// Makes the record of an event.
-    init(_ event: CallEvent) {
+    init(_ event: Call.Event) {
         let row = EventFacts(event)
         name = row.name
         facts = row.facts.map { (name: $0.name, value: Self.json($0.value)) }

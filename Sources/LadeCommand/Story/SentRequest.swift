@@ -61,7 +61,7 @@ struct SentRequest: Sendable {
         } catch let error as CommandError {
             throw error
         } catch {
-            throw CommandError(LoadingError(.requestBodyFailed, ErrorContext(request), underlyingError: error))
+            throw CommandError(LoadingError(.requestBodyFailed, LoadingError.Context(request), underlyingError: error))
         }
     }
 
@@ -101,7 +101,7 @@ struct SentTeller: Interceptor {
     var changedFields: [String]? { [] }
 
     /// Reports the request and passes it on.
-    func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+    func intercept(_ request: Request, next: Chain.Next) async throws(LoadingError) -> Response {
         story.show(SentRequest(request, decodesContent: decodesContent))
         return try await next(request)
     }

@@ -8,7 +8,7 @@ import Lade
 /// Prints the events of a call while they happen, without secrets (`--verbose`).
 ///
 /// A line begins with `>` for sent data, `<` for received data, and `*` for everything else.
-struct Story: EventSink {
+struct Story: Call.Observer {
     private let talk: LineLog
     private let isColoured: Bool
     private let showsSecrets: Bool
@@ -42,7 +42,7 @@ struct Story: EventSink {
     }
 
     /// Prints an event.
-    func record(_ event: CallEvent, of call: Call) {
+    func record(_ event: Call.Event, of call: Call) {
         switch event {
         // The command shows the request and the result of a call itself.
         case .callStarted, .callFinished, .bodyFinished, .callFailed, .cacheStoreUsed, .attemptStarted(1): break
@@ -55,7 +55,7 @@ struct Story: EventSink {
         }
     }
 
-    private func show(_ status: HTTPStatus, _ headers: Headers, _ version: String) {
+    private func show(_ status: Response.Status, _ headers: Headers, _ version: String) {
         let line = "\(version) \(status.words)".escapedForDisplay(limit: 200)
         talk.write("< \(isColoured ? HeadColour.status(line, status) : line)\n")
         for field in headers { show(field, "<") }

@@ -87,8 +87,8 @@ struct Witness: Sendable {
     }
 
     /// The observers notified of events.
-    func observers(hasCache: Bool) -> [any EventSink] {
-        let sinks: [(any EventSink)?] = [story, log, hasCache ? cache : nil]
+    func observers(hasCache: Bool) -> [any Call.Observer] {
+        let sinks: [(any Call.Observer)?] = [story, log, hasCache ? cache : nil]
         return sinks.compactMap(\.self)
     }
 

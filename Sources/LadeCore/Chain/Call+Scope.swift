@@ -58,7 +58,7 @@ extension Call {
         /// The request of the call.
         package let request: Request?
         /// The statuses that count as success; nil leaves it to the request.
-        package let acceptableStatuses: StatusSet?
+        package let acceptableStatuses: Response.StatusSet?
 
         /// Makes the scope of a call.
         ///
@@ -68,7 +68,7 @@ extension Call {
         }
 
         /// Makes the scope of a call whose success is decided.
-        package init(_ request: Request?, accepting statuses: StatusSet?) {
+        package init(_ request: Request?, accepting statuses: Response.StatusSet?) {
             self.request = request
             acceptableStatuses = statuses
             origin = nil

@@ -49,7 +49,7 @@ public struct Call: Sendable {
     package var race: Call.Race? { extras?.facts.race }
     /// The statuses that count as success, as they were decided when the call began; nil for a call without a loader, whose
     /// request decides.
-    public var acceptableStatuses: StatusSet? { object?.acceptableStatuses }
+    public var acceptableStatuses: Response.StatusSet? { object?.acceptableStatuses }
 
     /// Makes a call.
     ///
@@ -65,7 +65,7 @@ public struct Call: Sendable {
         account: String = "",
         time: any TimeSource = SystemTime(),
         random: any RandomSource = SystemRandom(),
-        events: [any EventSink] = []
+        events: [any Call.Observer] = []
     ) {
         self.id = id
         context = Context(account: account, time: time, random: random, events: events)
@@ -143,7 +143,7 @@ public struct Call: Sendable {
     /// Sends an event, without secrets, to every sink.
     ///
     /// The event is not built when there is no sink.
-    public func record(_ event: @autoclosure () -> CallEvent) {
+    public func record(_ event: @autoclosure () -> Call.Event) {
         guard !context.events.isEmpty else { return }
         let event = event().redacted(extras?.facts.redaction ?? .standard)
         if case .exchangeStarted = event { object?.exchangeBegan() }
@@ -158,7 +158,7 @@ public struct Call: Sendable {
     ///
     /// An exchange may end after the wait of its caller: the loop of a transport ends it later when its body was
     /// cancelled or released.
-    package func recordLast(_ event: CallEvent) {
+    package func recordLast(_ event: Call.Event) {
         guard isObserved else { return }
         guard let object else { return record(event) }
         // Without the object, which keeps the report.
@@ -185,7 +185,7 @@ public struct Call: Sendable {
     ///   - hedge: The number of the hedge, from 1; 0 for the first exchange.
     ///   - sink: A further sink for the events of this exchange.
     /// - Returns: The call.
-    package func racing(_ race: Call.Race, hedge: Int, reportingTo sink: some EventSink) -> Call {
+    package func racing(_ race: Call.Race, hedge: Int, reportingTo sink: some Call.Observer) -> Call {
         var call = self
         call.change { ($0.race, $0.hedge) = (race, hedge) }
         call.context = Context(account: account, time: time, random: random, events: context.events + [sink])
@@ -219,9 +219,9 @@ public struct Call: Sendable {
         let account: String
         let time: any TimeSource
         let random: any RandomSource
-        let events: [any EventSink]
+        let events: [any Call.Observer]
 
-        init(account: String, time: any TimeSource, random: any RandomSource, events: [any EventSink]) {
+        init(account: String, time: any TimeSource, random: any RandomSource, events: [any Call.Observer]) {
             self.account = account
             self.time = time
             self.random = random

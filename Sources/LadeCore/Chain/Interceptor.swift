@@ -10,7 +10,7 @@ public protocol Interceptor: Sendable {
     ///   - next: The rest of the chain.
     /// - Returns: The response for the interceptor above.
     /// - Throws: The errors of the rest of the chain, and those of this interceptor.
-    func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response
+    func intercept(_ request: Request, next: Chain.Next) async throws(LoadingError) -> Response
 
     /// Whether everything that the interceptor itself waits for ends when ``Call/scope`` is cancelled; false by
     /// default.
@@ -37,46 +37,48 @@ extension Interceptor {
     public var changedFields: [String]? { nil }
 }
 
-/// The rest of the chain below an interceptor.
-///
-/// It may be called several times, and from a child task.
-public struct Next: Sendable {
-    @usableFromInline let parts: Chain.Parts
-    @usableFromInline let index: Int
-    /// The call in progress.
+extension Chain {
+    /// The rest of the chain below an interceptor.
     ///
-    /// An interceptor may change its copy for the interceptors below it.
-    public var call: Call
+    /// It may be called several times, and from a child task.
+    public struct Next: Sendable {
+        @usableFromInline let parts: Chain.Parts
+        @usableFromInline let index: Int
+        /// The call in progress.
+        ///
+        /// An interceptor may change its copy for the interceptors below it.
+        public var call: Call
 
-    @inlinable
-    init(parts: Chain.Parts, index: Int, call: Call) {
-        self.parts = parts
-        self.index = index
-        self.call = call
-    }
-
-    /// Whether all interceptors of the chain, and its transport, observe the call's scope and its deadline.
-    package var observesScope: Bool { parts.observeScope }
-
-    // Inlined into the interceptors, which saves each of them a frame.
-    /// Sends a request down the rest of the chain.
-    @inlinable
-    @inline(__always)
-    public func callAsFunction(_ request: Request) async throws(LoadingError) -> Response {
-        guard index < parts.interceptors.count else {
-            return try await parts.transport.send(request, call: call.isObserved ? call.carrying(request) : call)
+        @inlinable
+        init(parts: Chain.Parts, index: Int, call: Call) {
+            self.parts = parts
+            self.index = index
+            self.call = call
         }
-        let below = Next(parts: parts, index: index + 1, call: call)
-        return try await parts.interceptors[index].intercept(request, next: below)
-    }
 
-    /// Sends a request down the rest of the chain, and returns its outcome, whatever it is.
-    @inlinable
-    package func outcome(_ request: Request) async -> Result<Response, LoadingError> {
-        do throws(LoadingError) {
-            return .success(try await self(request))
-        } catch {
-            return .failure(error)
+        /// Whether all interceptors of the chain, and its transport, observe the call's scope and its deadline.
+        package var observesScope: Bool { parts.observeScope }
+
+        // Inlined into the interceptors, which saves each of them a frame.
+        /// Sends a request down the rest of the chain.
+        @inlinable
+        @inline(__always)
+        public func callAsFunction(_ request: Request) async throws(LoadingError) -> Response {
+            guard index < parts.interceptors.count else {
+                return try await parts.transport.send(request, call: call.isObserved ? call.carrying(request) : call)
+            }
+            let below = Chain.Next(parts: parts, index: index + 1, call: call)
+            return try await parts.interceptors[index].intercept(request, next: below)
+        }
+
+        /// Sends a request down the rest of the chain, and returns its outcome, whatever it is.
+        @inlinable
+        package func outcome(_ request: Request) async -> Result<Response, LoadingError> {
+            do throws(LoadingError) {
+                return .success(try await self(request))
+            } catch {
+                return .failure(error)
+            }
         }
     }
 }
@@ -85,7 +87,7 @@ public struct Next: Sendable {
 ///
 /// The chain is a value that can be printed and changed.
 public struct Chain: Sendable {
-    // Shared by every `Next` of every call, so that a step down the chain copies one reference.
+    // Shared by every `Chain.Next` of every call, so that a step down the chain copies one reference.
     @usableFromInline
     final class Parts: Sendable {
         @usableFromInline let interceptors: [any Interceptor]
@@ -126,10 +128,10 @@ public struct Chain: Sendable {
         do throws(LoadingError) {
             guard call.scope == nil || parts.observeScope else {
                 return try await call.inTask { [parts] (call) async throws(LoadingError) in
-                    try await Next(parts: parts, index: 0, call: call)(request)
+                    try await Chain.Next(parts: parts, index: 0, call: call)(request)
                 }
             }
-            return try await Next(parts: parts, index: 0, call: call)(request)
+            return try await Chain.Next(parts: parts, index: 0, call: call)(request)
         } catch {
             throw error.completed(with: request)
         }

@@ -228,7 +228,7 @@ extension LoadingError.DeadlineReport: CustomStringConvertible {
     func sentence(attempts: Int) -> String {
         let head =
             "No complete response within \(limit.shortText)" + (setting.map { " (\($0))" } ?? "")
-            + ErrorContext.effort(attempts: attempts, elapsed)
+            + LoadingError.Context.effort(attempts: attempts, elapsed)
         if let wait = impossibleWait { return "\(head): \(wait.stage) would take \(wait.duration.shortText)" }
         guard let longest = stages.longest else { return head }
         return "\(head): \(longest.duration.shortText) went into \(longest.stage)"

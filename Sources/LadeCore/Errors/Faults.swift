@@ -7,7 +7,7 @@ extension LoadingError {
         /// A method that is not a token, or that callers must not use.
         case method(String)
         /// A header field that must not be sent.
-        case header(FieldError)
+        case header(Headers.FieldError)
         /// A `Content-Length` that differs from the length of the body.
         case contentLength(written: String, actual: Int64)
         /// A field that frames messages or belongs to the connection, by name; only the transport writes such fields.
@@ -66,7 +66,7 @@ extension LoadingError {
         /// The proxy requires credentials, or other credentials.
         case authenticationRequired(proxy: String)
         /// It refused to open the tunnel; the status is nil for SOCKS.
-        case refused(proxy: String, status: HTTPStatus?)
+        case refused(proxy: String, status: Response.Status?)
     }
 }
 

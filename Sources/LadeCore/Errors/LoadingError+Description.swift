@@ -71,7 +71,7 @@ extension LoadingError: CustomStringConvertible {
 
 extension LoadingError.TimeoutPhase {
     /// One plain clause: the limit, the setting that it comes from, the attempts that were made and the time they took.
-    fileprivate func sentence(_ context: ErrorContext) -> String {
+    fileprivate func sentence(_ context: LoadingError.Context) -> String {
         let (limit, setting, event) =
             switch self {
             case .nameLookup: (context.timeouts?.connect, "timeouts.connect", "The name was not resolved")
@@ -85,7 +85,7 @@ extension LoadingError.TimeoutPhase {
     }
 }
 
-extension ErrorContext {
+extension LoadingError.Context {
     /// The words of a lower layer, after a colon.
     fileprivate var reason: String { detail.map { ": \($0)" } ?? "" }
 

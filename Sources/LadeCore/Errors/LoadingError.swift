@@ -28,7 +28,11 @@ public struct LoadingError: Error, Sendable {
     ///   - kind: The kind of failure.
     ///   - context: The facts that are known about the call; those about the request are added at the top of the chain.
     ///   - underlyingError: The error that caused this one, if there is one.
-    public init(_ kind: Kind, _ context: ErrorContext = ErrorContext(), underlyingError: (any Error)? = nil) {
+    public init(
+        _ kind: Kind,
+        _ context: LoadingError.Context = LoadingError.Context(),
+        underlyingError: (any Error)? = nil
+    ) {
         content = Content(kind, context, underlyingError)
     }
 
@@ -39,7 +43,7 @@ public struct LoadingError: Error, Sendable {
     }
 
     /// The facts that are known about the call.
-    public var context: ErrorContext {
+    public var context: LoadingError.Context {
         get { content.context }
         set { content = Content(content.kind, newValue, content.underlyingError) }
     }
@@ -95,7 +99,7 @@ public struct LoadingError: Error, Sendable {
         case clientCertificateRequired
         /// One of the app's own decorators failed; nothing was sent.
         case decorationFailed
-        /// An interceptor of the app's own threw an error that is no `LoadingError`; see ``ClosureInterceptor``.
+        /// An interceptor of the app's own threw an error that is no `LoadingError`; see ``Chain/interceptor(observesScope:changedFields:_:)``.
         case interceptionFailed
         /// The request's own body could not be made.
         case requestBodyFailed
@@ -112,7 +116,7 @@ public struct LoadingError: Error, Sendable {
         /// Only a stored response was requested, and there is none.
         case notStored
         /// The status is not among those that count as success.
-        case unacceptableStatus(HTTPStatus)
+        case unacceptableStatus(Response.Status)
         /// The body could not be decoded into the requested value.
         case decoding
         /// The transport failed in a way that has no other case.
@@ -121,10 +125,10 @@ public struct LoadingError: Error, Sendable {
 
     private final class Content: Sendable {
         let kind: Kind
-        let context: ErrorContext
+        let context: LoadingError.Context
         let underlyingError: (any Error)?
 
-        init(_ kind: Kind, _ context: ErrorContext, _ underlyingError: (any Error)?) {
+        init(_ kind: Kind, _ context: LoadingError.Context, _ underlyingError: (any Error)?) {
             (self.kind, self.context, self.underlyingError) = (kind, context, underlyingError)
         }
     }
@@ -141,8 +145,8 @@ extension LoadingError {
     package static func wrapping(_ error: any Error, _ request: Request, as kind: Kind) -> LoadingError {
         switch error {
         case let error as LoadingError: error
-        case is CancellationError: LoadingError(.cancelled, ErrorContext(request))
-        default: LoadingError(kind, ErrorContext(request), underlyingError: error)
+        case is CancellationError: LoadingError(.cancelled, LoadingError.Context(request))
+        default: LoadingError(kind, LoadingError.Context(request), underlyingError: error)
         }
     }
 
@@ -167,183 +171,185 @@ extension LoadingError {
     }
 }
 
-/// The facts that are known about a call that failed.
-///
-/// Holds no secret, so it can be logged.
-public struct ErrorContext: Sendable {
-    // One reference: errors travel through every interceptor, and most contexts hold nothing but a request.
-    private var storage: Storage
+extension LoadingError {
+    /// The facts that are known about a call that failed.
+    ///
+    /// Holds no secret, so it can be logged.
+    public struct Context: Sendable {
+        // One reference: errors travel through every interceptor, and most contexts hold nothing but a request.
+        private var storage: Storage
 
-    /// Makes an empty context.
-    public init() {
-        storage = .empty
-    }
-
-    /// Makes a context for a request: its method and its address without secrets.
-    public init(_ request: Request) {
-        storage = Storage()
-        describe(request)
-    }
-
-    /// Sets what is known of the request.
-    mutating func describe(_ request: Request) {
-        change { storage in
-            storage.method = request.method
-            // Without the body, which may be large.
-            storage.asked = (request.url, request.headers, request.secretQueryNames, request.secretValues)
-            storage.timeouts = request.timeouts
+        /// Makes an empty context.
+        public init() {
+            storage = .empty
         }
-    }
 
-    /// The method of the request.
-    public var method: HTTPMethod? {
-        get { storage.method }
-        set { change { $0.method = newValue } }
-    }
+        /// Makes a context for a request: its method and its address without secrets.
+        public init(_ request: Request) {
+            storage = Storage()
+            describe(request)
+        }
 
-    /// The address of the request, without secrets.
-    public var url: String? {
-        storage.asked.map { redaction.address($0.url.absoluteString) }
-    }
+        /// Sets what is known of the request.
+        mutating func describe(_ request: Request) {
+            change { storage in
+                storage.method = request.method
+                // Without the body, which may be large.
+                storage.asked = (request.url, request.headers, request.secretQueryNames, request.secretValues)
+                storage.timeouts = request.timeouts
+            }
+        }
 
-    /// Whether the request had credentials of its own, which the server refused if the status is 401.
-    package var hadAuthorization: Bool { storage.asked?.headers.contains("Authorization") ?? false }
+        /// The method of the request.
+        public var method: Request.Method? {
+            get { storage.method }
+            set { change { $0.method = newValue } }
+        }
 
-    /// The address of the request as it was sent, with secrets.
-    package var address: URL? { storage.asked?.url }
+        /// The address of the request, without secrets.
+        public var url: String? {
+            storage.asked.map { redaction.address($0.url.absoluteString) }
+        }
 
-    /// The values that must not be shown of the call.
-    package var redaction: Redaction {
-        guard let (url, headers, names, values) = storage.asked else { return .standard }
-        var request = Request(url, headers: headers)
-        request.secretQueryNames = names
-        request.secretValues = values
-        return Redaction(request)
-    }
+        /// Whether the request had credentials of its own, which the server refused if the status is 401.
+        package var hadAuthorization: Bool { storage.asked?.headers.contains("Authorization") ?? false }
 
-    /// The status of the response; nil when none had arrived.
-    public var status: HTTPStatus? {
-        get { storage.status }
-        set { change { $0.status = newValue } }
-    }
+        /// The address of the request as it was sent, with secrets.
+        package var address: URL? { storage.asked?.url }
 
-    /// The headers of the response; empty when none had arrived.
-    ///
-    /// See ``redactedHeaders`` for what may be logged.
-    public var headers: Headers {
-        get { storage.headers }
-        set { change { $0.headers = newValue } }
-    }
+        /// The values that must not be shown of the call.
+        package var redaction: Redaction {
+            guard let (url, headers, names, values) = storage.asked else { return .standard }
+            var request = Request(url, headers: headers)
+            request.secretQueryNames = names
+            request.secretValues = values
+            return Redaction(request)
+        }
 
-    /// The headers of the response without secrets.
-    ///
-    /// Secrets of the request that the server repeated are removed too.
-    public var redactedHeaders: Headers { redaction.headers(storage.headers) }
+        /// The status of the response; nil when none had arrived.
+        public var status: Response.Status? {
+            get { storage.status }
+            set { change { $0.status = newValue } }
+        }
 
-    /// The kept beginning of the response's body; nil when nothing was kept.
-    public var body: Data? {
-        get { storage.body }
-        set { change { $0.body = newValue } }
-    }
+        /// The headers of the response; empty when none had arrived.
+        ///
+        /// See ``redactedHeaders`` for what may be logged.
+        public var headers: Headers {
+            get { storage.headers }
+            set { change { $0.headers = newValue } }
+        }
 
-    /// The value that the endpoint's processors made of the body when the status was refused; nil when there were none.
-    public var processedBody: (any Sendable)? {
-        get { storage.processedBody }
-        set { change { $0.processedBody = newValue } }
-    }
+        /// The headers of the response without secrets.
+        ///
+        /// Secrets of the request that the server repeated are removed too.
+        public var redactedHeaders: Headers { redaction.headers(storage.headers) }
 
-    /// The error that the endpoint's processors threw for the body when the status was refused.
-    public var processingError: (any Error)? {
-        get { storage.processingError }
-        set { change { $0.processingError = newValue } }
-    }
+        /// The kept beginning of the response's body; nil when nothing was kept.
+        public var body: Data? {
+            get { storage.body }
+            set { change { $0.body = newValue } }
+        }
 
-    /// How many attempts were made; 0 when unknown.
-    public var attempts: Int {
-        get { storage.attempts }
-        set { change { $0.attempts = newValue } }
-    }
+        /// The value that the endpoint's processors made of the body when the status was refused; nil when there were none.
+        public var processedBody: (any Sendable)? {
+            get { storage.processedBody }
+            set { change { $0.processedBody = newValue } }
+        }
 
-    /// Why no further attempt was made, although the settings allow some; nil when they do not, and where the error itself
-    /// says it.
-    public var retryRefusal: String? {
-        get { storage.retryRefusal }
-        set { change { $0.retryRefusal = newValue } }
-    }
+        /// The error that the endpoint's processors threw for the body when the status was refused.
+        public var processingError: (any Error)? {
+            get { storage.processingError }
+            set { change { $0.processingError = newValue } }
+        }
 
-    /// How long the call had taken when it failed; nil when that is not known.
-    public var elapsed: Duration? {
-        get { storage.elapsed }
-        set { change { $0.elapsed = newValue } }
-    }
+        /// How many attempts were made; 0 when unknown.
+        public var attempts: Int {
+            get { storage.attempts }
+            set { change { $0.attempts = newValue } }
+        }
 
-    /// The time-outs that the exchange had; nil without a request.
-    package var timeouts: Request.Timeouts? { storage.timeouts }
+        /// Why no further attempt was made, although the settings allow some; nil when they do not, and where the error itself
+        /// says it.
+        public var retryRefusal: String? {
+            get { storage.retryRefusal }
+            set { change { $0.retryRefusal = newValue } }
+        }
 
-    /// The setting that `timeouts.whole` of the exchange came from; nil when the request has one of its own.
-    package var wholeLimitSetting: String? {
-        get { storage.wholeLimitSetting }
-        set { change { $0.wholeLimitSetting = newValue } }
-    }
+        /// How long the call had taken when it failed; nil when that is not known.
+        public var elapsed: Duration? {
+            get { storage.elapsed }
+            set { change { $0.elapsed = newValue } }
+        }
 
-    /// How long each stage of the exchange took that failed; nil without an exchange, and where they are not told apart.
-    package var exchangeStages: Call.StageTimes.Exchange? {
-        get { storage.exchangeStages }
-        set { change { $0.exchangeStages = newValue } }
-    }
+        /// The time-outs that the exchange had; nil without a request.
+        package var timeouts: Request.Timeouts? { storage.timeouts }
 
-    /// The words of a lower layer, for the log.
-    public var detail: String? {
-        get { storage.detail.map(redaction.text) }
-        set { change { $0.detail = newValue } }
-    }
+        /// The setting that `timeouts.whole` of the exchange came from; nil when the request has one of its own.
+        package var wholeLimitSetting: String? {
+            get { storage.wholeLimitSetting }
+            set { change { $0.wholeLimitSetting = newValue } }
+        }
 
-    private mutating func change(_ body: (Storage) -> Void) {
-        if !isKnownUniquelyReferenced(&storage) { storage = Storage(copying: storage) }
-        body(storage)
-    }
+        /// How long each stage of the exchange took that failed; nil without an exchange, and where they are not told apart.
+        package var exchangeStages: Call.StageTimes.Exchange? {
+            get { storage.exchangeStages }
+            set { change { $0.exchangeStages = newValue } }
+        }
 
-    // Sendable: written only by `change` while this context holds the only reference.
-    private final class Storage: @unchecked Sendable {
-        static let empty = Storage()
+        /// The words of a lower layer, for the log.
+        public var detail: String? {
+            get { storage.detail.map(redaction.text) }
+            set { change { $0.detail = newValue } }
+        }
 
-        var method: HTTPMethod?
-        var asked: (url: URL, headers: Headers, secretQueryNames: Set<String>, secretValues: [Secret])?
-        var status: HTTPStatus?
-        var headers = Headers()
-        var body: Data?
-        var processedBody: (any Sendable)?
-        var processingError: (any Error)?
-        var attempts = 0
-        var retryRefusal: String?
-        var elapsed: Duration?
-        var timeouts: Request.Timeouts?
-        var wholeLimitSetting: String?
-        var exchangeStages: Call.StageTimes.Exchange?
-        var detail: String?
+        private mutating func change(_ body: (Storage) -> Void) {
+            if !isKnownUniquelyReferenced(&storage) { storage = Storage(copying: storage) }
+            body(storage)
+        }
 
-        init() {}
+        // Sendable: written only by `change` while this context holds the only reference.
+        private final class Storage: @unchecked Sendable {
+            static let empty = Storage()
 
-        init(copying other: Storage) {
-            method = other.method
-            asked = other.asked
-            status = other.status
-            headers = other.headers
-            body = other.body
-            processedBody = other.processedBody
-            processingError = other.processingError
-            attempts = other.attempts
-            retryRefusal = other.retryRefusal
-            elapsed = other.elapsed
-            timeouts = other.timeouts
-            wholeLimitSetting = other.wholeLimitSetting
-            exchangeStages = other.exchangeStages
-            detail = other.detail
+            var method: Request.Method?
+            var asked: (url: URL, headers: Headers, secretQueryNames: Set<String>, secretValues: [Secret])?
+            var status: Response.Status?
+            var headers = Headers()
+            var body: Data?
+            var processedBody: (any Sendable)?
+            var processingError: (any Error)?
+            var attempts = 0
+            var retryRefusal: String?
+            var elapsed: Duration?
+            var timeouts: Request.Timeouts?
+            var wholeLimitSetting: String?
+            var exchangeStages: Call.StageTimes.Exchange?
+            var detail: String?
+
+            init() {}
+
+            init(copying other: Storage) {
+                method = other.method
+                asked = other.asked
+                status = other.status
+                headers = other.headers
+                body = other.body
+                processedBody = other.processedBody
+                processingError = other.processingError
+                attempts = other.attempts
+                retryRefusal = other.retryRefusal
+                elapsed = other.elapsed
+                timeouts = other.timeouts
+                wholeLimitSetting = other.wholeLimitSetting
+                exchangeStages = other.exchangeStages
+                detail = other.detail
+            }
         }
     }
 }
 
-extension ErrorContext: CustomStringConvertible, CustomReflectable {
+extension LoadingError.Context: CustomStringConvertible, CustomReflectable {
     /// The request; a placeholder when it is not known.
     public var description: String {
         [method?.rawValue, url].compactMap(\.self).joined(separator: " ")

@@ -1,8 +1,8 @@
-extension CallEvent {
+extension Call.Event {
     /// The event without secrets: those that field and query names identify, and those that the call carries.
     ///
-    /// Errors redact themselves; see `ErrorContext`.
-    func redacted(_ rule: Redaction) -> CallEvent {
+    /// Errors redact themselves; see `LoadingError.Context`.
+    func redacted(_ rule: Redaction) -> Call.Event {
         switch self {
         case .callStarted(let method, let url): .callStarted(method: method, url: rule.address(url))
         case .exchangeStarted(let method, let url): .exchangeStarted(method: method, url: rule.address(url))

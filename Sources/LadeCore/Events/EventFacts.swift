@@ -27,7 +27,7 @@ package struct EventFacts: Sendable {
         }
     }
 
-    /// The name of the event, as in ``CallEvent``.
+    /// The name of the event, as in ``Call/Event``.
     package let name: String
     /// The facts of the event, in the order in which they are shown.
     package let facts: [Fact]
@@ -44,7 +44,7 @@ package struct EventFacts: Sendable {
     }
 
     /// Describes an event.
-    package init(_ event: CallEvent) {
+    package init(_ event: Call.Event) {
         switch event {
         case .callStarted(let method, let url):
             self.init("callStarted", "asks \(method) \(url)", Self.request(method, url))
@@ -263,7 +263,7 @@ package struct EventFacts: Sendable {
     }
 
     /// Describes the end of a body.
-    private init(_ record: CallEvent.Body) {
+    private init(_ record: Call.Event.Body) {
         var outcome = "\(record.outcome)"
         var failure: [Fact] = []
         let words: String
@@ -284,7 +284,7 @@ package struct EventFacts: Sendable {
 
     // MARK: - Words
 
-    private static func head(_ status: HTTPStatus, _ headers: Headers, _ version: HTTPVersion?) -> String {
+    private static func head(_ status: Response.Status, _ headers: Headers, _ version: Response.Version?) -> String {
         var text = "answer \(status)" + (version.map { ", \($0.rawValue)" } ?? "")
         if let pause = headers.joined("Retry-After") { text += ", Retry-After: \(pause.escapedForDisplay(limit: 40))" }
         return text
@@ -328,7 +328,7 @@ package struct EventFacts: Sendable {
 
     // MARK: - Facts
 
-    private static func status(_ status: HTTPStatus) -> Fact { Fact("status", .count(Int64(status.code))) }
+    private static func status(_ status: Response.Status) -> Fact { Fact("status", .count(Int64(status.code))) }
 
     private static func rule(_ rule: CacheRule) -> Fact { Fact("rule", .text(rule.rawValue)) }
 
@@ -338,7 +338,7 @@ package struct EventFacts: Sendable {
 
     private static func error(_ error: LoadingError) -> Fact { Fact("error", .text(error.description)) }
 
-    private static func request(_ method: HTTPMethod, _ url: String) -> [Fact] {
+    private static func request(_ method: Request.Method, _ url: String) -> [Fact] {
         [Fact("method", .text(method.rawValue)), Fact("url", .text(url))]
     }
 
@@ -346,7 +346,7 @@ package struct EventFacts: Sendable {
         [Fact("host", .text(host)), Fact("address", .text(address))]
     }
 
-    private static func retry(_ record: CallEvent.Retry) -> [Fact] {
+    private static func retry(_ record: Call.Event.Retry) -> [Fact] {
         [
             Fact("failedAttempt", .count(Int64(record.attempt))),
             Fact("status", record.status.map { .count(Int64($0.code)) } ?? .nothing),

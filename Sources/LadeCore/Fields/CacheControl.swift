@@ -28,14 +28,18 @@ public struct CacheControl: Sendable, Hashable {
 
         /// Makes a directive that can be written.
         ///
-        /// - Throws: `FieldError` if the name is not a token, or is one that `CacheControl` has a property for. The
+        /// - Throws: `Headers.FieldError` if the name is not a token, or is one that `CacheControl` has a property for. The
         ///   same holds for an argument with a control character other than the tab.
-        public init(name: String, argument: String? = nil) throws(FieldError) {
+        public init(name: String, argument: String? = nil) throws(Headers.FieldError) {
             guard name.isToken, !CacheControl.isKnown(name.asciiLowercased) else {
-                throw FieldError(field: "Cache-Control", reason: .notWritable("the name of the directive"), offset: 0)
+                throw Headers.FieldError(
+                    field: "Cache-Control",
+                    reason: .notWritable("the name of the directive"),
+                    offset: 0
+                )
             }
             guard argument?.isQuotable ?? true else {
-                throw FieldError(field: "Cache-Control", reason: .notWritable("a control character"), offset: 0)
+                throw Headers.FieldError(field: "Cache-Control", reason: .notWritable("a control character"), offset: 0)
             }
             self.init(checkedName: name.asciiLowercased, argument: argument)
         }

@@ -2,65 +2,67 @@
 ///
 /// All field parsers read through it. Each byte is passed once, and read at most once more when it is copied. So every
 /// parser built from these steps takes linear time.
-struct FieldCursor {
+package struct FieldCursor {
     /// The bytes that end a member of a list or a parameter.
-    struct Delimiters: OptionSet {
-        let rawValue: UInt8
-        static let comma = Delimiters(rawValue: 1)
-        static let semicolon = Delimiters(rawValue: 2)
+    package struct Delimiters: OptionSet {
+        package let rawValue: UInt8
+        package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+        package static let comma = Delimiters(rawValue: 1)
+        package static let semicolon = Delimiters(rawValue: 2)
     }
 
     /// A name with an optional value, read as tolerantly as possible: `name`, `name=token`, `name="quoted"`.
-    struct Pair {
+    package struct Pair {
         /// The name, in lower case.
-        let name: String
+        package let name: String
         /// The value, unquoted; `nil` without `=`.
         ///
         /// An unquoted value may contain any character but the delimiters.
-        let value: String?
+        package let value: String?
         /// Whether the pair follows the grammar; what that means for the value depends on the field.
-        let isWellFormed: Bool
+        package let isWellFormed: Bool
         /// Whether there is white space beside `=`, which most fields forbid and none gives a meaning.
-        var isSpaced = false
+        package var isSpaced = false
     }
 
     /// The name of what is being read, for errors.
-    let field: String
+    package let field: String
     private let bytes: [UInt8]
     /// The offset of the first byte within the value that errors refer to.
     private let origin: Int
-    private(set) var position = 0
+    package private(set) var position = 0
 
-    init(_ bytes: [UInt8], field: String, origin: Int = 0) {
+    package init(_ bytes: [UInt8], field: String, origin: Int = 0) {
         self.bytes = bytes
         self.field = field
         self.origin = origin
     }
 
-    init(_ text: some StringProtocol, field: String, origin: Int = 0) {
+    package init(_ text: some StringProtocol, field: String, origin: Int = 0) {
         self.init(Array(text.utf8), field: field, origin: origin)
     }
 
-    var isAtEnd: Bool { position == bytes.count }
+    package var isAtEnd: Bool { position == bytes.count }
 
     /// The next byte, without passing it; `nil` at the end.
-    var next: UInt8? { position < bytes.count ? bytes[position] : nil }
+    package var next: UInt8? { position < bytes.count ? bytes[position] : nil }
 
     /// The offset of the next byte, as errors state it.
-    var offset: Int { origin + position }
+    package var offset: Int { origin + position }
 
-    func error(_ reason: FieldError.Reason) -> FieldError {
-        FieldError(field: field, reason: reason, offset: offset)
+    package func error(_ reason: Headers.FieldError.Reason) -> Headers.FieldError {
+        Headers.FieldError(field: field, reason: reason, offset: offset)
     }
 
-    func error(_ reason: FieldError.Reason, offset: Int) -> FieldError {
-        FieldError(field: field, reason: reason, offset: offset)
+    package func error(_ reason: Headers.FieldError.Reason, offset: Int) -> Headers.FieldError {
+        Headers.FieldError(field: field, reason: reason, offset: offset)
     }
 
-    func text(_ range: Range<Int>) -> String { Self.text(bytes[range]) }
+    package func text(_ range: Range<Int>) -> String { Self.text(bytes[range]) }
 
     /// The bytes of a range without white space at its end.
-    func octets(_ range: Range<Int>) -> [UInt8] {
+    package func octets(_ range: Range<Int>) -> [UInt8] {
         let end = bytes[range].lastIndex { !$0.isFieldWhitespace }.map { $0 + 1 } ?? range.lowerBound
         return Array(bytes[range.lowerBound..<end])
     }
@@ -68,7 +70,7 @@ struct FieldCursor {
     /// Decodes UTF-8.
     ///
     /// Bytes that are not UTF-8 are read as ISO-8859-1, which fields used historically (RFC 9110 §5.5).
-    static func text(_ bytes: some Collection<UInt8>) -> String {
+    package static func text(_ bytes: some Collection<UInt8>) -> String {
         if let text = String(validating: bytes, as: UTF8.self) { return text }
         var text = String.UnicodeScalarView()
         for byte in bytes { text.append(Unicode.Scalar(byte)) }
@@ -77,13 +79,13 @@ struct FieldCursor {
 
     // MARK: - Steps
 
-    mutating func take() -> UInt8? {
+    package mutating func take() -> UInt8? {
         guard let byte = next else { return nil }
         position += 1
         return byte
     }
 
-    mutating func take(_ wanted: Unicode.Scalar) -> Bool {
+    package mutating func take(_ wanted: Unicode.Scalar) -> Bool {
         guard next == UInt8(ascii: wanted) else { return false }
         position += 1
         return true
@@ -91,42 +93,42 @@ struct FieldCursor {
 
     /// Passes all bytes that match, up to `limit` of them.
     @discardableResult
-    mutating func take(atMost limit: Int = .max, while fits: (UInt8) -> Bool) -> Range<Int> {
+    package mutating func take(atMost limit: Int = .max, while fits: (UInt8) -> Bool) -> Range<Int> {
         let start = position
         while let byte = next, position - start < limit, fits(byte) { position += 1 }
         return start..<position
     }
 
     /// Passes optional white space, `OWS` or `BWS` (RFC 9110 §5.6.3).
-    mutating func skipWhitespace() { take(while: \.isFieldWhitespace) }
+    package mutating func skipWhitespace() { take(while: \.isFieldWhitespace) }
 
     /// Passes a token and returns it in lower case; `nil` if there is none (RFC 9110 §5.6.2).
-    mutating func lowercasedToken() -> String? {
+    package mutating func lowercasedToken() -> String? {
         let range = take(while: \.isTokenCharacter)
         return range.isEmpty ? nil : String(decoding: bytes[range].lazy.map(\.lowercasedASCII), as: UTF8.self)
     }
 
     /// Passes a number of `minimum` to `maximum` digits (at most 18, which fit without overflow).
-    mutating func number(digits: ClosedRange<Int>) -> Int64? {
+    package mutating func number(digits: ClosedRange<Int>) -> Int64? {
         let range = take(atMost: digits.upperBound, while: \.isDigit)
         guard digits.contains(range.count) else { return nil }
         return bytes[range].reduce(0) { $0 * 10 + Int64($1 - 0x30) }
     }
 
     /// Passes digits and returns their number of seconds, at most 2³¹ for any number of digits (RFC 9111 §1.2.2).
-    mutating func deltaSeconds() -> Int64? {
+    package mutating func deltaSeconds() -> Int64? {
         let range = take(while: \.isDigit)
         guard !range.isEmpty else { return nil }
         return bytes[range].reduce(0) { min($0 * 10 + Int64($1 - 0x30), Self.deltaSecondsLimit) }
     }
 
     /// Where a number of seconds saturates: 2³¹, 68 years (RFC 9111 §1.2.2).
-    static let deltaSecondsLimit: Int64 = 1 << 31
+    package static let deltaSecondsLimit: Int64 = 1 << 31
 
     /// Passes a quoted string whose opening quote is next and returns its content unescaped (RFC 9110 §5.6.4).
     ///
     /// Without a closing quote it ends with the value, as RFC 8288 appendix B.4 reads it.
-    mutating func quotedString() -> (text: String, isClosed: Bool) {
+    package mutating func quotedString() -> (text: String, isClosed: Bool) {
         position += 1
         var content: [UInt8] = []
         while let byte = take() {
@@ -142,7 +144,7 @@ struct FieldCursor {
 
     // MARK: - Lists and parameters
 
-    func isAt(_ delimiters: Delimiters) -> Bool {
+    package func isAt(_ delimiters: Delimiters) -> Bool {
         switch next {
         case nil: true
         case UInt8(ascii: ","): delimiters.contains(.comma)
@@ -152,17 +154,17 @@ struct FieldCursor {
     }
 
     /// Passes everything up to a delimiter; a delimiter in a quoted string does not count.
-    mutating func skip(to delimiters: Delimiters) {
+    package mutating func skip(to delimiters: Delimiters) {
         while !isAt(delimiters) {
             if next == UInt8(ascii: "\"") { _ = quotedString() } else { position += 1 }
         }
     }
 
     /// Passes white space and commas between the members of a list; empty members are ignored (RFC 9110 §5.6.1.2).
-    mutating func skipEmptyMembers() { take { $0.isFieldWhitespace || $0 == UInt8(ascii: ",") } }
+    package mutating func skipEmptyMembers() { take { $0.isFieldWhitespace || $0 == UInt8(ascii: ",") } }
 
     /// Passes everything up to a delimiter and returns the pair that it contains; `nil` if there is no name.
-    mutating func pair(before delimiters: Delimiters) -> Pair? {
+    package mutating func pair(before delimiters: Delimiters) -> Pair? {
         guard let name = lowercasedToken() else {
             skip(to: delimiters)
             return nil
@@ -186,7 +188,7 @@ struct FieldCursor {
     }
 
     /// Passes `*( OWS ";" OWS [ parameter ] )` (RFC 9110 §5.6.6) up to the end, or up to a comma if that delimits.
-    mutating func pairs(delimiters: Delimiters) -> [Pair] {
+    package mutating func pairs(delimiters: Delimiters) -> [Pair] {
         var pairs: [Pair] = []
         while true {
             skipWhitespace()

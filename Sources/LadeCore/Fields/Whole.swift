@@ -15,7 +15,7 @@
 /// | ``duration(_:)`` | `90`, `1.5`, `5m0s`, `1h30m`, `250ms` | `5x`, `5m0`, `1m1h` |
 /// | ``date(_:now:)`` | HTTP dates, `2026-01-01T00:00:05Z`, `2026-01-01`, seconds or milliseconds since 1970 | `2026`, `tomorrow` |
 ///
-/// White space at both ends does not count. `Retry-After`, whose grammar is narrower, is read by ``RetryAfter``; the dates
+/// White space at both ends does not count. `Retry-After`, whose grammar is narrower, is read by ``Headers/RetryAfter``; the dates
 /// of cookies, whose grammar is wider (RFC 6265bis §5.1.1), by ``CookieDate``.
 package enum Whole {
     /// A number of digits; more than fits counts as the greatest number.
@@ -61,7 +61,7 @@ package enum Whole {
     ///
     /// - Parameters:
     ///   - text: The text.
-    ///   - now: The reference for two-digit years; see ``HTTPDate/init(_:now:)``.
+    ///   - now: The reference for two-digit years; see ``Headers/HTTPDate/init(_:now:)``.
     /// - Returns: The date; nil for anything else.
     package static func date(_ text: some StringProtocol, now: Date) -> Date? {
         if let number = decimal(text) {
@@ -69,7 +69,7 @@ package enum Whole {
             return Date(timeIntervalSince1970: number >= 1e12 ? number / 1000 : number)
         }
         if let date = isoDate(trimmed(text.utf8)) { return date }
-        return (try? HTTPDate(text, now: now))?.date
+        return (try? Headers.HTTPDate(text, now: now))?.date
     }
 
     // MARK: - Parts

@@ -62,9 +62,9 @@ public struct Headers: Sendable, Hashable {
     /// A list from which a field was refused.
     private final class Refused: Sendable {
         let fields: [Field]
-        let fault: FieldError
+        let fault: Headers.FieldError
 
-        init(_ fields: [Field], _ fault: FieldError) {
+        init(_ fields: [Field], _ fault: Headers.FieldError) {
             self.fields = fields
             self.fault = fault
         }
@@ -73,7 +73,7 @@ public struct Headers: Sendable, Hashable {
     private var storage: Storage
 
     /// The fault of the first refused field; nil when none was refused.
-    public var fault: FieldError? {
+    public var fault: Headers.FieldError? {
         if case .refused(let refused) = storage { refused.fault } else { nil }
     }
 
@@ -116,7 +116,7 @@ public struct Headers: Sendable, Hashable {
     }
 
     /// Keeps the first fault.
-    private mutating func refuse(_ fault: FieldError) {
+    private mutating func refuse(_ fault: Headers.FieldError) {
         if self.fault == nil { storage = .refused(Refused(fields, fault)) }
     }
 
@@ -326,12 +326,12 @@ public struct Headers: Sendable, Hashable {
 
     private mutating func checked(_ name: String, _ value: String) -> Field? {
         if let offset = Self.nameFault(name) {
-            let reason: FieldError.Reason = name.isEmpty ? .emptyName : .invalidName
-            refuse(FieldError(field: name.escapedForDisplay(limit: 64), reason: reason, offset: offset))
+            let reason: Headers.FieldError.Reason = name.isEmpty ? .emptyName : .invalidName
+            refuse(Headers.FieldError(field: name.escapedForDisplay(limit: 64), reason: reason, offset: offset))
             return nil
         }
         if let offset = Self.valueFault(value) {
-            refuse(FieldError(field: name, reason: .invalidValue, offset: offset))
+            refuse(Headers.FieldError(field: name, reason: .invalidValue, offset: offset))
             return nil
         }
         return Field(uncheckedName: name, value: Self.trimmed(value))

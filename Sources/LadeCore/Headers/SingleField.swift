@@ -167,7 +167,7 @@ extension Headers {
     /// - Parameter now: The reference for two-digit years.
     /// - Returns: The date.
     package func date(now: @autoclosure () -> Date) -> Date? {
-        field(.date).flatMap { try? HTTPDate(bytes: $0.octets, now: now()) }?.date
+        field(.date).flatMap { try? Headers.HTTPDate(bytes: $0.octets, now: now()) }?.date
     }
 
     /// The delay that `Retry-After` requests, measured against the response's own `Date`; nil without a valid field.
@@ -186,7 +186,7 @@ extension Headers {
             }
         }
         // A malformed value requests nothing.
-        let delays = values.compactMap { try? RetryAfter(bytes: $0.octets, now: now) }
+        let delays = values.compactMap { try? Headers.RetryAfter(bytes: $0.octets, now: now) }
         guard !delays.isEmpty else { return nil }
         let serverDate = date(now: now)
         return delays.map { $0.delay(serverDate: serverDate, now: now) }.max()

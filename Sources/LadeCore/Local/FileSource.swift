@@ -13,7 +13,7 @@
 #endif
 
 /// Reads a file in pieces, for a response body or a request body.
-package final class FileSource: ResponseBody.Source {
+package final class FileSource: Response.Body.Source {
     private static let piece = 256 << 10
 
     private enum State {
@@ -25,12 +25,12 @@ package final class FileSource: ResponseBody.Source {
 
     private let state: Locked<State>
     private let path: String
-    private let context: ErrorContext
+    private let context: LoadingError.Context
 
     /// Opens a regular file.
     ///
     /// - Throws: ``LoadingError/Kind/file(_:)`` when it cannot be opened for reading.
-    package init(path: String, offset: Int64 = 0, context: ErrorContext) throws(LoadingError) {
+    package init(path: String, offset: Int64 = 0, context: LoadingError.Context) throws(LoadingError) {
         self.path = path
         self.context = context
         // Opening a named pipe would wait for a writer; for a regular file the flag has no effect.
@@ -105,7 +105,7 @@ package final class FileSource: ResponseBody.Source {
 
     package var metrics: Response.Metrics { Response.Metrics() }
 
-    private static func fault(_ path: String, _ error: Int32, _ context: ErrorContext) -> LoadingError {
+    private static func fault(_ path: String, _ error: Int32, _ context: LoadingError.Context) -> LoadingError {
         LoadingError(
             .file(LoadingError.FileCause(path: path, operation: .read, reason: String(cString: strerror(error)))),
             context

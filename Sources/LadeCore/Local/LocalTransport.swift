@@ -20,12 +20,13 @@ public struct LocalTransport: Transport {
     public func send(_ request: Request, call: Call) async throws(LoadingError) -> Response {
         try request.validate()
         guard request.method == .get || request.method == .head else {
-            throw LoadingError(.invalidRequest(.method(request.method.rawValue)), ErrorContext(request))
+            throw LoadingError(.invalidRequest(.method(request.method.rawValue)), LoadingError.Context(request))
         }
         switch request.url.scheme?.lowercased() {
         case "data": return try data(request)
         case "file": return try await file(request)
-        case let other: throw LoadingError(.invalidRequest(.unsupportedScheme(other ?? "")), ErrorContext(request))
+        case let other:
+            throw LoadingError(.invalidRequest(.unsupportedScheme(other ?? "")), LoadingError.Context(request))
         }
     }
 
@@ -40,7 +41,7 @@ public struct LocalTransport: Transport {
         guard let (declared, data) = text.cut(at: ",") else {
             throw LoadingError(
                 .invalidRequest(.url("data:…", reason: "a data address has a comma")),
-                ErrorContext(request)
+                LoadingError.Context(request)
             )
         }
         var type = String(declared)
@@ -50,7 +51,7 @@ public struct LocalTransport: Transport {
             guard let decoded = Data(base64Encoded: bytes, options: .ignoreUnknownCharacters) else {
                 throw LoadingError(
                     .invalidRequest(.url("data:…", reason: "its base64 is damaged")),
-                    ErrorContext(request)
+                    LoadingError.Context(request)
                 )
             }
             bytes = decoded
@@ -65,14 +66,17 @@ public struct LocalTransport: Transport {
     private func file(_ request: Request) async throws(LoadingError) -> Response {
         let path = String(decoding: request.url.path(percentEncoded: true).percentDecodedBytes, as: UTF8.self)
         guard !path.utf8.contains(0) else {
-            throw LoadingError(.invalidRequest(.url("file:…", reason: "a path has no NUL")), ErrorContext(request))
+            throw LoadingError(
+                .invalidRequest(.url("file:…", reason: "a path has no NUL")),
+                LoadingError.Context(request)
+            )
         }
-        let source = try FileSource(path: path, context: ErrorContext(request))
+        let source = try FileSource(path: path, context: LoadingError.Context(request))
         if case .buffered(let limit) = request.delivery, let length = source.length, length > Int64(limit) {
-            throw LoadingError(.bodyTooLarge(limit: limit, announced: length), ErrorContext(request))
+            throw LoadingError(.bodyTooLarge(limit: limit, announced: length), LoadingError.Context(request))
         }
-        var body = request.method == .head ? ResponseBody() : ResponseBody(streaming: source)
-        if case .buffered(let limit) = request.delivery { body = ResponseBody(try await body.collect(limit: limit)) }
+        var body = request.method == .head ? Response.Body() : Response.Body(streaming: source)
+        if case .buffered(let limit) = request.delivery { body = Response.Body(try await body.collect(limit: limit)) }
         let headers: Headers = source.length.map { ["Content-Length": String($0)] } ?? [:]
         return Response(status: 200, headers: headers, body: body, request: request)
     }
@@ -83,12 +87,15 @@ public struct LocalTransport: Transport {
         contentType: String?
     ) throws(LoadingError) -> Response {
         if case .buffered(let limit) = request.delivery, bytes.count > limit {
-            throw LoadingError(.bodyTooLarge(limit: limit, announced: Int64(bytes.count)), ErrorContext(request))
+            throw LoadingError(
+                .bodyTooLarge(limit: limit, announced: Int64(bytes.count)),
+                LoadingError.Context(request)
+            )
         }
         var headers = Headers()
         if let contentType { headers.add("Content-Type", contentType) }
         headers.add("Content-Length", String(bytes.count))
-        let body = ResponseBody(request.method == .head ? Data() : bytes)
+        let body = Response.Body(request.method == .head ? Data() : bytes)
         return Response(status: 200, headers: headers, body: body, request: request)
     }
 }

@@ -29,7 +29,7 @@ public struct Request: Sendable {
     }
 
     /// The method; GET by default.
-    public var method: HTTPMethod
+    public var method: Request.Method
     /// The absolute address.
     ///
     /// An unusual notation of the host is replaced by its normal form: `ex%61mple.org` by `example.org`, `0x7f.1` by
@@ -49,10 +49,10 @@ public struct Request: Sendable {
 
     /// Makes a request.
     public init(
-        _ method: HTTPMethod,
+        _ method: Request.Method,
         _ url: URL,
         headers: Headers = Headers(),
-        body: RequestBody? = nil,
+        body: Request.Body? = nil,
         delivery: Delivery = .buffered(limit: Request.defaultBufferLimit)
     ) {
         self.method = method
@@ -71,10 +71,10 @@ public struct Request: Sendable {
     ///   port without a scheme (`localhost:8080/x`) and other protocols (`ftp://…`) are refused, too. A program with a
     ///   transport for another protocol makes the request from a `URL`.
     public init(
-        _ method: HTTPMethod,
+        _ method: Request.Method,
         _ address: String,
         headers: Headers = Headers(),
-        body: RequestBody? = nil,
+        body: Request.Body? = nil,
         delivery: Delivery = .buffered(limit: Request.defaultBufferLimit)
     ) throws(LoadingError) {
         let url: URL
@@ -110,7 +110,7 @@ public struct Request: Sendable {
     ///
     /// - Throws: ``LoadingError/Kind/invalidRequest(_:)`` naming the part at fault.
     public func validate() throws(LoadingError) {
-        if let fault = headers.fault { throw LoadingError(.invalidRequest(.header(fault)), ErrorContext(self)) }
+        if let fault = headers.fault { throw LoadingError(.invalidRequest(.header(fault)), LoadingError.Context(self)) }
         // A quick look; what is wrong is found by the one rule that names it.
         let port = parts.port ?? 1
         switch parts.scheme {
@@ -123,8 +123,8 @@ public struct Request: Sendable {
                 parts.hostIsPlain || hasHost
             else { throw addressFault() }
         }
-        if method == .connect { throw LoadingError(.invalidRequest(.method("CONNECT")), ErrorContext(self)) }
-        if let fault = framingFault { throw LoadingError(.invalidRequest(fault), ErrorContext(self)) }
+        if method == .connect { throw LoadingError(.invalidRequest(.method("CONNECT")), LoadingError.Context(self)) }
+        if let fault = framingFault { throw LoadingError(.invalidRequest(fault), LoadingError.Context(self)) }
     }
 
     /// The first field that would contradict the framing of the body, or change the connection (RFC 9112 §6, RFC 9110
@@ -181,7 +181,7 @@ public struct Request: Sendable {
         let reason = AddressFault.first(in: url.absoluteString)?.clause ?? "it cannot be used"
         return LoadingError(
             .invalidRequest(.url(url.redacted(secretQueryNames: secretQueryNames), reason: reason)),
-            ErrorContext(self)
+            LoadingError.Context(self)
         )
     }
 }
@@ -277,7 +277,7 @@ extension Request {
     }
 
     /// The content, if there is one.
-    public var body: RequestBody? {
+    public var body: Request.Body? {
         get { options.body }
         set { change { $0.body = newValue } }
     }
@@ -332,7 +332,7 @@ extension Request {
     /// Which status codes count as success; nil leaves it to the endpoint and the service.
     ///
     /// It is decided once, when the call begins. A response with such a status is never retried.
-    public var acceptableStatuses: StatusSet? {
+    public var acceptableStatuses: Response.StatusSet? {
         get { options.acceptableStatuses }
         set { change { $0.acceptableStatuses = newValue } }
     }
@@ -393,7 +393,7 @@ extension Request {
     private final class Options: @unchecked Sendable {
         static let standard = Options()
 
-        @exclusivity(unchecked) var body: RequestBody?
+        @exclusivity(unchecked) var body: Request.Body?
         @exclusivity(unchecked) var delivery = Delivery.buffered(limit: Request.defaultBufferLimit)
         @exclusivity(unchecked) var priority = Priority.normal
         @exclusivity(unchecked) var destination: Destination?
@@ -401,7 +401,7 @@ extension Request {
         @exclusivity(unchecked) var cacheMode = CacheMode.standard
         @exclusivity(unchecked) var redirectLimit: Int?
         @exclusivity(unchecked) var retryLimit: Int?
-        @exclusivity(unchecked) var acceptableStatuses: StatusSet?
+        @exclusivity(unchecked) var acceptableStatuses: Response.StatusSet?
         @exclusivity(unchecked) var deliversEveryStatus = false
         @exclusivity(unchecked) var sourceIdentifier: String?
         @exclusivity(unchecked) var secretQueryNames: Set<String> = []

@@ -89,7 +89,7 @@ package final class HeadRecord: Sendable {
     }
 
     /// Adds a head that a platform delivers as values; it has no reason phrase, because none was received.
-    package func append(_ status: HTTPStatus, _ headers: Headers, _ version: HTTPVersion?) {
+    package func append(_ status: Response.Status, _ headers: Headers, _ version: Response.Version?) {
         state.withLock { state in
             state.unfinished = Self.head(status, headers, version)
             take(&state)
@@ -97,7 +97,7 @@ package final class HeadRecord: Sendable {
     }
 
     /// Adds a head that no server sent, as of a stored response; `reason` is the phrase of its status line.
-    package func append(_ status: HTTPStatus, _ headers: Headers, _ version: HTTPVersion?, reason: String) {
+    package func append(_ status: Response.Status, _ headers: Headers, _ version: Response.Version?, reason: String) {
         state.withLock { state in
             state.unfinished = Self.head(status, headers, version, reason: reason)
             take(&state)
@@ -151,9 +151,9 @@ package final class HeadRecord: Sendable {
 
     /// A head made of a status and fields, without a reason phrase unless one is given.
     package static func head(
-        _ status: HTTPStatus,
+        _ status: Response.Status,
         _ headers: Headers,
-        _ version: HTTPVersion?,
+        _ version: Response.Version?,
         reason: String = ""
     ) -> Data {
         var head = Data("\(version?.rawValue ?? "HTTP") \(status.code) \(reason)\r\n".utf8)

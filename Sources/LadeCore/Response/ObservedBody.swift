@@ -8,7 +8,7 @@ import Synchronization
 /// A streamed body that reads another one for whoever waits for its end: to return a slot, to record a time, to leave a group.
 ///
 /// The end is reported once, also when the body is released unread; before the reader receives it.
-package final class ObservedBody: ResponseBody.Source {
+package final class ObservedBody: Response.Body.Source {
     /// How a body ended.
     package enum End: Sendable {
         /// It was read to its end.
@@ -21,7 +21,7 @@ package final class ObservedBody: ResponseBody.Source {
         case abandoned
     }
 
-    private let source: any ResponseBody.Source
+    private let source: any Response.Body.Source
     private let onChunk: (@Sendable (_ length: Int) -> Void)?
     private let translate: (@Sendable (LoadingError) -> LoadingError)?
     private let expiry: (@Sendable () -> LoadingError?)?
@@ -39,7 +39,7 @@ package final class ObservedBody: ResponseBody.Source {
     ///     there is time. Nil for a body without a limit.
     ///   - onEnd: Called once.
     package init(
-        _ source: any ResponseBody.Source,
+        _ source: any Response.Body.Source,
         onChunk: (@Sendable (_ length: Int) -> Void)? = nil,
         translate: (@Sendable (LoadingError) -> LoadingError)? = nil,
         expiry: (@Sendable () -> LoadingError?)? = nil,

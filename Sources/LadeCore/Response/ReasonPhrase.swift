@@ -1,4 +1,4 @@
-extension HTTPStatus {
+extension Response.Status {
     /// The reason phrase of the status code (RFC 9110 §15 and the IANA registry); nil for an unregistered code.
     package var reasonPhrase: String? {
         Self.reasonPhrases[code]

@@ -62,7 +62,7 @@ extension Response {
         /// The codings that the transport decoded, as the server named them; nil when the body was not coded.
         public var contentEncoding: String?
         /// The protocol version of the response.
-        public var version: HTTPVersion?
+        public var version: Response.Version?
         /// Whether an open connection was used again; nil when the exchange got no connection.
         public var isReusedConnection: Bool?
         /// The peer's numeric address (the proxy's, when one is used).
@@ -141,17 +141,19 @@ extension Response {
     }
 }
 
-/// A version of the protocol.
-public enum HTTPVersion: String, Sendable, Hashable, Comparable {
-    /// HTTP/1.0.
-    case http1_0 = "HTTP/1.0"
-    /// HTTP/1.1 (RFC 9112).
-    case http1_1 = "HTTP/1.1"
-    /// HTTP/2 (RFC 9113).
-    case http2 = "HTTP/2"
-    /// HTTP/3 (RFC 9114).
-    case http3 = "HTTP/3"
+extension Response {
+    /// A version of the protocol.
+    public enum Version: String, Sendable, Hashable, Comparable {
+        /// HTTP/1.0.
+        case http1_0 = "HTTP/1.0"
+        /// HTTP/1.1 (RFC 9112).
+        case http1_1 = "HTTP/1.1"
+        /// HTTP/2 (RFC 9113).
+        case http2 = "HTTP/2"
+        /// HTTP/3 (RFC 9114).
+        case http3 = "HTTP/3"
 
-    /// Older before newer.
-    public static func < (lhs: HTTPVersion, rhs: HTTPVersion) -> Bool { lhs.rawValue < rhs.rawValue }
+        /// Older before newer.
+        public static func < (lhs: Version, rhs: Version) -> Bool { lhs.rawValue < rhs.rawValue }
+    }
 }

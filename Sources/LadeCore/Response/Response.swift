@@ -14,7 +14,7 @@ public struct Response: Sendable {
     private var parts: Parts
 
     /// The status code.
-    public var status: HTTPStatus {
+    public var status: Response.Status {
         get { parts.status }
         set { change { $0.status = newValue } }
     }
@@ -26,8 +26,8 @@ public struct Response: Sendable {
         set { change { ($0.headers, $0.reading) = (newValue, nil) } }
     }
 
-    /// The content; ``ResponseBody`` describes how to read it.
-    public var body: ResponseBody {
+    /// The content; ``Response/Body`` describes how to read it.
+    public var body: Response.Body {
         get { parts.body }
         set { change { $0.body = newValue } }
     }
@@ -50,7 +50,7 @@ public struct Response: Sendable {
     }
 
     /// The protocol version of the response; nil for responses that did not come over HTTP.
-    public var version: HTTPVersion? {
+    public var version: Response.Version? {
         get { parts.version }
         set { change { $0.version = newValue } }
     }
@@ -69,12 +69,12 @@ public struct Response: Sendable {
 
     /// Makes a response.
     public init(
-        status: HTTPStatus,
+        status: Response.Status,
         headers: Headers = Headers(),
-        body: ResponseBody = ResponseBody(),
+        body: Response.Body = Response.Body(),
         source: Source = .network,
         request: Request,
-        version: HTTPVersion? = nil
+        version: Response.Version? = nil
     ) {
         parts = Parts(status, headers, body, source, request, version)
     }
@@ -87,22 +87,22 @@ public struct Response: Sendable {
     // Sendable: written only by `change` while this response holds the only reference. The same rule makes run-time
     // exclusivity checks unnecessary.
     private final class Parts: @unchecked Sendable {
-        @exclusivity(unchecked) var status: HTTPStatus
+        @exclusivity(unchecked) var status: Response.Status
         @exclusivity(unchecked) var headers: Headers
-        @exclusivity(unchecked) var body: ResponseBody
+        @exclusivity(unchecked) var body: Response.Body
         @exclusivity(unchecked) var source: Source
         @exclusivity(unchecked) var request: Request
-        @exclusivity(unchecked) var version: HTTPVersion?
+        @exclusivity(unchecked) var version: Response.Version?
         @exclusivity(unchecked) var times: ExchangeTimes?
         @exclusivity(unchecked) var reading: (any HeadReading)?
 
         init(
-            _ status: HTTPStatus,
+            _ status: Response.Status,
             _ headers: Headers,
-            _ body: ResponseBody,
+            _ body: Response.Body,
             _ source: Source,
             _ request: Request,
-            _ version: HTTPVersion?
+            _ version: Response.Version?
         ) {
             self.status = status
             self.headers = headers

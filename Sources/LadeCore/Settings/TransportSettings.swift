@@ -76,9 +76,9 @@ public struct TransportSettings: Sendable {
     }
 
     /// How servers are authenticated, and the client's identity.
-    public var tls = TLSSettings()
+    public var tls = TransportSettings.TLS()
     /// Which proxy requests use; what the environment says by default.
-    public var proxy = ProxySettings.environment
+    public var proxy = TransportSettings.ProxyChoice.environment
     /// The exceptions from the environment's proxies in place of `no_proxy`; nil, the default, for those of `no_proxy`.
     package var environmentExceptions: [String]?
     /// The only version of the Internet Protocol to connect by; nil for both, and for transports without a choice.

@@ -17,7 +17,7 @@ extension Exchange {
     var connectsPatiently: Bool { min(limits.connect, limits.deadline, limits.whole) >= 300_000_000_000 }
 
     /// The proxy of the settings; nil when the request does not use it.
-    func proxy(of handleSettings: HandleSettings) -> ProxySettings.Proxy? {
+    func proxy(of handleSettings: HandleSettings) -> TransportSettings.ProxyChoice.Proxy? {
         guard case .proxy(let proxy) = handleSettings.settings.proxy else { return nil }
         if case .unixSocket = request.destination { return nil }
         return handleSettings.exceptions.covers(host, port: port) ? nil : proxy

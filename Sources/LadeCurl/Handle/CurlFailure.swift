@@ -44,7 +44,7 @@ struct CurlFailure {
     var lacksDescriptors = false
 
     /// The error that the exchange ends with.
-    func loadingError(_ context: ErrorContext) -> LoadingError {
+    func loadingError(_ context: LoadingError.Context) -> LoadingError {
         var context = context
         if lacksDescriptors { return LoadingError(.cannotConnect(host: host, reason: .other(errno: EMFILE)), context) }
         context.detail = message.isEmpty ? String(cString: curl_easy_strerror(code)) : message.escapedForDisplay()
@@ -116,7 +116,7 @@ struct CurlFailure {
 
     // MARK: - Codes with more than one meaning
 
-    private func cannotConnect(_ context: ErrorContext) -> LoadingError {
+    private func cannotConnect(_ context: LoadingError.Context) -> LoadingError {
         if let proxy { return LoadingError(.proxy(.cannotConnect(proxy: proxy)), context) }
         return LoadingError(.cannotConnect(host: host, reason: connectFault), context)
     }
@@ -129,7 +129,7 @@ struct CurlFailure {
         }
     }
 
-    private func proxyError(_ context: ErrorContext) -> LoadingError {
+    private func proxyError(_ context: LoadingError.Context) -> LoadingError {
         let proxy = proxy ?? ""
         switch UInt32(proxyCode) {
         case CURLPX_USER_REJECTED.rawValue, CURLPX_NO_AUTH.rawValue:
@@ -143,7 +143,7 @@ struct CurlFailure {
         }
     }
 
-    private func weirdReply(_ context: ErrorContext) -> LoadingError {
+    private func weirdReply(_ context: LoadingError.Context) -> LoadingError {
         // libcurl does not pass on this line, so its place is named.
         if message.contains("without colon") {
             let fault = LoadingError.MalformedResponse(
@@ -157,7 +157,7 @@ struct CurlFailure {
         return LoadingError(.malformedResponse(LoadingError.MalformedResponse(rule)), context)
     }
 
-    private func incomplete(_ context: ErrorContext) -> LoadingError {
+    private func incomplete(_ context: LoadingError.Context) -> LoadingError {
         // In the head, the same code means that the connection was closed; there is no body that could be incomplete.
         if case .body = progress {
             return LoadingError(.incompleteBody(received: received, expected: expected), context)
@@ -165,7 +165,7 @@ struct CurlFailure {
         return lost(context)
     }
 
-    private func receiveError(_ context: ErrorContext) -> LoadingError {
+    private func receiveError(_ context: LoadingError.Context) -> LoadingError {
         if let refusal = tunnelRefusal(context) { return refusal }
         if message.contains("Too large response headers") {
             return LoadingError(.headTooLarge(.bytes(300 << 10)), context)
@@ -179,14 +179,14 @@ struct CurlFailure {
     }
 
     /// The error of a proxy that refused the tunnel; nil when it did not.
-    func tunnelRefusal(_ context: ErrorContext) -> LoadingError? {
+    func tunnelRefusal(_ context: LoadingError.Context) -> LoadingError? {
         guard connectStatus != 0, !(200...299).contains(connectStatus), !wasSent else { return nil }
         let proxy = proxy ?? ""
         if connectStatus == 407 { return LoadingError(.proxy(.authenticationRequired(proxy: proxy)), context) }
-        return LoadingError(.proxy(.refused(proxy: proxy, status: HTTPStatus(connectStatus))), context)
+        return LoadingError(.proxy(.refused(proxy: proxy, status: Response.Status(connectStatus))), context)
     }
 
-    private func http2Error(_ context: ErrorContext) -> LoadingError {
+    private func http2Error(_ context: LoadingError.Context) -> LoadingError {
         // REFUSED_STREAM: the only reset that says that the request was not processed (RFC 9113 §8.7).
         let isRefused = message.contains("REFUSED_STREAM")
         // nghttp2 resets a stream with a malformed head or length with these codes. A server can send the same codes
@@ -199,7 +199,7 @@ struct CurlFailure {
     }
 
     /// The error when nghttp2 has ended the connection.
-    private func brokenHTTP2(_ context: ErrorContext) -> LoadingError {
+    private func brokenHTTP2(_ context: LoadingError.Context) -> LoadingError {
         // libcurl fails this callback for a head above 128 KiB, and for nothing else that a server can cause.
         if progress == .nothing, message.contains("callback function failed") {
             return LoadingError(.headTooLarge(.bytes(128 << 10)), context)
@@ -207,7 +207,7 @@ struct CurlFailure {
         return LoadingError(.malformedResponse(LoadingError.MalformedResponse(.http2Framing)), context)
     }
 
-    private func lost(_ context: ErrorContext) -> LoadingError {
+    private func lost(_ context: LoadingError.Context) -> LoadingError {
         LoadingError(.connectionLost(progress, isSafeToRepeat: !wasSent), context)
     }
 
@@ -222,7 +222,7 @@ struct CurlFailure {
             || alert.contains("handshake failure")
     }
 
-    private func handshakeError(_ context: ErrorContext) -> LoadingError {
+    private func handshakeError(_ context: LoadingError.Context) -> LoadingError {
         let text = message.lowercased()
         // OpenSSL's message for a record that is not a TLS record, such as the start of a response in plain HTTP.
         if text.contains("wrong version number") {

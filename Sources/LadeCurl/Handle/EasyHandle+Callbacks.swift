@@ -151,7 +151,7 @@ extension EasyHandle {
     }
 
     /// Connects the callbacks of a request body.
-    func setBodyCallbacks(_ body: RequestBody) {
+    func setBodyCallbacks(_ body: Request.Body) {
         let context = UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
         set(pointer: CURLOPT_READDATA, context)
         lade_easy_set_bytes_callback(raw, CURLOPT_READFUNCTION) { bytes, size, count, context in

@@ -22,7 +22,7 @@ extension EasyHandle {
         var request: Request { exchange.request }
 
         /// Whether the exchange may ask a proxy for a tunnel.
-        func mayTunnel(_ proxy: ProxySettings) -> Bool {
+        func mayTunnel(_ proxy: TransportSettings.ProxyChoice) -> Bool {
             switch proxy {
             case .direct: false
             case .environment: exchange.isSecure

@@ -56,7 +56,7 @@ struct HandleSettings: Sendable {
     /// libcurl caches a parsed trust store only for a single file. It parses a directory, or bytes in memory, again for
     /// every connection, which takes 17 ms.
     private static func authorities(
-        _ tls: TLSSettings,
+        _ tls: TransportSettings.TLS,
         _ temporaryFiles: TemporaryFiles
     ) throws(LoadingError) -> String? {
         let system = tls.trustsSystemAuthorities ? SettingsCheck.systemBundle() : nil
@@ -83,7 +83,7 @@ struct HandleSettings: Sendable {
     }
 
     private static func revocationLists(
-        _ tls: TLSSettings,
+        _ tls: TransportSettings.TLS,
         _ temporaryFiles: TemporaryFiles
     ) throws(LoadingError) -> String? {
         guard !tls.revocationLists.isEmpty else { return nil }

@@ -115,7 +115,7 @@ extension CurlLoop {
     // MARK: - Endings
 
     /// Records the version of a response, which determines how many calls a connection to the host can carry.
-    func learned(_ version: HTTPVersion, exchange: Exchange) {
+    func learned(_ version: Response.Version, exchange: Exchange) {
         guard exchange.isSecure, !exchange.isDowngraded else { return }
         // These are started when the turn settles: this is a callback, in which libcurl must not be called.
         admitted += admission.learn(version >= .http2 ? .streams : .none, host: exchange.hostNumber)

@@ -10,7 +10,7 @@ package import LadeCore
 /// The loop appends to its own slab and publishes it once per turn, or a little later while a large body arrives
 /// (``dueTime(now:)``). The reader takes the published bytes. Above the high-water mark the loop pauses the transfer, and below
 /// half of it the reader requests more. Where windows hold the sender back, the reader reports the bytes that it has taken.
-package final class BodyStream: ResponseBody.Source {
+package final class BodyStream: Response.Body.Source {
     /// The size of the smallest slab.
     private static let slab = 64 << 10
     /// With little room up to the mark, this much is written nevertheless: bodies do not move byte by byte.

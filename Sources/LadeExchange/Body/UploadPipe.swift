@@ -56,10 +56,10 @@ package final class UploadPipe: Sendable {
 
     private let state = Locked(State())
     private let declaredLength: Int64?
-    private let context: ErrorContext
+    private let context: LoadingError.Context
     private let resumeTransfer: @Sendable () -> Void
 
-    package init(declaredLength: Int64?, context: ErrorContext, resume: @escaping @Sendable () -> Void) {
+    package init(declaredLength: Int64?, context: LoadingError.Context, resume: @escaping @Sendable () -> Void) {
         self.declaredLength = declaredLength
         self.context = context
         resumeTransfer = resume

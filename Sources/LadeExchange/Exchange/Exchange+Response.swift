@@ -137,7 +137,7 @@ extension Exchange {
             resume: { [inbox] in inbox.post(.resume(self, .download)) }
         )
         bodyStream = stream
-        return settle(response(head, ResponseBody(streaming: stream)))
+        return settle(response(head, Response.Body(streaming: stream)))
     }
 
     /// Takes a piece of the body, without its framing, from the front of `rest`.
@@ -225,7 +225,7 @@ extension Exchange {
     }
 
     /// Makes the response from a head and a body.
-    func response(_ head: HeadVetting.Head, _ body: ResponseBody) -> Response {
+    func response(_ head: HeadVetting.Head, _ body: Response.Body) -> Response {
         var headers = head.headers
         if isDecoded {
             // These fields describe the coded bytes, which are not passed on; the metrics keep their values.

@@ -135,7 +135,10 @@ package final class Exchange: @unchecked Sendable {
         let parts = request.parts
         try request.validate()
         guard parts.scheme == .http || parts.scheme == .https else {
-            throw LoadingError(.invalidRequest(.unsupportedScheme(request.url.scheme ?? "")), ErrorContext(request))
+            throw LoadingError(
+                .invalidRequest(.unsupportedScheme(request.url.scheme ?? "")),
+                LoadingError.Context(request)
+            )
         }
         self.request = request
         self.call = call
@@ -195,8 +198,8 @@ package final class Exchange: @unchecked Sendable {
     }
 
     /// The context of the exchange for errors.
-    package var context: ErrorContext {
-        var context = ErrorContext(request)
+    package var context: LoadingError.Context {
+        var context = LoadingError.Context(request)
         context.attempts = call.attempt
         if let head = finalHead {
             context.status = head.status
@@ -257,7 +260,7 @@ package final class Exchange: @unchecked Sendable {
     /// Starts the task that produces the body of the request, unless the body is bytes or the task runs already.
     package func startPump(inbox: Inbox) {
         guard hasBody, upload == nil, let body = request.body, !body.isEmptyStream else { return }
-        let write: @Sendable (RequestBody.ChunkWriter) async throws -> Void
+        let write: @Sendable (Request.Body.ChunkWriter) async throws -> Void
         switch body.content {
         case .bytes: return
         case .file(let path, let offset):
@@ -321,7 +324,7 @@ package final class Exchange: @unchecked Sendable {
         endPump()
         // An exchange that has not begun has no end either.
         if state.isAnnounced {
-            call.record(error.map { CallEvent.exchangeFailed($0, metrics) } ?? .exchangeFinished(metrics))
+            call.record(error.map { Call.Event.exchangeFailed($0, metrics) } ?? .exchangeFinished(metrics))
         }
         // Moved out, because they are not used again and copies are expensive.
         let head = finalHead.take()
@@ -338,7 +341,7 @@ package final class Exchange: @unchecked Sendable {
             return wakening
         }
         if let head, error == nil {
-            let body = ResponseBody(
+            let body = Response.Body(
                 whole ?? collected?.finish() ?? Data(),
                 trailers: trailers,
                 metrics: metrics
@@ -525,7 +528,7 @@ extension Exchange {
     package var head: HeadVetting.Head? { finalHead }
 
     /// The version of the final head; nil before it has arrived.
-    package var version: HTTPVersion? { finalHead?.version }
+    package var version: Response.Version? { finalHead?.version }
 
     /// The codings of the body, when it is passed on decoded.
     package var decodedCodings: String? { isDecoded ? finalHead?.contentEncoding : nil }

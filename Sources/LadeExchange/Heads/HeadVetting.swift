@@ -11,15 +11,15 @@ package struct HeadVetting: Sendable {
         /// Nothing yet.
         case more
         /// A complete interim head (RFC 9110 §15.2).
-        case interim(HTTPStatus, Headers)
+        case interim(Response.Status, Headers)
         /// The complete final head.
         case final(Head)
     }
 
     /// A final head and its description of the body.
     package struct Head: Sendable {
-        package var status: HTTPStatus
-        package var version: HTTPVersion
+        package var status: Response.Status
+        package var version: Response.Version
         package var headers: Headers
         /// The value of `Content-Length`, when it frames the body.
         package var contentLength: Int64?
@@ -37,7 +37,7 @@ package struct HeadVetting: Sendable {
 
     private enum Section {
         case statusLine
-        case fields(HTTPStatus, HTTPVersion)
+        case fields(Response.Status, Response.Version)
         /// The body has begun, so further lines are trailers.
         case trailers
     }
@@ -110,7 +110,7 @@ package struct HeadVetting: Sendable {
         }
         let code = value.reduce(0) { $0 * 10 + Int($1 - 0x30) }
         guard code != 101 else { throw malformed(.unaskedUpgrade, value) }
-        beginFields(HTTPStatus(code), .http2)
+        beginFields(Response.Status(code), .http2)
     }
 
     /// Takes a field of a head or trailer section, without building its line.
@@ -163,7 +163,7 @@ package struct HeadVetting: Sendable {
         guard bytes <= limits.headBytes else { throw .tooLarge(.bytes(limits.headBytes)) }
     }
 
-    private mutating func beginFields(_ status: HTTPStatus, _ version: HTTPVersion) {
+    private mutating func beginFields(_ status: Response.Status, _ version: Response.Version) {
         section = .fields(status, version)
         fields = HeaderBlock.Builder()
         contentLength = nil
@@ -184,7 +184,7 @@ package struct HeadVetting: Sendable {
     }
 
     /// The status line (RFC 9112 §4), whose reason may be absent; libcurl makes one for HTTP/2 too.
-    private mutating func statusLine(_ line: Bytes) throws(Fault) -> (HTTPStatus, HTTPVersion) {
+    private mutating func statusLine(_ line: Bytes) throws(Fault) -> (Response.Status, Response.Version) {
         guard let space = line.firstIndex(of: 0x20),
             let version = try version(Bytes(rebasing: line[..<space]), line)
         else { throw malformed(.statusLine, line) }
@@ -195,10 +195,10 @@ package struct HeadVetting: Sendable {
         else { throw malformed(.statusLine, line) }
         let code = digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
         guard code >= 100, line[afterDigits...].allSatisfy(\.isFieldContent) else { throw malformed(.statusLine, line) }
-        return (HTTPStatus(code), version)
+        return (Response.Status(code), version)
     }
 
-    private mutating func version(_ text: Bytes, _ line: Bytes) throws(Fault) -> HTTPVersion? {
+    private mutating func version(_ text: Bytes, _ line: Bytes) throws(Fault) -> Response.Version? {
         if Self.equals(text, "HTTP/1.1") { return .http1_1 }
         if Self.equals(text, "HTTP/1.0") { return .http1_0 }
         if Self.equals(text, "HTTP/2") { return .http2 }
@@ -259,7 +259,7 @@ package struct HeadVetting: Sendable {
         }
     }
 
-    private mutating func endOfHead(_ status: HTTPStatus, _ version: HTTPVersion) throws(Fault) -> Finding {
+    private mutating func endOfHead(_ status: Response.Status, _ version: Response.Version) throws(Fault) -> Finding {
         let headers = Headers(checked: fields.block)
         if status.statusClass == .informational {
             section = .statusLine

@@ -22,7 +22,7 @@ package enum SettingsCheck {
     }
 
     /// Checks host and port of a proxy.
-    package static func proxy(_ proxy: ProxySettings.Proxy) throws(LoadingError) {
+    package static func proxy(_ proxy: TransportSettings.ProxyChoice.Proxy) throws(LoadingError) {
         guard (1...65_535).contains(proxy.port) else {
             throw LoadingError(.invalidSetting(name: "proxy", reason: "port \(proxy.port) is not within 1 to 65535"))
         }

@@ -9,7 +9,7 @@ public import Lade
 /// Decodes a bitmap from the body; bytes that are not an image are an error.
 ///
 /// ``Endpoint/bitmap(_:)`` returns nil instead of the error.
-package struct BitmapProcessor: ResponseProcessor {
+package struct BitmapProcessor: Service.Processor {
     private let decoder: ImageDecoder
 
     /// Makes a processor from a decoder.
@@ -25,7 +25,7 @@ package struct BitmapProcessor: ResponseProcessor {
     }
 }
 
-extension ImageProcessor where Image == Bitmap {
+extension Service.ImageProcessor where Image == Bitmap {
     /// Makes a processor that returns nil for bytes that are not an image or exceed a limit: the call then succeeds
     /// without a value.
     package init(_ decoder: ImageDecoder) {
@@ -39,7 +39,7 @@ extension Endpoint where Value == Data {
     /// - Parameter decoder: The decoder, with its limits and the maximum size of the bitmap.
     /// - Returns: The changed copy.
     public func bitmap(_ decoder: ImageDecoder = ImageDecoder()) -> Endpoint<Bitmap?> {
-        processing(with: ImageProcessor(decoder))
+        processing(with: Service.ImageProcessor(decoder))
     }
 
     /// The endpoint with a bitmap; anything else fails with a decoding error whose cause is an ``ImageError``.

@@ -1,6 +1,6 @@
 /// The members of an object, looked up by name.
 ///
-/// ``JSONReader/readMembers(_:_:)`` is the fastest way to read an object whose type knows all its members. Looking them
+/// ``FastJSONDecoder/Reader/readMembers(_:_:)`` is the fastest way to read an object whose type knows all its members. Looking them
 /// up lets several parts of a type read one object, each with the names that it knows. Names that are requested in the
 /// document's order are found at the first comparison.
 ///
@@ -12,9 +12,9 @@ package struct JSONMembers {
     fileprivate init(_ scope: Unmanaged<Scope>) { self.scope = scope }
 
     /// A reader positioned at the value of a member; nil when the member is missing.
-    package func reader(_ name: String) -> JSONReader? {
+    package func reader(_ name: String) -> FastJSONDecoder.Reader? {
         let index = scope._withUnsafeGuaranteedRef { $0.find(name) }
-        return index < 0 ? nil : JSONReader(scope, index)
+        return index < 0 ? nil : FastJSONDecoder.Reader(scope, index)
     }
 
     /// Whether the object has a member.
@@ -31,7 +31,7 @@ package struct JSONMembers {
     package var userInfo: [CodingUserInfoKey: Any] { scope._withUnsafeGuaranteedRef { $0.userInfo } }
 }
 
-extension JSONReader {
+extension FastJSONDecoder.Reader {
     /// Reads an object whose members are looked up by name.
     ///
     /// - Parameter body: Receives the members.

@@ -243,7 +243,7 @@ extension UnsafeMutablePointer<Document.Core> {
 
     /// The coding path of a value; for a name, the coding path of its object.
     ///
-    /// It does not need the keys of scopes, which a ``JSONReader`` does not set.
+    /// It does not need the keys of scopes, which a ``FastJSONDecoder/Reader`` does not set.
     func path(to index: Int) -> [any CodingKey] {
         pointee.cursor.path(to: index, pointee.words, pointee.base)
     }

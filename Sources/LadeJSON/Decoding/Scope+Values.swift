@@ -70,14 +70,14 @@ extension Scope {
         throw failure(type, index, key)
     }
 
-    /// The ``JSONReadable`` type of an entry; nil when a key strategy requires its other initialiser.
+    /// The ``FastJSONDecoder/Readable`` type of an entry; nil when a key strategy requires its other initialiser.
     @inline(__always)
-    private func readable(_ entry: UnsafeMutablePointer<TypeKinds.Entry>) -> (any JSONReadable.Type)? {
+    private func readable(_ entry: UnsafeMutablePointer<TypeKinds.Entry>) -> (any FastJSONDecoder.Readable.Type)? {
         core.pointee.keyMode == .plain ? entry.pointee.readable : nil
     }
 
-    /// Decodes a value of a ``JSONReadable`` type.
-    private func read<T>(_ type: T.Type, _ readable: any JSONReadable.Type, _ index: Int) throws -> T {
+    /// Decodes a value of a ``FastJSONDecoder/Readable`` type.
+    private func read<T>(_ type: T.Type, _ readable: any FastJSONDecoder.Readable.Type, _ index: Int) throws -> T {
         try withUnsafeTemporaryAllocation(byteCount: MemoryLayout<T>.size, alignment: MemoryLayout<T>.alignment) {
             memory in
             guard let place = memory.baseAddress else { preconditionFailure("The memory of a value has no address") }

@@ -25,7 +25,7 @@ struct TypeKinds {
         case elements
         /// Enumerations with string raw values.
         case enumeration
-        /// Types that are ``JSONReadable``.
+        /// Types that are ``FastJSONDecoder/Readable``.
         case readable
     }
 
@@ -33,7 +33,7 @@ struct TypeKinds {
         var type: ObjectIdentifier?
         var kind = Kind.plain
         var elements: (any ElementsDecodable.Type)?
-        var readable: (any JSONReadable.Type)?
+        var readable: (any FastJSONDecoder.Readable.Type)?
     }
 
     /// A text of at most 16 bytes and the enumeration case it gave.
@@ -155,7 +155,7 @@ struct TypeKinds {
             entry.kind = .decimal
         } else if type == [Int].self {
             entry.kind = .ints
-        } else if let readable = type as? any JSONReadable.Type {
+        } else if let readable = type as? any FastJSONDecoder.Readable.Type {
             entry.kind = .readable
             entry.readable = readable
         } else if let elements = type as? any ElementsDecodable.Type {

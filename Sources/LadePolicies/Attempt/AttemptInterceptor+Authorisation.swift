@@ -31,8 +31,8 @@ extension AttemptInterceptor {
     ///   - next: The exchange.
     /// - Returns: The response, which may be a second refusal.
     /// - Throws: The errors of the authorisers and of the exchange.
-    func authorised(_ request: Request, from first: Int, _ next: Next) async throws(LoadingError) -> Response {
-        let context = AuthorisationContext(next)
+    func authorised(_ request: Request, from first: Int, _ next: Chain.Next) async throws(LoadingError) -> Response {
+        let context = Authorisation.Context(next)
         let (authorised, acting) = try await authorise(request, from: first, context)
         let credentials = ChosenCredentials(of: acting, context)
         var next = next
@@ -53,8 +53,8 @@ extension AttemptInterceptor {
         _ refusedBy: [any Authoriser],
         from first: Int,
         after refusal: Response,
-        _ context: AuthorisationContext,
-        _ next: Next
+        _ context: Authorisation.Context,
+        _ next: Chain.Next
     ) async throws(LoadingError) -> Response {
         var (request, authorised, acting, response) = (request, refusedRequest, refusedBy, refusal)
         for replays in 0..<Self.mostReplays {
@@ -101,7 +101,7 @@ extension AttemptInterceptor {
     private func authorise(
         _ request: Request,
         from first: Int,
-        _ context: AuthorisationContext
+        _ context: Authorisation.Context
     ) async throws(LoadingError) -> (Request, acting: [any Authoriser]) {
         var request = request
         var acting: [any Authoriser] = []
@@ -112,7 +112,7 @@ extension AttemptInterceptor {
             acting.append(authoriser)
         }
         // The app's own authoriser may ignore cancellation: a call that was cancelled meanwhile is not sent.
-        guard !context.call.isCancelled else { throw LoadingError(.cancelled, ErrorContext(request)) }
+        guard !context.call.isCancelled else { throw LoadingError(.cancelled, LoadingError.Context(request)) }
         return (request, acting)
     }
 
@@ -122,18 +122,18 @@ extension AttemptInterceptor {
     fileprivate static func authorised(
         _ request: Request,
         by authoriser: any Authoriser,
-        _ context: AuthorisationContext
+        _ context: Authorisation.Context
     ) async throws(LoadingError) -> Request {
         guard !authoriser.observesScope else { return try await asked(authoriser, request, context) }
         return try await context.call.untilDeadline { (call) async throws(LoadingError) in
-            try await asked(authoriser, request, AuthorisationContext(call: call, like: context))
+            try await asked(authoriser, request, Authorisation.Context(call: call, like: context))
         }
     }
 
     private static func asked(
         _ authoriser: any Authoriser,
         _ request: Request,
-        _ context: AuthorisationContext
+        _ context: Authorisation.Context
     ) async throws(LoadingError) -> Request {
         do {
             return try await authoriser.authorise(request, in: context)
@@ -147,10 +147,10 @@ extension AttemptInterceptor {
 /// The credentials of one exchange, which the interceptor that waits last checks again.
 private final class ChosenCredentials: LateChoice {
     private let acting: [any Authoriser]
-    private let context: AuthorisationContext
+    private let context: Authorisation.Context
     private let state = Locked<Request?>(nil)
 
-    init(of acting: [any Authoriser], _ context: AuthorisationContext) {
+    init(of acting: [any Authoriser], _ context: Authorisation.Context) {
         (self.acting, self.context) = (acting, context)
     }
 

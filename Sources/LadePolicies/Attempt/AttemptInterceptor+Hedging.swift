@@ -14,7 +14,7 @@ extension AttemptInterceptor {
     /// Makes one attempt, and sends its request once more when no head arrives within the delay.
     ///
     /// - Throws: The error of the exchange that is the result.
-    func hedged(_ request: Request, _ hedging: Hedging, _ next: Next) async throws(LoadingError) -> Response {
+    func hedged(_ request: Request, _ hedging: Hedging, _ next: Chain.Next) async throws(LoadingError) -> Response {
         let key = keyRule(request)
         let race = Call.Race()
         let watch = HeadWatch(race, at: next.call.time.now)
@@ -50,7 +50,7 @@ extension AttemptInterceptor {
     private func add(
         _ number: Int,
         _ request: Request,
-        _ next: Next,
+        _ next: Chain.Next,
         _ watch: HeadWatch,
         _ delay: Duration,
         to tasks: inout TaskGroup<HedgeRun.Signal>
@@ -108,7 +108,7 @@ private struct HedgeRun {
         case .idle: return .wait
         case .due(let number):
             guard case .hedge(let number) = race.due(after: number) else { return .wait }
-            guard withdraw() else { return refused(number, RetryRule.budgetEmpty.description) }
+            guard withdraw() else { return refused(number, Call.RetryRule.budgetEmpty.description) }
             exchanges[number] = Exchange(start: call.time.now)
             return .hedge(number)
         case .ended(let number, let result, let end):
@@ -198,7 +198,7 @@ private struct HedgeRun {
 }
 
 /// Watches the events of one exchange: when it began, whether it waits, and when its head arrived.
-private final class HeadWatch: EventSink {
+private final class HeadWatch: Call.Observer {
     private let race: Call.Race
     // Guarded by its lock.
     private let state: Locked<HeadWait>
@@ -211,14 +211,14 @@ private final class HeadWatch: EventSink {
         (changes, changed) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    func record(_ event: CallEvent, of call: Call) {
+    func record(_ event: Call.Event, of call: Call) {
         // The token request of an authoriser has the sinks of the call that began it, and is none of its exchanges.
         guard call.race === race else { return }
         let now = call.time.now
         if state.withLock({ $0.note(event, at: now) }) { changed.yield() }
     }
 
-    func sample(_ status: HTTPStatus?, at now: Instant) -> Duration? {
+    func sample(_ status: Response.Status?, at now: Instant) -> Duration? {
         state.withLock { $0.sample(status, at: now) }
     }
 

@@ -21,9 +21,9 @@ extension AttemptInterceptor {
     func addressed(
         _ request: Request,
         _ directory: HostDirectory,
-        _ next: Next
+        _ next: Chain.Next
     ) async throws(LoadingError) -> Response {
-        guard let host = request.url.host().map(HostAddress.normal),
+        guard let host = request.url.host().map(HostDirectory.Address.normal),
             case (var choice, var used)? = Self.firstChoice(host, request, directory, next.call)
         else { return try await credited(request, next) }
         var request = request
@@ -67,7 +67,7 @@ extension AttemptInterceptor {
 
     /// Sends a request with the credentials of its address.
     @inline(__always)
-    private func credited(_ request: Request, _ next: Next) async throws(LoadingError) -> Response {
+    private func credited(_ request: Request, _ next: Chain.Next) async throws(LoadingError) -> Response {
         guard let first = firstClaiming(request) else { return try await next(request) }
         return try await authorised(request, from: first, next)
     }
@@ -80,8 +80,8 @@ extension AttemptInterceptor {
         _ request: Request,
         _ directory: HostDirectory,
         _ call: Call
-    ) -> (HostDirectory.Choice, besides: [HostAddress])? {
-        if let used = call.race?.destinations.compactMap(HostAddress.init), !used.isEmpty,
+    ) -> (HostDirectory.Choice, besides: [HostDirectory.Address])? {
+        if let used = call.race?.destinations.compactMap(HostDirectory.Address.init), !used.isEmpty,
             let other = directory.alternative(host, at: call.time.now, besides: used, Origin(request.url)?.port)
         {
             return (other, used)
@@ -89,7 +89,9 @@ extension AttemptInterceptor {
         return directory.choose(host, at: call.time.now).map { ($0, []) }
     }
 
-    fileprivate static func aim(_ request: Request, _ host: String, at address: HostAddress, _ call: Call) -> Request {
+    fileprivate static func aim(_ request: Request, _ host: String, at address: HostDirectory.Address, _ call: Call)
+        -> Request
+    {
         guard !address.isItself(host, Origin(request.url)?.port) else { return request }
         call.record(.hostChosen(host: host, address: address.description))
         var aimed = request
@@ -105,7 +107,7 @@ extension AttemptInterceptor {
         return aimed
     }
 
-    private static func renamed(_ url: URL, _ address: HostAddress) -> URL? {
+    private static func renamed(_ url: URL, _ address: HostDirectory.Address) -> URL? {
         guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return nil }
         parts.host = address.host.contains(":") ? "[\(address.host)]" : address.host
         if let port = address.port { parts.port = port }
@@ -151,7 +153,7 @@ extension AttemptInterceptor {
 /// The address of one exchange, which the interceptor that waits last checks again.
 private final class ChosenAddress: LateChoice {
     private let host: String
-    private let used: [HostAddress]
+    private let used: [HostDirectory.Address]
     private let aimed: Request
     private let directory: HostDirectory
     private let state: Locked<HostDirectory.Choice>
@@ -159,7 +161,7 @@ private final class ChosenAddress: LateChoice {
     init(
         _ choice: HostDirectory.Choice,
         _ host: String,
-        besides used: [HostAddress],
+        besides used: [HostDirectory.Address],
         _ aimed: Request,
         _ directory: HostDirectory
     ) {
@@ -175,7 +177,7 @@ private final class ChosenAddress: LateChoice {
         let port = Origin(request.url)?.port
         // An address that is a host of its own has changed the request. Credentials for this machine must not go to another
         // machine. An interceptor below may send a request of its own.
-        guard request.destination == aimed.destination, request.url.host().map(HostAddress.normal) == host,
+        guard request.destination == aimed.destination, request.url.host().map(HostDirectory.Address.normal) == host,
             request.parts.scheme == .https || request.destination != nil || NormalHost(host)?.isLoopback != true,
             let other = directory.replacement(of: choice, host, at: call.time.now, besides: used, port)
         else { return request }
@@ -189,7 +191,7 @@ private final class ChosenAddress: LateChoice {
     func chosenAgain(_ request: Request, _ call: Call) async throws(LoadingError) -> Request { request }
 }
 
-extension HostAddress {
+extension HostDirectory.Address {
     /// Where a connection to it goes.
     fileprivate var destination: Request.Destination { .host(host, port: port) }
 

@@ -66,7 +66,7 @@ package struct AttemptInterceptor: Interceptor {
     /// - Throws: The last attempt's error, with the number of attempts. `LoadingError.Kind.rateLimited` when the server
     ///   requests a longer delay than allowed. `LoadingError.Kind.deadlineExceeded` when the delay would end after the
     ///   deadline. `LoadingError.Kind.cancelled` as soon as the task is cancelled.
-    package func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+    package func intercept(_ request: Request, next: Chain.Next) async throws(LoadingError) -> Response {
         // Most requests are sent as they are: no key, no body that is watched. Nothing is copied for them.
         guard !request.hasTags, !request.hasBody, authorisers.isEmpty, hedging == nil, hosts?.isEmpty ?? true else {
             return try await attempts(of: request, next)
@@ -93,7 +93,7 @@ package struct AttemptInterceptor: Interceptor {
     }
 
     /// Makes the attempts of a request that has an address, credentials, a key or a body.
-    private func attempts(of request: Request, _ next: Next) async throws(LoadingError) -> Response {
+    private func attempts(of request: Request, _ next: Chain.Next) async throws(LoadingError) -> Response {
         guard let retries else { return try await attempt(request, next) }
         var round = RetryRound(retries, budget, keyRule, gateLimit, keys, request, next.call)
         next.call.noteAttempt()
@@ -115,7 +115,7 @@ package struct AttemptInterceptor: Interceptor {
     private func repeated(
         _ request: Request,
         after first: Result<Response, LoadingError>,
-        _ next: Next
+        _ next: Chain.Next
     ) async throws(LoadingError) -> Response {
         guard let retries else { return try first.get() }
         var round = RetryRound(retries, budget, keyRule, gateLimit, keys, request, next.call)
@@ -126,7 +126,7 @@ package struct AttemptInterceptor: Interceptor {
     private func repeated(
         _ round: inout RetryRound,
         after first: Result<Response, LoadingError>,
-        _ next: Next
+        _ next: Chain.Next
     ) async throws(LoadingError) -> Response {
         var next = next
         var outcome = first
@@ -161,14 +161,14 @@ package struct AttemptInterceptor: Interceptor {
     // Inlined: a waiting call keeps the frame of every function that waits.
     /// Makes one attempt.
     @inline(__always)
-    private func attempt(_ request: Request, _ next: Next) async throws(LoadingError) -> Response {
+    private func attempt(_ request: Request, _ next: Chain.Next) async throws(LoadingError) -> Response {
         if let hedging, mayHedge(request) { return try await hedged(request, hedging, next) }
         return try await sent(request, next)
     }
 
     /// Sends the request to an address of its host, with its credentials.
     @inline(__always)
-    func sent(_ request: Request, _ next: Next) async throws(LoadingError) -> Response {
+    func sent(_ request: Request, _ next: Chain.Next) async throws(LoadingError) -> Response {
         if let hosts, !hosts.isEmpty, request.destination == nil { return try await addressed(request, hosts, next) }
         if let first = firstClaiming(request) { return try await authorised(request, from: first, next) }
         return try await next(request)

@@ -5,41 +5,45 @@
 #endif
 import LadeCore
 
-/// How credentials are renewed.
-public struct RefreshSettings: Sendable, Hashable {
-    /// How long before their end credentials are renewed while they are still in use; 30 s by default.
-    ///
-    /// Credentials with a shorter life than twice this value are renewed in the second half of their life.
-    public var ahead = Duration.seconds(30)
-    /// The longest time for one refresh, independently of the deadline of the call that started it; 30 s by default.
-    public var deadline = Duration.seconds(30)
-    /// The most refreshes within ``window``; 5 by default.
-    public var limit = 5
-    /// The period in which at most ``limit`` refreshes may start; 30 s by default.
-    public var window = Duration.seconds(30)
-    /// How long the first temporary failure is remembered, 5 s by default; doubled for each further one in a row.
-    ///
-    /// During that time every call that needs the refresh fails with the same error. A failure that only the user can
-    /// resolve is remembered until there are new credentials.
-    public var failureMemory = Duration.seconds(5)
-    /// The longest time for which a temporary failure is remembered; 5 min by default.
-    public var maximumFailureMemory = Duration.seconds(300)
+extension Authorisation {
+    /// How credentials are renewed.
+    public struct RefreshSettings: Sendable, Hashable {
+        /// How long before their end credentials are renewed while they are still in use; 30 s by default.
+        ///
+        /// Credentials with a shorter life than twice this value are renewed in the second half of their life.
+        public var ahead = Duration.seconds(30)
+        /// The longest time for one refresh, independently of the deadline of the call that started it; 30 s by default.
+        public var deadline = Duration.seconds(30)
+        /// The most refreshes within ``window``; 5 by default.
+        public var limit = 5
+        /// The period in which at most ``limit`` refreshes may start; 30 s by default.
+        public var window = Duration.seconds(30)
+        /// How long the first temporary failure is remembered, 5 s by default; doubled for each further one in a row.
+        ///
+        /// During that time every call that needs the refresh fails with the same error. A failure that only the user can
+        /// resolve is remembered until there are new credentials.
+        public var failureMemory = Duration.seconds(5)
+        /// The longest time for which a temporary failure is remembered; 5 min by default.
+        public var maximumFailureMemory = Duration.seconds(300)
 
-    /// Makes the default settings.
-    public init() {}
+        /// Makes the default settings.
+        public init() {}
+    }
 }
 
-/// When credentials expire.
-public enum CredentialEnd: Sendable, Hashable {
-    /// No known end.
-    case never
-    /// This long after the credentials were made.
-    case after(Duration)
-    /// At a date, as stored by an earlier run of the program.
-    case at(Date)
+extension Authorisation {
+    /// When credentials expire.
+    public enum Expiry: Sendable, Hashable {
+        /// No known end.
+        case never
+        /// This long after the credentials were made.
+        case after(Duration)
+        /// At a date, as stored by an earlier run of the program.
+        case at(Date)
+    }
 }
 
-/// The state machine of ``RefreshingCredentials``: which calls wait for credentials, and which receive them.
+/// The state machine of ``Authorisation/RefreshingCredentials``: which calls wait for credentials, and which receive them.
 ///
 /// It has no task and no clock: it receives events with their times, and returns actions. Each set of credentials has a
 /// version, which starts at 1 and only grows.
@@ -65,7 +69,7 @@ struct CredentialMachine<Value: Sendable>: Sendable {
         case fail(LoadingError.AuthorisationCause.Cause)
     }
 
-    private let settings: RefreshSettings
+    private let settings: Authorisation.RefreshSettings
     private(set) var held: Held?
     /// The greatest version ever held.
     private var lastVersion = 0
@@ -90,7 +94,7 @@ struct CredentialMachine<Value: Sendable>: Sendable {
     /// How many refreshes have failed since the last success.
     private var failuresInRow = 0
 
-    init(_ settings: RefreshSettings) { self.settings = settings }
+    init(_ settings: Authorisation.RefreshSettings) { self.settings = settings }
 
     /// How the last refresh failed, for the calls that waited for it; nil when it did not fail.
     var lastFailure: (cause: LoadingError.AuthorisationCause.Cause, detail: String?)? {
@@ -155,7 +159,7 @@ struct CredentialMachine<Value: Sendable>: Sendable {
     }
 
     /// The refresh has obtained new credentials.
-    mutating func succeed(_ value: Value, end: CredentialEnd, refresh: Int, now: Instant, date: Date) {
+    mutating func succeed(_ value: Value, end: Authorisation.Expiry, refresh: Int, now: Instant, date: Date) {
         guard isAwaited(refresh) else { return }
         isRefreshing = false
         hold(value, end, now, date, isJustObtained: true)
@@ -206,7 +210,7 @@ struct CredentialMachine<Value: Sendable>: Sendable {
     }
 
     /// The app supplies its own credentials, or removes them; a refresh in progress is ignored.
-    mutating func replace(with value: Value?, end: CredentialEnd, now: Instant, date: Date) {
+    mutating func replace(with value: Value?, end: Authorisation.Expiry, now: Instant, date: Date) {
         isRefreshing = false
         (failure, failuresInRow) = (nil, 0)
         guard let value else {
@@ -219,7 +223,7 @@ struct CredentialMachine<Value: Sendable>: Sendable {
 
     private mutating func hold(
         _ value: Value,
-        _ end: CredentialEnd,
+        _ end: Authorisation.Expiry,
         _ now: Instant,
         _ date: Date,
         isJustObtained: Bool = false

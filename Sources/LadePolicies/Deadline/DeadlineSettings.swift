@@ -83,7 +83,7 @@ public struct DeadlineSettings: Sendable, Hashable {
     func bound(_ request: inout Request, at now: Instant, _ call: Call) throws(LoadingError) -> ExchangeBound {
         let remaining = call.deadline.map { now.duration(to: $0) }
         if let remaining, remaining <= .zero {
-            throw LoadingError(.deadlineExceeded(call.deadlineReport(at: now)), ErrorContext(request))
+            throw LoadingError(.deadlineExceeded(call.deadlineReport(at: now)), LoadingError.Context(request))
         }
         var bound = ExchangeBound(start: now)
         bound.limit = request.timeouts.whole
@@ -119,7 +119,7 @@ struct ExchangeBound: Sendable, Hashable {
     /// The error of a reader that takes longer than the limit, with bytes that have arrived in time; nil before it.
     func expiry(_ request: Request, _ call: Call) -> LoadingError? {
         guard let limit, start.duration(to: call.time.now) >= limit else { return nil }
-        return LoadingError(.timedOut(.whole), ErrorContext(request))
+        return LoadingError(.timedOut(.whole), LoadingError.Context(request))
     }
 
     /// Converts the error of the transport at a limit to the error of that limit: the call's deadline, or the limit of

@@ -68,7 +68,7 @@ package struct ExchangeInterceptor: Interceptor {
     ///
     /// - Throws: The errors of ``RateLimiter/start(_:call:)``; `LoadingError.Kind.deadlineExceeded` when no time is left, or when
     ///   the exchange used up what was left; the errors of the transport.
-    package func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+    package func intercept(_ request: Request, next: Chain.Next) async throws(LoadingError) -> Response {
         var slot: RateLimiter.Slot?
         if let limiter {
             // Most calls need not wait: no function that could is called for them.
@@ -95,7 +95,7 @@ package struct ExchangeInterceptor: Interceptor {
     private func exchange(
         _ request: Request,
         _ slot: RateLimiter.Slot?,
-        _ next: Next
+        _ next: Chain.Next
     ) async throws(LoadingError) -> Response {
         let (sent, bound) = try completed(request, slot, next.call)
         do throws(LoadingError) {
@@ -191,7 +191,7 @@ package struct ExchangeInterceptor: Interceptor {
         var response = response
         let body = response.body
         let bytes = try await call.inTask { (_) async throws(LoadingError) in try await body.collect(limit: limit) }
-        response.body = ResponseBody(bytes, trailers: body.trailers, metrics: body.metrics)
+        response.body = Response.Body(bytes, trailers: body.trailers, metrics: body.metrics)
         return response
     }
 

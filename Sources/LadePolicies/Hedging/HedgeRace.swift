@@ -71,14 +71,14 @@ struct HeadWait {
     private var start: Instant
     private var waits = 0
     /// How long the newest head took; nil while it is awaited.
-    private var arrival: (status: HTTPStatus, after: Duration)?
+    private var arrival: (status: Response.Status, after: Duration)?
 
     init(since start: Instant) {
         self.start = start
     }
 
     /// Follows an event of the exchange; returns whether it changes anything.
-    mutating func note(_ event: CallEvent, at now: Instant) -> Bool {
+    mutating func note(_ event: Call.Event, at now: Instant) -> Bool {
         switch event {
         case .exchangeStarted: (start, arrival) = (now, nil)
         case .waitStarted: waits += 1
@@ -100,7 +100,7 @@ struct HeadWait {
     ///   - status: The status of the response; nil when there is none yet.
     ///   - now: The present time.
     /// - Returns: The time.
-    func sample(_ status: HTTPStatus?, at now: Instant) -> Duration? {
+    func sample(_ status: Response.Status?, at now: Instant) -> Duration? {
         guard (arrival?.status ?? status).map({ $0.code < 500 }) ?? true else { return nil }
         return arrival?.after ?? start.duration(to: now)
     }

@@ -8,7 +8,9 @@ public import LadeCore
 /// The lists of addresses at which hosts can be reached, with the state of each address.
 ///
 /// ```swift
-/// let backups: [HostAddress] = ["api.example.com", "backup.example.com", HostAddress("192.0.2.7", port: 8443)]
+/// let backups: [HostDirectory.Address] = [
+///     "api.example.com", "backup.example.com", HostDirectory.Address("192.0.2.7", port: 8443),
+/// ]
 /// let hosts = HostDirectory(["api.example.com": backups])
 /// ```
 ///
@@ -18,7 +20,7 @@ public import LadeCore
 public final class HostDirectory: Sendable {
     /// The address that an exchange uses.
     struct Choice: Sendable {
-        var address: HostAddress
+        var address: HostDirectory.Address
         var ticket: AddressBreaker.Ticket
     }
 
@@ -26,20 +28,20 @@ public final class HostDirectory: Sendable {
         var host: String
         var port: Int?
 
-        init(_ address: HostAddress, or other: Int? = nil) {
+        init(_ address: HostDirectory.Address, or other: Int? = nil) {
             host = address.host
             port = address.port ?? other
         }
     }
 
     private struct State {
-        var lists: [String: [HostAddress]] = [:]
+        var lists: [String: [HostDirectory.Address]] = [:]
         /// The states of the addresses on the lists, and of no others.
         var breakers: [Place: AddressBreaker] = [:]
         /// How many entries of all lists refer to an address.
         private var uses: [Place: Int] = [:]
 
-        mutating func setList(_ list: [HostAddress], of host: String) {
+        mutating func setList(_ list: [HostDirectory.Address], of host: String) {
             let old = lists[host] ?? []
             lists[host] = list.isEmpty ? nil : list
             for place in list.map({ Place($0) }) { uses[place, default: 0] += 1 }
@@ -66,10 +68,13 @@ public final class HostDirectory: Sendable {
     /// - Parameters:
     ///   - lists: The addresses of each host, the preferred one first; the host itself may be among them.
     ///   - marking: How addresses are marked, and for how long.
-    public init(_ lists: [String: [HostAddress]] = [:], marking: HostDirectory.Marking = HostDirectory.Marking()) {
+    public init(
+        _ lists: [String: [HostDirectory.Address]] = [:],
+        marking: HostDirectory.Marking = HostDirectory.Marking()
+    ) {
         self.marking = marking
         var state = State()
-        for (host, list) in lists { state.setList(list, of: HostAddress.normal(host)) }
+        for (host, list) in lists { state.setList(list, of: HostDirectory.Address.normal(host)) }
         locked = Locked(state)
     }
 
@@ -78,13 +83,13 @@ public final class HostDirectory: Sendable {
     /// Replaces the list of a host; an empty one removes it.
     ///
     /// The state of an address is kept as long as any list contains it.
-    public func setAddresses(_ addresses: [HostAddress], for host: String) {
-        locked.withLock { $0.setList(addresses, of: HostAddress.normal(host)) }
+    public func setAddresses(_ addresses: [HostDirectory.Address], for host: String) {
+        locked.withLock { $0.setList(addresses, of: HostDirectory.Address.normal(host)) }
     }
 
     /// The list of a host, the preferred address first; empty without one.
-    public func addresses(for host: String) -> [HostAddress] {
-        locked.withLock { $0.lists[HostAddress.normal(host)] ?? [] }
+    public func addresses(for host: String) -> [HostDirectory.Address] {
+        locked.withLock { $0.lists[HostDirectory.Address.normal(host)] ?? [] }
     }
 
     /// The address that the next call for a host would use; the host itself without a list.
@@ -93,9 +98,9 @@ public final class HostDirectory: Sendable {
     ///   - host: The host.
     ///   - instant: The current instant, in the time of the service.
     /// - Returns: The address. It is not picked: no probe begins.
-    public func address(for host: String, at instant: Instant = SystemTime().now) -> HostAddress {
-        let host = HostAddress.normal(host)
-        return locked.withLock { preferred(host, at: instant, $0) } ?? HostAddress(host)
+    public func address(for host: String, at instant: Instant = SystemTime().now) -> HostDirectory.Address {
+        let host = HostDirectory.Address.normal(host)
+        return locked.withLock { preferred(host, at: instant, $0) } ?? HostDirectory.Address(host)
     }
 
     // MARK: - Marks by hand
@@ -106,18 +111,22 @@ public final class HostDirectory: Sendable {
     ///   - address: The address, as listed.
     ///   - duration: How long; the first interval of ``HostDirectory/Marking`` by default.
     ///   - instant: The start of the mark, in the time of the service.
-    public func mark(_ address: HostAddress, for duration: Duration? = nil, at instant: Instant = SystemTime().now) {
+    public func mark(
+        _ address: HostDirectory.Address,
+        for duration: Duration? = nil,
+        at instant: Instant = SystemTime().now
+    ) {
         let place = Place(address)
         locked.withLock { _ = $0.change(place) { $0.mark(at: instant, for: duration ?? marking.interval) } }
     }
 
     /// Removes the mark from an address: the next call may use it.
-    public func unmark(_ address: HostAddress) {
+    public func unmark(_ address: HostDirectory.Address) {
         locked.withLock { _ = $0.breakers[Place(address)]?.clear() }
     }
 
     /// Whether calls avoid an address.
-    public func isMarked(_ address: HostAddress, at instant: Instant = SystemTime().now) -> Bool {
+    public func isMarked(_ address: HostDirectory.Address, at instant: Instant = SystemTime().now) -> Bool {
         locked.withLock { $0.breakers[Place(address)]?.isMarked(at: instant) ?? false }
     }
 
@@ -137,7 +146,9 @@ public final class HostDirectory: Sendable {
     ///   - used: The addresses that the attempt has used.
     ///   - port: The port of the request, which addresses without a port use.
     /// - Returns: The address; nil when the host has no list, or when every address was used.
-    func choose(_ host: String, at now: Instant, besides used: [HostAddress] = [], _ port: Int? = nil) -> Choice? {
+    func choose(_ host: String, at now: Instant, besides used: [HostDirectory.Address] = [], _ port: Int? = nil)
+        -> Choice?
+    {
         let used = used.map { Place($0, or: port) }
         return locked.withLock { state in
             let address = preferred(host, at: now, state) { !used.contains(Place($0, or: port)) }
@@ -151,10 +162,10 @@ public final class HostDirectory: Sendable {
     /// Picks the address for a hedge: an address without a mark that no other exchange of its attempt has used.
     ///
     /// - Returns: The address; nil when there is none.
-    func alternative(_ host: String, at now: Instant, besides used: [HostAddress], _ port: Int?) -> Choice? {
+    func alternative(_ host: String, at now: Instant, besides used: [HostDirectory.Address], _ port: Int?) -> Choice? {
         let used = used.map { Place($0, or: port) }
         return locked.withLock { state in
-            let isLeft = { (address: HostAddress) in
+            let isLeft = { (address: HostDirectory.Address) in
                 !used.contains(Place(address, or: port))
                     && state.breakers[Place(address)]?.isMarked(at: now) != true
             }
@@ -171,7 +182,7 @@ public final class HostDirectory: Sendable {
         of choice: Choice,
         _ host: String,
         at now: Instant,
-        besides used: [HostAddress],
+        besides used: [HostDirectory.Address],
         _ port: Int?
     ) -> Choice? {
         let used = (used + [choice.address]).map { Place($0, or: port) }
@@ -213,14 +224,14 @@ public final class HostDirectory: Sendable {
         _ host: String,
         at now: Instant,
         _ state: State,
-        _ isLeft: (HostAddress) -> Bool = { _ in true }
-    ) -> HostAddress? {
+        _ isLeft: (HostDirectory.Address) -> Bool = { _ in true }
+    ) -> HostDirectory.Address? {
         guard let list = state.lists[host]?.filter(isLeft) else { return nil }
         let breakers = list.map { state.breakers[Place($0)] ?? AddressBreaker() }
         if let index = breakers.firstIndex(where: { !$0.isMarked(at: now) }) { return list[index] }
         switch marking.fallback {
         case .hostItself:
-            let itself = HostAddress(host)
+            let itself = HostDirectory.Address(host)
             return isLeft(itself) ? itself : nil
         case .markedLongestAgo:
             let since = breakers.map { $0.markedSince ?? now }

@@ -4,6 +4,7 @@
     import Foundation
 #endif
 import LadeCore
+import LadeFields
 
 /// How much of an announced quota is kept for spreading.
 struct QuotaReserve: Sendable, Hashable {

@@ -67,7 +67,7 @@ public final class RateLimiter: Sendable {
     /// The longest time for which a server can close a gate; see ``RateLimits/gateLimit``.
     package let gateLimit: Duration
     private let furtherKeys: (@Sendable (Request) -> [ServiceKey])?
-    private let gateStatuses: StatusSet
+    private let gateStatuses: Response.StatusSet
     private let respectsQuotas: Bool
     private let reserve: QuotaReserve
     private let delaySharing: RateLimits.Sharing
@@ -327,7 +327,7 @@ public final class RateLimiter: Sendable {
     }
 
     private static func full(_ key: ServiceKey, _ wait: Duration, _ limit: Int) -> LoadingError {
-        var context = ErrorContext()
+        var context = LoadingError.Context()
         context.detail = "\(limit) calls wait for it already"
         return LoadingError(.rateLimited(key: key.description, wait: wait), context)
     }
@@ -354,7 +354,7 @@ public final class RateLimiter: Sendable {
     /// Reads the limits that a server announces with a response.
     ///
     /// A 429 or 503 with `Retry-After` closes the gate of the service; see ``RateLimits/respectsQuotas`` for announced quotas.
-    public func observe(_ status: HTTPStatus, _ headers: Headers, of request: Request, call: Call) {
+    public func observe(_ status: Response.Status, _ headers: Headers, of request: Request, call: Call) {
         observe(status, Reply(headers, now: call.time.date), of: request, call: call, isRunning: false)
     }
 
@@ -366,7 +366,7 @@ public final class RateLimiter: Sendable {
     ///   - request: The request of the response.
     ///   - call: The call.
     ///   - isRunning: Whether the slot of the exchange has not been returned yet.
-    func observe(_ status: HTTPStatus, _ reply: Reply?, of request: Request, call: Call, isRunning: Bool) {
+    func observe(_ status: Response.Status, _ reply: Reply?, of request: Request, call: Call, isRunning: Bool) {
         guard let reply else { return }
         if gateStatuses.contains(status), let pause = reply.delay {
             let key = keyRule(request)

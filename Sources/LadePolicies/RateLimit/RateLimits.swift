@@ -77,7 +77,7 @@ public struct RateLimits: Sendable {
     /// announces apply to the key of ``keyRule``.
     public var furtherKeys: (@Sendable (Request) -> [ServiceKey])?
     /// The statuses whose `Retry-After` closes the gate of a service; 429 and 503 by default.
-    public var gateStatuses: StatusSet = [429, 503]
+    public var gateStatuses: Response.StatusSet = [429, 503]
     /// The longest time for which a server can close a gate; one hour by default.
     public var gateLimit = Duration.seconds(3600)
     /// The longest time that a call waits at a gate.

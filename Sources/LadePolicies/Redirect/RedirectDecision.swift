@@ -34,7 +34,8 @@ package struct RedirectTrail {
     package init(_ policy: RedirectPolicy) { self.policy = policy }
 
     /// Decides about one response to one request.
-    package mutating func decide(_ status: HTTPStatus, _ headers: Headers, to request: Request) -> RedirectDecision {
+    package mutating func decide(_ status: Response.Status, _ headers: Headers, to request: Request) -> RedirectDecision
+    {
         guard Self.isRedirect(status) else { return .deliver }
         let location = headers.reading(.location)
         // An empty `Location` names no other address.
@@ -81,7 +82,7 @@ package struct RedirectTrail {
         return texts.joined(separator: " and ").escapedForDisplay(limit: 120)
     }
 
-    private static func isRedirect(_ status: HTTPStatus) -> Bool {
+    private static func isRedirect(_ status: Response.Status) -> Bool {
         switch status.code {
         case 301, 302, 303, 307, 308: true
         default: false
@@ -116,7 +117,7 @@ package struct RedirectTrail {
         return wasSecure && !origin.isSecure && !policy.allowsInsecure ? .insecure(url: shown) : nil
     }
 
-    private func makeRequest(_ target: URL, _ status: HTTPStatus, _ request: Request) -> Request {
+    private func makeRequest(_ target: URL, _ status: Response.Status, _ request: Request) -> Request {
         let changesMethod =
             switch status.code {
             case _ where policy.keepsPost.contains(status): false

@@ -30,7 +30,7 @@ public struct RedirectPolicy: Sendable {
     /// Whether every origin counts as one of ``credentialOrigins``, as with curl's `--location-trusted`.
     package var trustsAllOrigins = false
     /// The statuses whose redirects of a POST keep method and body, as with curl's `--post301`; none by default.
-    package var keepsPost: StatusSet = []
+    package var keepsPost: Response.StatusSet = []
     /// Whether every method counts as POST where a redirect turns POST into GET, as with curl's `--follow` and a body.
     package var countsAsPost = false
     /// Whether an address may be requested again with nothing changed, up to the limit; false by default, for it is a loop.

@@ -20,6 +20,6 @@ extension RetryPolicy {
         /// The action to take.
         public var action: Action
         /// The rule that decided.
-        public var rule: RetryRule
+        public var rule: Call.RetryRule
     }
 }

@@ -24,7 +24,7 @@ extension RetryPolicy {
         isUnprocessed: Bool = false,
         hasKey: Bool? = nil,
         isBodySpent: Bool? = nil
-    ) -> RetryRule? {
+    ) -> Call.RetryRule? {
         let hasKey = hasKey ?? (request.idempotencyKey != nil || request.headers.contains(idempotencyField))
         guard isUnprocessed || methods == .all || request.method.isIdempotent || hasKey else {
             return .notIdempotent(request.method)

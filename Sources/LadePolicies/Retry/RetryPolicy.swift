@@ -27,13 +27,13 @@ public struct RetryPolicy: Sendable, Hashable {
     /// How many attempts may follow the first, unless the request says otherwise; 2 by default.
     public var limit = 2
     /// The delays between attempts; full jitter by default.
-    public var backoff = Backoff.fullJitter()
+    public var backoff = RetryPolicy.Backoff.fullJitter()
     /// How many of the first further attempts follow without a delay; none by default.
     public var immediateTries = 0
     /// The statuses after which a later attempt may succeed.
-    public var statuses: StatusSet = [408, 425, 429, 500, 502, 503, 504]
+    public var statuses: Response.StatusSet = [408, 425, 429, 500, 502, 503, 504]
     /// The statuses that are retried only when the response says when.
-    public var statusesWithDelay: StatusSet = [413]
+    public var statusesWithDelay: Response.StatusSet = [413]
     /// The methods that are retried; the idempotent ones by default.
     public var methods = Methods.idempotent
     /// The longest delay that a server may request.
@@ -53,7 +53,7 @@ public struct RetryPolicy: Sendable, Hashable {
         /// How it ended.
         public enum Outcome: Sendable {
             /// With a response, and the delay that its `Retry-After` requests.
-            case answer(HTTPStatus, pause: Duration?)
+            case answer(Response.Status, pause: Duration?)
             /// With an error.
             case failure(LoadingError)
         }
@@ -63,7 +63,7 @@ public struct RetryPolicy: Sendable, Hashable {
         /// How it ended.
         public var outcome: Outcome
         /// The statuses that count as the success of the call; nil, the default, uses the statuses of the request.
-        public var acceptableStatuses: StatusSet?
+        public var acceptableStatuses: Response.StatusSet?
         /// Its number, from 1.
         public var number = 1
         /// Whether the request carries an idempotency key.
@@ -83,12 +83,12 @@ public struct RetryPolicy: Sendable, Hashable {
     }
 
     /// Whether a response with this status ends the call: it is no error, or the call accepts it.
-    static func settles(_ status: HTTPStatus, _ acceptable: StatusSet?) -> Bool {
+    static func settles(_ status: Response.Status, _ acceptable: Response.StatusSet?) -> Bool {
         status.code < 400 || acceptable?.contains(status.code) ?? false
     }
 
     /// Whether a response with this status may be another one later.
-    func mayPass(_ status: HTTPStatus, _ acceptable: StatusSet?) -> Bool {
+    func mayPass(_ status: Response.Status, _ acceptable: Response.StatusSet?) -> Bool {
         !Self.settles(status, acceptable) && (statuses.contains(status) || statusesWithDelay.contains(status))
     }
 
@@ -96,7 +96,7 @@ public struct RetryPolicy: Sendable, Hashable {
     ///
     /// The retry budget is checked afterwards.
     public func decision(_ attempt: Attempt) -> RetryPolicy.Decision {
-        var rule: RetryRule
+        var rule: Call.RetryRule
         var pause: Duration?
         var isFinal = false
         switch attempt.outcome {
@@ -147,7 +147,7 @@ public struct RetryPolicy: Sendable, Hashable {
         return RetryPolicy.Decision(action: .retry(after: wait), rule: rule)
     }
 
-    private func giveUp(_ rule: RetryRule) -> RetryPolicy.Decision {
+    private func giveUp(_ rule: Call.RetryRule) -> RetryPolicy.Decision {
         RetryPolicy.Decision(action: .giveUp, rule: rule)
     }
 

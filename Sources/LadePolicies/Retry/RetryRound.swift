@@ -23,7 +23,7 @@ struct RetryRound {
     private let gateLimit: Duration
     private let hasKey: Bool
     private let spent: TouchMark?
-    private var delays: Backoff.Delays?
+    private var delays: RetryPolicy.Backoff.Delays?
     private var withdrawn = 0
     private var lastCost = 0
 
@@ -113,7 +113,7 @@ struct RetryRound {
     }
 
     /// Whether the service responded, even if with an error: then it works.
-    private static func isAnswered(_ rule: RetryRule) -> Bool {
+    private static func isAnswered(_ rule: Call.RetryRule) -> Bool {
         switch rule {
         case .acceptedStatus, .finalStatus: true
         default: false
@@ -122,7 +122,7 @@ struct RetryRound {
 
     private func record(_ decision: RetryPolicy.Decision, _ attempt: RetryPolicy.Attempt, _ call: Call) {
         guard decision.action != .accept, call.isObserved else { return }
-        var record = CallEvent.Retry(attempt: attempt.number, rule: decision.rule)
+        var record = Call.Event.Retry(attempt: attempt.number, rule: decision.rule)
         if case .answer(let status, _) = attempt.outcome { record.status = status }
         if case .failure(let error) = attempt.outcome { record.status = error.context.status }
         record.budget = budget?.left(for: keyRule(attempt.request))

@@ -21,7 +21,7 @@ extension Request {
         guard hasBody, let body, !body.isReplayable, case .stream(let write) = body.content else { return nil }
         if let mark = self[TouchTag.self] { return mark }
         let mark = TouchMark()
-        var watched = RequestBody.writer(length: body.length, contentType: body.contentType) { writer in
+        var watched = Request.Body.writer(length: body.length, contentType: body.contentType) { writer in
             mark.touch()
             try await write(writer)
         }

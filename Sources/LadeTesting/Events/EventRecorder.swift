@@ -11,7 +11,7 @@ public import LadeCore
 ///     "exchange finished",
 /// ])
 /// ```
-public final class EventRecorder: EventSink {
+public final class EventRecorder: Call.Observer {
     /// One event with its call.
     public struct Record: Sendable {
         /// The call that the event belongs to.
@@ -21,7 +21,7 @@ public final class EventRecorder: EventSink {
         /// When it happened, by the call's time source.
         public let instant: Instant
         /// The event.
-        public let event: CallEvent
+        public let event: Call.Event
     }
 
     private struct State {
@@ -38,7 +38,7 @@ public final class EventRecorder: EventSink {
     public init() {}
 
     /// Stores an event.
-    public func record(_ event: CallEvent, of call: Call) {
+    public func record(_ event: Call.Event, of call: Call) {
         let record = Record(call: call.id, attempt: call.attempt, instant: call.time.now, event: event)
         state.change { $0.records.append(record) }
     }
@@ -47,13 +47,13 @@ public final class EventRecorder: EventSink {
     public var records: [Record] { state.read(\.records) }
 
     /// Every event so far.
-    public var events: [CallEvent] { records.map(\.event) }
+    public var events: [Call.Event] { records.map(\.event) }
 
     /// Every event so far as one line each; see ``line(for:)``.
     public var story: [String] { records.map { Self.line(for: $0.event) } }
 
     /// The events of one call.
-    public func events(of call: Call.ID) -> [CallEvent] {
+    public func events(of call: Call.ID) -> [Call.Event] {
         records.compactMap { $0.call == call ? $0.event : nil }
     }
 
@@ -74,7 +74,7 @@ public final class EventRecorder: EventSink {
     ///
     /// - Throws: `LoadingError.Kind.cancelled` when the task is cancelled.
     @discardableResult
-    public func event(where predicate: @Sendable (CallEvent) -> Bool) async throws(LoadingError) -> CallEvent {
+    public func event(where predicate: @Sendable (Call.Event) -> Bool) async throws(LoadingError) -> Call.Event {
         var seen = 0
         while true {
             let position = seen
@@ -98,7 +98,7 @@ public final class EventRecorder: EventSink {
     ///
     /// `exchange started GET http://…`, `head 200 HTTP/1.1`, `exchange failed: timedOut(idle)`. Events without a
     /// specific form are shown as Swift prints their case.
-    public static func line(for event: CallEvent) -> String {
+    public static func line(for event: Call.Event) -> String {
         switch event {
         case .callStarted(let method, let url): "call started \(method) \(url)"
         case .exchangeStarted(let method, let url): "exchange started \(method) \(url)"

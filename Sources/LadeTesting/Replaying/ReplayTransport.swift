@@ -146,7 +146,7 @@ public final class ReplayTransport: Transport {
         // The script is a part of this object, which therefore lives as long.
         script.onAnyRequest().respond(
             .computed { [weak self] request, _ throws(LoadingError) in
-                guard let self else { throw LoadingError(.cancelled, ErrorContext(request)) }
+                guard let self else { throw LoadingError(.cancelled, LoadingError.Context(request)) }
                 return try answer(request)
             }
         )
@@ -160,7 +160,7 @@ public final class ReplayTransport: Transport {
         switch found {
         case .entry(let index): return ScriptedAnswer(entries[index], keepsTimes: keepsTimes)
         case .nothing(let sentence):
-            throw LoadingError(.transport(code: 0, message: sentence), ErrorContext(request))
+            throw LoadingError(.transport(code: 0, message: sentence), LoadingError.Context(request))
         }
     }
 }
@@ -189,9 +189,9 @@ extension ScriptedAnswer {
         var headers = Headers()
         for field in entry.response.headers where !Self.isOfTheWire(field.name) { headers.add(field.name, field.value) }
         let isBodyless = entry.request.method == "HEAD" || [204, 304].contains(entry.response.status)
-        self = .bytes(isBodyless ? Data() : bytes, status: HTTPStatus(entry.response.status), headers: headers)
+        self = .bytes(isBodyless ? Data() : bytes, status: Response.Status(entry.response.status), headers: headers)
         if isBodyless { self.headers["Content-Length"] = entry.contentLength }
-        version = HTTPVersion(recorded: entry.response.version)
+        version = Response.Version(recorded: entry.response.version)
         // Nothing was missing of a body that its reader cancelled.
         if let fault, !fault.isCancellation {
             self = breaking(after: bytes.count, with: fault)
@@ -226,7 +226,7 @@ extension HAREntry {
     }
 }
 
-extension HTTPVersion {
+extension Response.Version {
     /// The version of a recording: browsers write `h2` and `http/2.0`; HTTP/1.1 for what is not known.
     fileprivate init(recorded text: String) {
         self =

@@ -35,7 +35,7 @@ public struct ScriptedAnswer: Sendable {
     }
 
     enum Outcome: Sendable {
-        case response(HTTPStatus)
+        case response(Response.Status)
         case failure(LoadingError)
         case stall
         case computed(@Sendable (Request, Call) async throws(LoadingError) -> ScriptedAnswer)
@@ -48,14 +48,14 @@ public struct ScriptedAnswer: Sendable {
 
     var outcome: Outcome
     var pauses: [Pause] = []
-    var interim: [(HTTPStatus, Headers)] = []
+    var interim: [(Response.Status, Headers)] = []
     var steps: [Step] = []
     /// The fields of the header section.
     public var headers = Headers()
     /// The fields of the trailer section.
     public var trailers = Headers()
     /// The protocol version that the response reports; HTTP/1.1 by default.
-    public var version = HTTPVersion.http1_1
+    public var version = Response.Version.http1_1
 
     init(_ outcome: Outcome) {
         self.outcome = outcome
@@ -64,7 +64,8 @@ public struct ScriptedAnswer: Sendable {
     // MARK: - Factory methods
 
     /// A response with a status and, if given, a text body.
-    public static func status(_ status: HTTPStatus, headers: Headers = Headers(), _ text: String = "") -> ScriptedAnswer
+    public static func status(_ status: Response.Status, headers: Headers = Headers(), _ text: String = "")
+        -> ScriptedAnswer
     {
         bytes(Data(text.utf8), status: status, headers: headers)
     }
@@ -72,7 +73,7 @@ public struct ScriptedAnswer: Sendable {
     /// A response with a JSON text and its content type.
     public static func json(
         _ text: String,
-        status: HTTPStatus = 200,
+        status: Response.Status = 200,
         headers: Headers = Headers()
     ) -> ScriptedAnswer {
         bytes(Data(text.utf8), type: "application/json", status: status, headers: headers)
@@ -81,7 +82,7 @@ public struct ScriptedAnswer: Sendable {
     /// A response with a text and its content type.
     public static func text(
         _ text: String,
-        status: HTTPStatus = 200,
+        status: Response.Status = 200,
         headers: Headers = Headers()
     ) -> ScriptedAnswer {
         bytes(Data(text.utf8), type: "text/plain; charset=utf-8", status: status, headers: headers)
@@ -91,7 +92,7 @@ public struct ScriptedAnswer: Sendable {
     public static func bytes(
         _ bytes: Data,
         type: String? = nil,
-        status: HTTPStatus = 200,
+        status: Response.Status = 200,
         headers: Headers = Headers()
     ) -> ScriptedAnswer {
         var answer = ScriptedAnswer(.response(status))
@@ -107,7 +108,7 @@ public struct ScriptedAnswer: Sendable {
     /// A response whose body follows the given steps.
     public static func steps(
         _ steps: [Step],
-        status: HTTPStatus = 200,
+        status: Response.Status = 200,
         headers: Headers = Headers()
     ) -> ScriptedAnswer {
         var answer = ScriptedAnswer(.response(status))
@@ -120,7 +121,7 @@ public struct ScriptedAnswer: Sendable {
     public static func chunks(
         _ chunks: [String],
         every interval: Duration? = nil,
-        status: HTTPStatus = 200,
+        status: Response.Status = 200,
         headers: Headers = Headers()
     ) -> ScriptedAnswer {
         var steps: [Step] = []
@@ -176,7 +177,7 @@ public struct ScriptedAnswer: Sendable {
     }
 
     /// Sends an interim response (1xx) first, which is reported as an event.
-    public func interim(_ status: HTTPStatus, headers: Headers = Headers()) -> ScriptedAnswer {
+    public func interim(_ status: Response.Status, headers: Headers = Headers()) -> ScriptedAnswer {
         with { $0.interim.append((status, headers)) }
     }
 
@@ -186,7 +187,7 @@ public struct ScriptedAnswer: Sendable {
     }
 
     /// Reports another protocol version.
-    public func version(_ version: HTTPVersion) -> ScriptedAnswer {
+    public func version(_ version: Response.Version) -> ScriptedAnswer {
         with { $0.version = version }
     }
 

@@ -6,7 +6,7 @@
 import LadeCore
 
 /// A streaming body that follows the steps of a ``ScriptedAnswer``, one reader at a time.
-final class ScriptedBody: ResponseBody.Source {
+final class ScriptedBody: Response.Body.Source {
     private struct State {
         var steps: ArraySlice<ScriptedAnswer.Step>
         var received: Int64 = 0
@@ -61,7 +61,7 @@ final class ScriptedBody: ResponseBody.Source {
                 return .success(state.steps.popFirst())
             }.get()
             if step != nil, let limit, call.time.now > limit {
-                throw end(LoadingError(.timedOut(.whole), ErrorContext(request)))
+                throw end(LoadingError(.timedOut(.whole), LoadingError.Context(request)))
             }
             switch step {
             case .bytes(let bytes):
@@ -92,11 +92,11 @@ final class ScriptedBody: ResponseBody.Source {
     func cancel() {
         let wasRunning = state.change { state in
             guard state.ending == nil else { return false }
-            state.ending = .failure(LoadingError(.cancelled, ErrorContext(request)))
+            state.ending = .failure(LoadingError(.cancelled, LoadingError.Context(request)))
             return true
         }
         guard wasRunning else { return }
-        call.record(.exchangeFailed(LoadingError(.cancelled, ErrorContext(request)), metrics))
+        call.record(.exchangeFailed(LoadingError(.cancelled, LoadingError.Context(request)), metrics))
         onCancel()
     }
 
@@ -117,7 +117,7 @@ final class ScriptedBody: ResponseBody.Source {
         return error
     }
 
-    private var timeout: LoadingError { LoadingError(.timedOut(.whole), ErrorContext(request)) }
+    private var timeout: LoadingError { LoadingError(.timedOut(.whole), LoadingError.Context(request)) }
 
     private func sleepToLimit(_ limit: Instant) -> @Sendable () async -> TimedWait.Outcome {
         let time = call.time
@@ -147,7 +147,7 @@ final class ScriptedBody: ResponseBody.Source {
         }
         switch outcome {
         case .done: break
-        case .timedOut: throw end(LoadingError(.timedOut(.whole), ErrorContext(request)))
+        case .timedOut: throw end(LoadingError(.timedOut(.whole), LoadingError.Context(request)))
         case .cancelled: cancel()
         }
     }

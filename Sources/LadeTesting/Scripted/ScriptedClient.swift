@@ -37,7 +37,7 @@ public final class ScriptedClient: LoadingClient {
     /// Loads the value of an endpoint, and returns the response with it.
     ///
     /// - Throws: The error that a loader throws for the scripted response.
-    public func loadValue<Value>(of endpoint: Endpoint<Value>) async throws(LoadingError) -> LoadedValue<Value> {
+    public func loadValue<Value>(of endpoint: Endpoint<Value>) async throws(LoadingError) -> Loader.Loaded<Value> {
         try await loader.loadValue(of: endpoint)
     }
 
@@ -48,13 +48,13 @@ public final class ScriptedClient: LoadingClient {
         _ request: Request,
         to path: String,
         options: Download.Options,
-        progress: (@Sendable (TransferProgress) -> Void)?
+        progress: (@Sendable (Download.Progress) -> Void)?
     ) async throws(LoadingError) -> Download {
         try await loader.download(request, to: path, options: options, progress: progress)
     }
 
     /// The pages of a list.
-    public func pages<Value>(of endpoint: PagedEndpoint<Value>, size: Int, prefetch: Int) -> PageSequence<Value> {
+    public func pages<Value>(of endpoint: PagedEndpoint<Value>, size: Int, prefetch: Int) -> Pages.Sequence<Value> {
         loader.pages(of: endpoint, size: size, prefetch: prefetch)
     }
 }

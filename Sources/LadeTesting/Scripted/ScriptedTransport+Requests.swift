@@ -41,18 +41,18 @@ extension ScriptedTransport {
                 bytes = try Data(contentsOf: URL(filePath: path)).dropFirst(Int(offset))
             } catch {
                 let fault = LoadingError.FileCause(path: path, operation: .read, reason: "no such readable file")
-                throw LoadingError(.file(fault), ErrorContext(request))
+                throw LoadingError(.file(fault), LoadingError.Context(request))
             }
         case .stream(let write):
             let collected = Locked(Data())
             do {
                 try await write { (chunk) throws(LoadingError) in
-                    guard !Task.isCancelled else { throw LoadingError(.cancelled, ErrorContext(request)) }
+                    guard !Task.isCancelled else { throw LoadingError(.cancelled, LoadingError.Context(request)) }
                     collected.withLock { $0.append(chunk) }
                 }
             } catch {
-                if Task.isCancelled { throw LoadingError(.cancelled, ErrorContext(request)) }
-                throw LoadingError(.requestBodyFailed, ErrorContext(request), underlyingError: error)
+                if Task.isCancelled { throw LoadingError(.cancelled, LoadingError.Context(request)) }
+                throw LoadingError(.requestBodyFailed, LoadingError.Context(request), underlyingError: error)
             }
             bytes = collected.withLock { $0 }
         }

@@ -26,7 +26,7 @@ extension ScriptedTransport: Transport {
         let start = call.time.now
         guard !Task.isCancelled else {
             countCancellation()
-            throw LoadingError(.cancelled, ErrorContext(request))
+            throw LoadingError(.cancelled, LoadingError.Context(request))
         }
         let (body, trailers) = try await Self.collect(request)
         let received = Received(request: request, call: call, body: body, trailers: trailers)
@@ -44,7 +44,7 @@ extension ScriptedTransport: Transport {
             return nil
         }
         guard let answer else { throw unscriptedError(request, rules.map(\.title)) }
-        call.record(.exchangeStarted(method: request.method, url: ErrorContext(request).url ?? ""))
+        call.record(.exchangeStarted(method: request.method, url: LoadingError.Context(request).url ?? ""))
         var metrics = Response.Metrics()
         metrics.requestBodyBytes = Int64(body.count)
         metrics.requestHeadBytes = Self.headSize("\(request.method) \(received.target) HTTP/1.1", request.headers)
@@ -84,13 +84,13 @@ extension ScriptedTransport: Transport {
             return try await respond(answer, status, request, call, start, begun)
         case .stall, .computed:
             try await wait(.signal(Signal()), request, call, start)
-            throw Ending(error: LoadingError(.cancelled, ErrorContext(request)))
+            throw Ending(error: LoadingError(.cancelled, LoadingError.Context(request)))
         }
     }
 
     private func respond(
         _ answer: ScriptedAnswer,
-        _ status: HTTPStatus,
+        _ status: Response.Status,
         _ request: Request,
         _ call: Call,
         _ start: Instant,
@@ -113,7 +113,7 @@ extension ScriptedTransport: Transport {
         ) { [weak self] in
             self?.countCancellation()
         }
-        let streaming = ResponseBody(streaming: source)
+        let streaming = Response.Body(streaming: source)
         var response = Response(
             status: status,
             headers: answer.headers,
@@ -124,7 +124,7 @@ extension ScriptedTransport: Transport {
         guard case .buffered(let limit) = request.delivery else { return response }
         do throws(LoadingError) {
             let bytes = try await collect(streaming, limit, answer.headers, request)
-            response.body = ResponseBody(bytes, trailers: source.trailers, metrics: source.metrics)
+            response.body = Response.Body(bytes, trailers: source.trailers, metrics: source.metrics)
             return response
         } catch {
             var failure = error
@@ -135,14 +135,14 @@ extension ScriptedTransport: Transport {
     }
 
     private func collect(
-        _ body: ResponseBody,
+        _ body: Response.Body,
         _ limit: Int,
         _ headers: Headers,
         _ request: Request
     ) async throws(LoadingError) -> Data {
         let announced = headers["Content-Length"].flatMap { Int64($0) }
         if let announced, announced > Int64(limit), request.method != .head {
-            throw LoadingError(.bodyTooLarge(limit: limit, announced: announced), ErrorContext(request))
+            throw LoadingError(.bodyTooLarge(limit: limit, announced: announced), LoadingError.Context(request))
         }
         do throws(LoadingError) {
             return try await body.collect(limit: limit)
@@ -172,8 +172,8 @@ extension ScriptedTransport: Transport {
         }
         switch outcome {
         case .done: break
-        case .timedOut: throw Ending(error: LoadingError(.timedOut(.whole), ErrorContext(request)))
-        case .cancelled: throw Ending(error: LoadingError(.cancelled, ErrorContext(request)))
+        case .timedOut: throw Ending(error: LoadingError(.timedOut(.whole), LoadingError.Context(request)))
+        case .cancelled: throw Ending(error: LoadingError(.cancelled, LoadingError.Context(request)))
         }
     }
 
@@ -196,7 +196,7 @@ extension ScriptedTransport: Transport {
                 code: 0,
                 message: "No response is scripted for \(request.method) \(Self.target(of: request.url)); \(rules)"
             ),
-            ErrorContext(request)
+            LoadingError.Context(request)
         )
     }
 }

@@ -90,7 +90,7 @@ public final class ScriptedTransport: Sendable {
     ///     whole address with scheme and host.
     /// - Returns: The rule, to which responses can be added.
     @discardableResult
-    public func on(_ method: HTTPMethod?, _ address: String) -> Rule {
+    public func on(_ method: Request.Method?, _ address: String) -> Rule {
         let title = "\(method?.rawValue ?? "any method") \(address)"
         return on(title) { request in
             (method == nil || request.method == method) && Self.matches(request.url, address)

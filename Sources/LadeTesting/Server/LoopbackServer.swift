@@ -217,10 +217,10 @@ public final class LoopbackServer: Sendable {
     ///
     /// - Throws: `LoadingError.Kind.invalidRequest` when the target is not valid in an address.
     public func request(
-        _ method: HTTPMethod = .get,
+        _ method: Request.Method = .get,
         _ target: String = "/",
         headers: Headers = Headers(),
-        body: RequestBody? = nil,
+        body: Request.Body? = nil,
         delivery: Request.Delivery = .buffered(limit: Request.defaultBufferLimit)
     ) throws(LoadingError) -> Request {
         var request = try Request(method, address(target), headers: headers, body: body, delivery: delivery)

@@ -42,7 +42,7 @@ public final class HARFile: Sendable {
         guard descriptor >= 0 else { throw Self.fault("it cannot be written") }
         // A file that existed keeps its mode otherwise.
         _ = fchmod(descriptor, 0o600)
-        let creator = "{\"name\":\"Lade\",\"version\":\"\(LibraryVersion.number)\"}"
+        let creator = "{\"name\":\"Lade\",\"version\":\"\(UserAgent.LibraryVersion.number)\"}"
         let head = Array("{\"log\":{\"version\":\"1.2\",\"creator\":\(creator),\"entries\":[\n".utf8)
         state = Locked(State(end: Int64(head.count)))
         if let failure = Self.write(head + Self.tail, to: descriptor, at: 0) {

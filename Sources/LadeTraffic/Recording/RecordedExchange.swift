@@ -43,7 +43,7 @@ final class RecordedExchange: Sendable {
             return
         }
         let upload = upload
-        var copied = RequestBody.writer(
+        var copied = Request.Body.writer(
             length: body.length,
             isReplayable: body.isReplayable,
             contentType: body.contentType
@@ -122,21 +122,21 @@ final class RecordedExchange: Sendable {
 }
 
 /// A body whose chunks are copied on their way to the reader.
-private final class RecordedBody: ResponseBody.Source {
+private final class RecordedBody: Response.Body.Source {
     private struct State {
         var bytes = Data()
         var size: Int64 = 0
         var hasEnded = false
     }
 
-    private let source: any ResponseBody.Source
+    private let source: any Response.Body.Source
     private let limit: Int
     private let onEnd: @Sendable (Data, Int64, LoadingError?) -> Void
     // Guarded by its lock: the reader and what cancels the body use it.
     private let state = Locked(State())
 
     init(
-        _ source: any ResponseBody.Source,
+        _ source: any Response.Body.Source,
         limit: Int,
         onEnd: @escaping @Sendable (Data, Int64, LoadingError?) -> Void
     ) {

@@ -55,7 +55,7 @@ struct TrafficEntry {
         var received = HAREntry.Response(status: response?.status.code ?? error?.context.status?.code ?? 0)
         received.version = version
         let headers = response?.headers ?? error?.context.headers ?? Headers()
-        if received.status > 0 { received.reason = HTTPStatus(received.status).reasonPhrase ?? "" }
+        if received.status > 0 { received.reason = Response.Status(received.status).reasonPhrase ?? "" }
         received.headers = Self.fields(headers, redaction)
         let content = HAREntry.Content(
             settings.bodyLimit > 0 ? responseBody : nil,

@@ -108,7 +108,7 @@ public final class TrafficRecorder: Sendable {
 }
 
 /// The facts of the calls of one service: events become facts of the next exchange of their call.
-final class TrafficTap: EventSink {
+final class TrafficTap: Call.Observer {
     /// The facts of a call between two exchanges.
     struct CallFacts {
         var waits: [HAREntry.Wait] = []
@@ -141,7 +141,7 @@ final class TrafficTap: EventSink {
 
     init(_ recorder: TrafficRecorder) { self.recorder = recorder }
 
-    func record(_ event: CallEvent, of call: Call) {
+    func record(_ event: Call.Event, of call: Call) {
         switch event {
         case .waitEnded(let reason, let duration): noteWait(reason, duration, call)
         case .retryScheduled(let retry): change(call) { ($0.rule, $0.delay) = (retry.rule.description, retry.delay) }
@@ -218,7 +218,7 @@ struct ExchangeTap: Interceptor {
     var observesScope: Bool { true }
     var changedFields: [String]? { [] }
 
-    func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+    func intercept(_ request: Request, next: Chain.Next) async throws(LoadingError) -> Response {
         let exchange = RecordedExchange(request, next.call, tap)
         do throws(LoadingError) {
             return exchange.observe(try await next(exchange.sent))
@@ -236,7 +236,7 @@ struct StoreTap: Interceptor {
     var observesScope: Bool { true }
     var changedFields: [String]? { [] }
 
-    func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+    func intercept(_ request: Request, next: Chain.Next) async throws(LoadingError) -> Response {
         let (start, date) = (next.call.time.now, next.call.time.date)
         let response = try await next(request)
         guard response.source == .cache else { return response }

@@ -12,13 +12,13 @@
         let input: InputStream
         private let output: OutputStream
         private let queue = DispatchQueue(label: "LadeURLSession.upload")
-        private let context: ErrorContext
+        private let context: LoadingError.Context
         private var writer = ChunkWriter<CheckedContinuation<Bool, Never>>()
 
         /// Makes and opens the pipe.
         ///
         /// - Throws: ``LoadingError/Kind/requestBodyFailed`` when the platform cannot create the streams.
-        init(_ context: ErrorContext) throws(LoadingError) {
+        init(_ context: LoadingError.Context) throws(LoadingError) {
             var input: InputStream?
             var output: OutputStream?
             Stream.getBoundStreams(withBufferSize: 64 << 10, inputStream: &input, outputStream: &output)
@@ -40,7 +40,7 @@
         ///
         /// - Throws: ``LoadingError/Kind/requestBodyFailed`` for an error of the body. The end of the exchange is not
         ///   such an error: the platform reports it.
-        func send(_ body: RequestBody) async throws(LoadingError) {
+        func send(_ body: Request.Body) async throws(LoadingError) {
             guard case .stream(let produce) = body.content else { return }
             var count: Int64 = 0
             var isCutOff = false

@@ -3,12 +3,12 @@
     import LadeCore
     import Security
 
-    /// Checks a server's certificates according to ``LadeCore/TLSSettings``.
+    /// Checks a server's certificates according to ``LadeCore/TransportSettings/TLS``.
     ///
     /// This file is for Apple platforms; Linux builds do not compile it.
     struct ServerTrust: @unchecked Sendable {
         // Sendable: certificates are immutable.
-        private let settings: TLSSettings
+        private let settings: TransportSettings.TLS
         private let anchors: [SecCertificate]
 
         enum Verdict {
@@ -22,7 +22,7 @@
         /// Reads the authorities.
         ///
         /// - Throws: ``LoadingError/Kind/invalidSetting(name:reason:)`` when one cannot be read.
-        init(_ settings: TLSSettings) throws(LoadingError) {
+        init(_ settings: TransportSettings.TLS) throws(LoadingError) {
             self.settings = settings
             var anchors: [SecCertificate] = []
             for source in settings.authorities {

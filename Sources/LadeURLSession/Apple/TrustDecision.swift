@@ -18,7 +18,7 @@ enum TrustDecision: Hashable {
     }
 
     /// Decides by the settings.
-    init(_ settings: TLSSettings, host: String, hasAuthorities: Bool) {
+    init(_ settings: TransportSettings.TLS, host: String, hasAuthorities: Bool) {
         if settings.verification == .unsafelyAcceptEveryCertificate {
             self = .unchecked
             return
@@ -33,7 +33,7 @@ enum TrustDecision: Hashable {
     /// chain.
     ///
     /// A certificate without a readable key has no pin.
-    static func isPinned(_ chain: [Data], scope: TLSSettings.PinScope, _ pins: [String]) -> Bool {
+    static func isPinned(_ chain: [Data], scope: TransportSettings.TLS.PinScope, _ pins: [String]) -> Bool {
         let certificates = scope == .chain ? chain[...] : chain.prefix(1)
         return certificates.contains { certificate in
             CertificateKey.pin(ofCertificate: certificate).map(pins.contains) ?? false

@@ -25,14 +25,14 @@ extension Response.Metrics {
         responseHeadBytes = last.countOfResponseHeaderBytesReceived
         responseBodyBytes = last.countOfResponseBodyBytesReceived
         decodedBodyBytes = max(last.countOfResponseBodyBytesAfterDecoding, decodedBodyBytes)
-        version = last.networkProtocolName.flatMap(HTTPVersion.init(alpn:))
+        version = last.networkProtocolName.flatMap(Response.Version.init(alpn:))
         isReusedConnection = last.isReusedConnection
         remoteAddress = last.remoteAddress
         remotePort = last.remotePort.flatMap { Int("\($0)") }
     }
 }
 
-extension HTTPVersion {
+extension Response.Version {
     /// The version for a protocol name of ALPN (RFC 7301 §6).
     init?(alpn name: String) {
         switch name.lowercased() {

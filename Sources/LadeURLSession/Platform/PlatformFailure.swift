@@ -157,7 +157,7 @@ struct PlatformFailure: Sendable, Hashable {
     ]
 
     /// The error for the caller: the meaning of the failure, with the facts of the exchange.
-    func error(in state: TransferState, context: ErrorContext) -> LoadingError {
+    func error(in state: TransferState, context: LoadingError.Context) -> LoadingError {
         var context = context
         context.detail = message.isEmpty ? "URLError \(code)" : message
         let host = state.request.url.host(percentEncoded: true) ?? ""

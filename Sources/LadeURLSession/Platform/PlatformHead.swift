@@ -45,7 +45,7 @@ struct PlatformHead: Sendable {
     func checked(
         for request: Request,
         limits: TransportSettings.ResponseLimits,
-        context: ErrorContext
+        context: LoadingError.Context
     ) -> Result<TransferState.Head, LoadingError> {
         let headers = Headers(fields)
         if let fault = headers.fault {
@@ -73,7 +73,7 @@ struct PlatformHead: Sendable {
         let coding = hasBody ? headers.joined("Content-Encoding").flatMap { Self.isDecoded($0) ? $0 : nil } : nil
         return .success(
             TransferState.Head(
-                status: HTTPStatus(code),
+                status: Response.Status(code),
                 headers: headers,
                 decodedCoding: coding,
                 announcedLength: hasBody ? length : nil,

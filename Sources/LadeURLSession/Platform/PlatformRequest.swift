@@ -8,7 +8,7 @@ import LadeCore
 /// A request in the platform's form, without its body.
 struct PlatformRequest: Sendable {
     let urlRequest: URLRequest
-    let body: RequestBody?
+    let body: Request.Body?
     /// Whether the request must not use an existing connection.
     ///
     /// When a used connection turns out to be closed, FoundationNetworking sends a request with any method again, and
@@ -23,7 +23,7 @@ struct PlatformRequest: Sendable {
     init(_ request: Request) throws(LoadingError) {
         let body = request.body?.length == 0 && request.method.isBodyless ? nil : request.body
         func refuse(_ feature: String) -> LoadingError {
-            LoadingError(.invalidRequest(.unsupportedFeature(feature)), ErrorContext(request))
+            LoadingError(.invalidRequest(.unsupportedFeature(feature)), LoadingError.Context(request))
         }
         if request.destination != nil { throw refuse("way to dial another destination than the address names") }
         if request.version != .automatic { throw refuse("choice of the protocol version") }
@@ -54,7 +54,7 @@ struct PlatformRequest: Sendable {
     }
 }
 
-extension HTTPMethod {
+extension Request.Method {
     /// Whether the platform sends the method only without a body.
     fileprivate var isBodyless: Bool { self == .get || self == .head }
 }

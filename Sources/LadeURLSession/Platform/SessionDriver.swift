@@ -45,7 +45,7 @@ final class SessionDriver: NSObject, Sendable {
     #if canImport(Security)
         private let trust: ServerTrust
         private let trustQueue = TrustQueue()
-        private let proxy: ProxySettings
+        private let proxy: TransportSettings.ProxyChoice
     #endif
 
     /// Makes the driver and its shared session.
@@ -334,10 +334,10 @@ extension SessionDriver.Lane {
                 transfer.record(.certificateCheckSkipped(host: host))
                 completionHandler(.useCredential, URLCredential(trust: presented))
             case .pinMismatch:
-                transfer.fail(LoadingError(.pinMismatch(host: host), ErrorContext(transfer.request)))
+                transfer.fail(LoadingError(.pinMismatch(host: host), LoadingError.Context(transfer.request)))
                 completionHandler(.cancelAuthenticationChallenge, nil)
             case .refused(let fault):
-                transfer.fail(LoadingError(.untrustedServer(fault), ErrorContext(transfer.request)))
+                transfer.fail(LoadingError(.untrustedServer(fault), LoadingError.Context(transfer.request)))
                 completionHandler(.cancelAuthenticationChallenge, nil)
             }
         }

@@ -77,7 +77,7 @@ extension TransportSettings {
 }
 
 #if canImport(Security)
-    extension ProxySettings {
+    extension TransportSettings.ProxyChoice {
         /// The proxy in the form of `CFNetwork`; nil leaves it to the system's settings.
         fileprivate var dictionary: [AnyHashable: Any]? {
             switch self {

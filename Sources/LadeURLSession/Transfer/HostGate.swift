@@ -87,7 +87,7 @@ final class HostGate: Sendable {
     /// Waits for a slot.
     ///
     /// - Throws: ``LoadingError/Kind/cancelled`` when the task is cancelled before a slot is free.
-    func enter(_ host: String, context: ErrorContext) async throws(LoadingError) -> Permit {
+    func enter(_ host: String, context: LoadingError.Context) async throws(LoadingError) -> Permit {
         guard !Task.isCancelled else { throw LoadingError(.cancelled, context) }
         if let id = state.withLock({ [limit] in $0.enter(host, limit: limit) }) {
             let isInside = await Waiter.outcome { resumption in

@@ -7,7 +7,7 @@ import LadeCore
 
 /// One exchange: carries out what its ``TransferState`` decides, for the sender, the reader and the platform's
 /// callbacks.
-final class Transfer: ResponseBody.Source {
+final class Transfer: Response.Body.Source {
     private struct Guarded {
         var state: TransferState
         var sender: CheckedContinuation<Result<TransferState.Answer, LoadingError>, Never>?
@@ -66,12 +66,12 @@ final class Transfer: ResponseBody.Source {
             cancel()
         }
         switch try outcome.get() {
-        case .complete(let head, let bytes): return response(head, ResponseBody(bytes, metrics: metrics))
-        case .streaming(let head): return response(head, ResponseBody(streaming: self))
+        case .complete(let head, let bytes): return response(head, Response.Body(bytes, metrics: metrics))
+        case .streaming(let head): return response(head, Response.Body(streaming: self))
         }
     }
 
-    private func response(_ head: TransferState.Head, _ body: ResponseBody) -> Response {
+    private func response(_ head: TransferState.Head, _ body: Response.Body) -> Response {
         var headers = head.headers
         request.headRecord?.append(head.status, headers, nil)
         if head.decodedCoding != nil {
@@ -99,7 +99,7 @@ final class Transfer: ResponseBody.Source {
     private func prepare(through gate: HostGate) async {
         do throws(LoadingError) {
             if platform.needsFreshConnection {
-                hold(try await gate.enter(request.url.authority, context: ErrorContext(request)))
+                hold(try await gate.enter(request.url.authority, context: LoadingError.Context(request)))
             }
             act { $0.start(at: $1) }
             let upload = try await makeUpload()
@@ -116,7 +116,7 @@ final class Transfer: ResponseBody.Source {
         if let upload = Upload(immediately: platform.body) { return upload }
         guard let body = platform.body else { return .none }
         #if canImport(Darwin)
-            if case .stream = body.content { return .stream(try BoundStreamUpload(ErrorContext(request))) }
+            if case .stream = body.content { return .stream(try BoundStreamUpload(LoadingError.Context(request))) }
         #endif
         let file = try await SpooledFile.make(from: body, of: request) { [weak self] in self?.noteActivity() }
         hold(file)
@@ -202,7 +202,7 @@ final class Transfer: ResponseBody.Source {
         guarded.withLock { $0.state.measured(update) }
     }
 
-    func record(_ event: CallEvent) {
+    func record(_ event: Call.Event) {
         call.record(event)
     }
 
@@ -301,7 +301,7 @@ final class Transfer: ResponseBody.Source {
             act { state, now in
                 var report = call.deadlineReport(at: now)
                 report.endedExchange = true
-                return state.fail(LoadingError(.deadlineExceeded(report), ErrorContext(request)), at: now)
+                return state.fail(LoadingError(.deadlineExceeded(report), LoadingError.Context(request)), at: now)
             }
         }
     }

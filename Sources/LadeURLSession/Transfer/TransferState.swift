@@ -7,7 +7,7 @@ import LadeCore
 struct TransferState {
     /// The head of the response.
     struct Head: Sendable {
-        var status: HTTPStatus
+        var status: Response.Status
         var headers: Headers
         /// The codings that the platform decodes; nil when the body is delivered as it was sent.
         var decodedCoding: String?
@@ -34,7 +34,7 @@ struct TransferState {
         case cancelTask
         /// Do not reuse any connection that is open now: one of them carried a response that violated the protocol.
         case abandonConnections
-        case report(CallEvent)
+        case report(Call.Event)
         /// Deliver the end to the sender or the reader, after everything else was notified: call
         /// ``TransferState/publish()``.
         case publish
@@ -65,7 +65,7 @@ struct TransferState {
     let canPause: Bool
     private(set) var metrics = Response.Metrics()
     private(set) var isPaused = false
-    private var context: ErrorContext
+    private var context: LoadingError.Context
     private let created: Instant
     private var started: Instant?
     private var lastActivity: Instant
@@ -87,7 +87,7 @@ struct TransferState {
         self.request = request
         self.limits = limits
         self.canPause = canPause
-        context = ErrorContext(request)
+        context = LoadingError.Context(request)
         created = now
         lastActivity = now
     }
@@ -162,9 +162,9 @@ struct TransferState {
             guard arrived.code != 101 else {
                 return end(LoadingError(.malformedResponse(.init(.unaskedUpgrade)), context), at: now)
             }
-            return [.report(.interimResponse(status: HTTPStatus(arrived.code), headers: Headers(arrived.fields)))]
+            return [.report(.interimResponse(status: Response.Status(arrived.code), headers: Headers(arrived.fields)))]
         }
-        context.status = HTTPStatus(arrived.code)
+        context.status = Response.Status(arrived.code)
         let checked: Head
         switch arrived.checked(for: request, limits: limits, context: context) {
         case .failure(let error): return end(error, at: now)

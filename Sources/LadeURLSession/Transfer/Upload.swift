@@ -12,14 +12,14 @@ enum Upload: Sendable {
     #endif
 
     /// The body, if it is available without waiting: none, bytes, or a whole file of unchanged length.
-    init?(immediately body: RequestBody?) {
+    init?(immediately body: Request.Body?) {
         switch body?.content {
         case nil: self = .none
         case .bytes(let bytes): self = .bytes(bytes)
         case .file(let path, 0):
             // The platform sends the file as it is now. A file that grew or shrank is copied at the right length
             // instead, or the copy fails with the reason.
-            let file = try? FileSource(path: path, context: ErrorContext())
+            let file = try? FileSource(path: path, context: LoadingError.Context())
             guard let length = file?.length, length == body?.length else { return nil }
             self = .file(URL(fileURLWithPath: path))
         case .file, .stream: return nil
@@ -50,13 +50,13 @@ final class SpooledFile: Sendable {
     /// - Throws: ``LoadingError/Kind/requestBodyFailed`` for an error of the body, ``LoadingError/Kind/file(_:)`` for an
     ///   error of the disk, ``LoadingError/Kind/cancelled`` when the task is cancelled.
     static func make(
-        from body: RequestBody,
+        from body: Request.Body,
         of request: Request,
         progress: @escaping @Sendable () -> Void
     ) async throws(LoadingError) -> SpooledFile {
         let directory = FileManager.default.temporaryDirectory
         let file = SpooledFile(url: directory.appendingPathComponent("lade-\(UUID().uuidString)"))
-        let spool = try Spool(file, context: ErrorContext(request), progress: progress)
+        let spool = try Spool(file, context: LoadingError.Context(request), progress: progress)
         switch body.content {
         case .bytes(let bytes): try spool.write(bytes)
         case .file(let path, let offset): try await spool.copy(path, from: offset, length: body.length)
@@ -64,7 +64,7 @@ final class SpooledFile: Sendable {
         }
         if let length = body.length, length != spool.count {
             let fault = LoadingError.RequestCause.contentLength(written: String(length), actual: spool.count)
-            throw LoadingError(.invalidRequest(fault), ErrorContext(request))
+            throw LoadingError(.invalidRequest(fault), LoadingError.Context(request))
         }
         return file
     }
@@ -74,11 +74,13 @@ final class SpooledFile: Sendable {
 private final class Spool {
     private let handle: FileHandle
     private let path: String
-    private let context: ErrorContext
+    private let context: LoadingError.Context
     private let progress: @Sendable () -> Void
     private(set) var count: Int64 = 0
 
-    init(_ file: SpooledFile, context: ErrorContext, progress: @escaping @Sendable () -> Void) throws(LoadingError) {
+    init(_ file: SpooledFile, context: LoadingError.Context, progress: @escaping @Sendable () -> Void)
+        throws(LoadingError)
+    {
         path = file.url.path
         self.context = context
         self.progress = progress
@@ -119,7 +121,7 @@ private final class Spool {
         }
     }
 
-    func fill(from produce: @Sendable (RequestBody.ChunkWriter) async throws -> Void) async throws(LoadingError) {
+    func fill(from produce: @Sendable (Request.Body.ChunkWriter) async throws -> Void) async throws(LoadingError) {
         // An error of the writer itself keeps its type, even if the body rethrows or ignores it; all others are errors
         // of the body.
         var ownError: LoadingError?

@@ -32,7 +32,7 @@ struct HTTP1Exchange {
     enum Finding {
         /// More bytes are needed; all were taken.
         case more
-        case interim(HTTPStatus, Headers)
+        case interim(Response.Status, Headers)
         case final(HeadVetting.Head)
         /// A number of content bytes at the front; ``took(_:)`` records how many were taken.
         case content(Int)

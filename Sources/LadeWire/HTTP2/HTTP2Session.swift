@@ -13,7 +13,7 @@ final class HTTP2Session {
         case allowed(Int)
         /// The peer takes no new stream.
         case draining
-        case interim(Int32, HTTPStatus, Headers)
+        case interim(Int32, Response.Status, Headers)
         /// The final head; ``stream(_:)`` says whether the body of the request is still sent.
         case final(Int32, HeadVetting.Head)
         /// Content, at a range of the received bytes. ``taken(_:by:at:)`` returns its window where the reader does.

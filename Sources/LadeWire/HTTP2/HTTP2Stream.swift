@@ -28,7 +28,7 @@ struct HTTP2Stream {
 
     /// The kind of a header section.
     enum Section {
-        case interim(HTTPStatus, Headers)
+        case interim(Response.Status, Headers)
         case final(HeadVetting.Head)
         case trailers
     }

@@ -185,7 +185,7 @@ extension WireLoop {
         try? carried.exchange.withVetting { vetting throws(HeadVetting.Fault) in vetting = stream.vetting }
     }
 
-    private func interim(_ number: Int32, _ status: HTTPStatus, _ headers: Headers, _ streams: Streams) {
+    private func interim(_ number: Int32, _ status: Response.Status, _ headers: Headers, _ streams: Streams) {
         guard let carried = streams.carried[number] else { return }
         copyVetting(carried, streams)
         if streams.session.stream(number)?.sending != .awaitingContinue { carried.carriage.continueDue = .max }

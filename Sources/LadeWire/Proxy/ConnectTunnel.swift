@@ -15,7 +15,7 @@ struct ConnectTunnel {
     /// The number of bytes of complete lines.
     private var count = 0
     /// The status of the present head; nil before its status line.
-    private var status: HTTPStatus?
+    private var status: Response.Status?
 
     /// Makes the request for a tunnel.
     ///
@@ -81,7 +81,7 @@ struct ConnectTunnel {
         }
         switch outcome {
         case .success(.more):
-            if status == nil { status = Int(String(decoding: line[9..<12], as: UTF8.self)).map { HTTPStatus($0) } }
+            if status == nil { status = Int(String(decoding: line[9..<12], as: UTF8.self)).map { Response.Status($0) } }
             return nil
         case .success(.interim):
             status = nil
@@ -96,7 +96,7 @@ struct ConnectTunnel {
 
     private static let notHTTP = Tunnel.Step.refused(.malformed("its response is not HTTP"))
 
-    private func step(for status: HTTPStatus) -> Tunnel.Step {
+    private func step(for status: Response.Status) -> Tunnel.Step {
         switch status.code {
         case 200...299: .open
         case 407: .refused(.credentials)

@@ -21,7 +21,7 @@ struct Proxy: Hashable, Sendable {
     /// Its name or address in the normal form, an IPv6 address without brackets.
     let host: String
     let port: UInt16
-    let credentials: ProxySettings.Proxy.Credentials?
+    let credentials: TransportSettings.ProxyChoice.Proxy.Credentials?
     /// Whether `http` addresses go through a tunnel too.
     let tunnels: Bool
     /// Host and port for errors, without credentials.
@@ -34,7 +34,7 @@ struct Proxy: Hashable, Sendable {
     /// The proxy of the settings.
     ///
     /// - Throws: `LoadingError.Kind.invalidSetting`.
-    init(_ settings: ProxySettings.Proxy) throws(LoadingError) {
+    init(_ settings: TransportSettings.ProxyChoice.Proxy) throws(LoadingError) {
         try SettingsCheck.proxy(settings)
         guard let host = NormalHost(settings.host) else {
             let shown = settings.host.escapedForDisplay(limit: 80)
@@ -103,7 +103,7 @@ struct Proxy: Hashable, Sendable {
         try checkCredentials(setting: variable)
     }
 
-    private static func credentials(_ bytes: ArraySlice<UInt8>) -> ProxySettings.Proxy.Credentials {
+    private static func credentials(_ bytes: ArraySlice<UInt8>) -> TransportSettings.ProxyChoice.Proxy.Credentials {
         func decoded(_ bytes: ArraySlice<UInt8>) -> String {
             String(decoding: String(decoding: bytes, as: UTF8.self).percentDecodedBytes, as: UTF8.self)
         }

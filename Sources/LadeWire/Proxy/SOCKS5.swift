@@ -14,7 +14,7 @@ struct SOCKS5 {
     private static let credentialsVersion: UInt8 = 1
 
     private let target: Tunnel.Target
-    private let credentials: ProxySettings.Proxy.Credentials?
+    private let credentials: TransportSettings.ProxyChoice.Proxy.Credentials?
     private var state = State.method
     /// The bytes of the present message that have arrived.
     private var message: [UInt8] = []
@@ -24,7 +24,7 @@ struct SOCKS5 {
     /// - Parameters:
     ///   - target: Where it leads; a name of 255 bytes at most.
     ///   - credentials: A user name and a password of 255 bytes at most each; without them none are offered.
-    init(to target: Tunnel.Target, credentials: ProxySettings.Proxy.Credentials?) {
+    init(to target: Tunnel.Target, credentials: TransportSettings.ProxyChoice.Proxy.Credentials?) {
         self.target = target
         self.credentials = credentials
     }

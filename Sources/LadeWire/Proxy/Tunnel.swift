@@ -20,7 +20,7 @@ enum Tunnel {
     enum Refusal: Equatable {
         /// The proxy requires credentials, or refuses the given ones.
         case credentials
-        case status(HTTPStatus)
+        case status(Response.Status)
         /// The reply of SOCKS 5 (RFC 1928 §6).
         case reply(UInt8)
         /// The proxy ended the connection.

@@ -28,10 +28,10 @@ struct KeyDigest: Hashable, Sendable {
 /// The pinned keys: one of them must be in the certificates of a host.
 struct Pins: Equatable {
     private let accepted: Set<KeyDigest>
-    private let scope: TLSSettings.PinScope
+    private let scope: TransportSettings.TLS.PinScope
 
     /// The pins of a host; nil when it has none.
-    init?(_ settings: TLSSettings, host: String) {
+    init?(_ settings: TransportSettings.TLS, host: String) {
         guard let pins = settings.pins.pins(for: host) else { return nil }
         accepted = Set(pins.compactMap { Data(base64Encoded: $0).map(KeyDigest.init(bytes:)) })
         // Without verification there is no chain of trust: anyone can add a certificate to what the server sends.

@@ -12,7 +12,7 @@ import LadeExchange
 /// OpenSSL's context is not changed after that. This justifies `@unchecked Sendable`.
 final class TLSContext: @unchecked Sendable {
     private let raw: OpaquePointer
-    private let settings: TLSSettings
+    private let settings: TransportSettings.TLS
     private let trust: TrustStore
     /// The longest chain below an anchor.
     private static let depth: CInt = 8
@@ -25,7 +25,7 @@ final class TLSContext: @unchecked Sendable {
     ///   - now: The time of the loop's clock.
     /// - Throws: `LoadingError.Kind.invalidSetting` naming the setting.
     init(
-        _ settings: TLSSettings,
+        _ settings: TransportSettings.TLS,
         limits: TransportSettings.ResponseLimits = TransportSettings.ResponseLimits(),
         now: Int64
     ) throws(LoadingError) {
@@ -84,7 +84,7 @@ final class TLSContext: @unchecked Sendable {
                 return CInt(length)
             }
 
-    private func load(_ identity: TLSSettings.ClientIdentity) throws(LoadingError) {
+    private func load(_ identity: TransportSettings.TLS.ClientIdentity) throws(LoadingError) {
         let keyFile = identity.keyFile ?? identity.certificateFile
         try SettingsCheck.pem(identity.certificateFile, "CERTIFICATE", setting: "client certificate")
         try SettingsCheck.pem(keyFile, "PRIVATE KEY", setting: "client key")

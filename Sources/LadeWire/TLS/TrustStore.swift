@@ -23,10 +23,10 @@ final class TrustStore: Sendable {
     struct Sources: Hashable, Sendable {
         /// The file of the system's authorities; one that cannot be read counts as missing.
         var system: String?
-        var authorities: [TLSSettings.CertificateSource]
+        var authorities: [TransportSettings.TLS.CertificateSource]
         var revocationLists: [String]
 
-        init(_ settings: TLSSettings) {
+        init(_ settings: TransportSettings.TLS) {
             system = settings.trustsSystemAuthorities ? SettingsCheck.systemBundle() : nil
             authorities = settings.authorities
             revocationLists = settings.revocationLists

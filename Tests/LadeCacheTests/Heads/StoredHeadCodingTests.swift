@@ -17,7 +17,7 @@ struct StoredHeadCodingTests {
         }
         let count = random.below(6)
         var head = StoredHead(
-            status: HTTPStatus(100 + random.below(900)),
+            status: Response.Status(100 + random.below(900)),
             headers: Headers((0..<count).map { _ in (random.pick(["A", "Set-Cookie", "Vary", "ETag"]), text()) }),
             times: ExchangeTimes(
                 requested: Moment(date: Desk.start.addingTimeInterval(random.unit()), instant: nil),

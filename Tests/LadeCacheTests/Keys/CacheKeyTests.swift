@@ -12,7 +12,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct CacheKeyTests {
     private func query(
-        _ method: HTTPMethod = .get,
+        _ method: Request.Method = .get,
         _ url: String = "https://example.org/a",
         account: String = "me",
         partition: String = "service",
@@ -33,7 +33,7 @@ struct CacheKeyTests {
     }
 
     private func key(
-        _ method: HTTPMethod = .get,
+        _ method: Request.Method = .get,
         _ url: String = "https://example.org/a",
         account: String = "me",
         partition: String = "service",
@@ -88,7 +88,7 @@ struct CacheKeyTests {
             try key { $0.headers["Host"] = "x.org" }, try key { $0.destination = .host("x.org", port: nil) },
             try key { $0.destination = .host("x.org", port: 8) },
             try key { $0.destination = .unixSocket(path: "x.org") },
-            try key { $0.headers["Authorization"] = "Basic 1" }, try key(HTTPMethod("QUERY"), body: "x"),
+            try key { $0.headers["Authorization"] = "Basic 1" }, try key(Request.Method("QUERY"), body: "x"),
             try key { $0.cacheOptions.key = .init("k") }, try key { $0.cacheOptions.isShared = true },
         ]
 
@@ -180,7 +180,7 @@ struct CacheKeyTests {
 
     @Test("cache CA-46 QUERY is looked up by its body, type and coding, and changes nothing")
     func looksUpQuery() throws {
-        let method = try HTTPMethod("QUERY")
+        let method = try Request.Method("QUERY")
         let first = try query(method, body: "a") { $0.headers["Content-Type"] = "x/y" }
 
         #expect(first.key == (try key(method, body: "a") { $0.headers["Content-Type"] = "x/y" }))
@@ -218,7 +218,7 @@ struct CacheKeyTests {
 
     @Test("cache CA-48 a body that cannot be read twice passes by")
     func passesOneShotBodies() throws {
-        var query = try query(HTTPMethod("QUERY"), body: "a")
+        var query = try query(Request.Method("QUERY"), body: "a")
         query.isReplayable = false
 
         #expect(Desk().rules.decide(query, []).rule == .oneShotBody)

@@ -78,7 +78,7 @@ struct CacheSimulationTests {
             ]
             if resource.varies { headers.add("Vary", "X-A") }
             var body = Self.body(path, account, variant, version)
-            var status: HTTPStatus = 200
+            var status: Response.Status = 200
             let tags = (sent["If-None-Match"] ?? "").split(separator: ",").map { String($0.trimmedOfSpace) }
             if query.method == .post {
                 status = 204

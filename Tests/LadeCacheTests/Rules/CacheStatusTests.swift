@@ -1,6 +1,7 @@
 import CacheStoreConformance
 import LadeCache
 import LadeCore
+import LadeFields
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))

@@ -9,11 +9,11 @@ struct InvalidationTests {
 
     private func invalidated(
         _ method: String,
-        _ status: HTTPStatus = 204,
+        _ status: Response.Status = 204,
         _ headers: Headers = [:],
         url: String = "https://example.org/a/b"
     ) throws -> [String] {
-        let outcome = desk.rules.invalidation(try desk.query(HTTPMethod(method), url), status, headers)
+        let outcome = desk.rules.invalidation(try desk.query(Request.Method(method), url), status, headers)
         guard case .mustValidate(let addresses) = outcome.decision else { return [] }
         #expect(outcome.rule == .unsafeMethod)
         return addresses.map(\.text)
@@ -25,7 +25,7 @@ struct InvalidationTests {
     )
     func invalidates(method: String) throws {
         for code in [200, 204, 299, 301, 303, 399] {
-            #expect(try invalidated(method, HTTPStatus(code)) == ["https://example.org/a/b"])
+            #expect(try invalidated(method, Response.Status(code)) == ["https://example.org/a/b"])
         }
     }
 
@@ -41,7 +41,7 @@ struct InvalidationTests {
 
     @Test("cache CA-141 failures and safe methods invalidate nothing")
     func keeps() throws {
-        for code in [400, 404, 500, 503, 100] { #expect(try invalidated("POST", HTTPStatus(code)).isEmpty) }
+        for code in [400, 404, 500, 503, 100] { #expect(try invalidated("POST", Response.Status(code)).isEmpty) }
         for method in ["GET", "HEAD", "OPTIONS", "TRACE", "QUERY"] { #expect(try invalidated(method).isEmpty) }
     }
 

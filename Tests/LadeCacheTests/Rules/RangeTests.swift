@@ -66,7 +66,7 @@ struct RangeTests {
         let headers: Headers = ["Range": "bytes=0-1"]
         let query = try desk.query(.get, "https://example.org/a", headers, at: 20)
         let condition = try #require(desk.rules.decide(query, [head]).decision.condition)
-        func decision(_ status: HTTPStatus, _ fields: Headers) -> ValidationDecision {
+        func decision(_ status: Response.Status, _ fields: Headers) -> ValidationDecision {
             desk.rules.validation(query, condition, [head], desk.received(status, fields, at: 20)).decision
         }
 
@@ -215,7 +215,7 @@ struct RangeTests {
     func completes() throws {
         let head = try part([0..<40])
         let outcome = try decide(nil, [head])
-        func completion(_ status: HTTPStatus, _ fields: Headers) -> CompletionDecision {
+        func completion(_ status: Response.Status, _ fields: Headers) -> CompletionDecision {
             desk.rules.completion(of: head, from: 40, desk.received(status, fields, at: 5))
         }
         guard case .complete(let id, let start, let tag) = outcome.decision else {

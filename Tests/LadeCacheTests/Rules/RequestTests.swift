@@ -103,7 +103,7 @@ struct RequestTests {
     func outdates() throws {
         let head = try desk.keep(["ETag": "\"a\"", "Last-Modified": Desk.date(-100)])
         let dated = try desk.keep(["Last-Modified": Desk.date(-100)])
-        func outdates(_ head: StoredHead, _ headers: Headers, _ status: HTTPStatus = 200) -> Bool {
+        func outdates(_ head: StoredHead, _ headers: Headers, _ status: Response.Status = 200) -> Bool {
             let times = ExchangeTimes(requested: Desk.at(0), received: Desk.at(0))
             return desk.rules.outdates(head, by: ReceivedHead(status, headers, times: times))
         }
@@ -248,7 +248,7 @@ struct RequestTests {
     func neverReaches() throws {
         let heads = try StoredKind.allCases.flatMap(stored)
         for headers in [[:], ["Range": "bytes=x"], ["If-Match": "x"], ["Cache-Control": "no-store"]] as [Headers] {
-            for method in [HTTPMethod.get, .head, .post, .delete] {
+            for method in [Request.Method.get, .head, .post, .delete] {
                 var query = try desk.query(method, "https://example.org/a", headers, mode: .storedOnly, at: 20)
                 query.isReplayable = method != .post
                 for stored in [[], heads] {

@@ -40,7 +40,7 @@ struct RulePropertyTests {
         let delay = Double(random.below(4))
         let status = random.pick([200, 200, 200, 404, 302])
         var head = StoredHead(
-            status: HTTPStatus(status),
+            status: Response.Status(status),
             headers: headers,
             times: ExchangeTimes(requested: Desk.at(0), received: Desk.at(delay)),
             extent: .whole(10)
@@ -73,7 +73,9 @@ struct RulePropertyTests {
         func seconds(_ text: String?) -> Int? { text.flatMap { $0.allSatisfy(\.isNumber) ? Int($0) : nil } }
         func milliseconds(_ date: Date) -> Int { Int((date.timeIntervalSince1970 * 1_000).rounded()) }
         func date(_ name: String) -> Int? {
-            head.headers[name].flatMap { text in (try? HTTPDate(text, now: now.date)).map { milliseconds($0.date) } }
+            head.headers[name].flatMap { text in
+                (try? Headers.HTTPDate(text, now: now.date)).map { milliseconds($0.date) }
+            }
         }
         let received = milliseconds(head.times.received.date)
         let written = date("Date") ?? received

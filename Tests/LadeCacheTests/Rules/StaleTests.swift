@@ -63,7 +63,7 @@ struct StaleTests {
     func replacesExpired() throws {
         let head = try desk.keep(["Cache-Control": line], id: 9)
         let query = try desk.query(at: 20)
-        func decision(_ status: HTTPStatus, _ fields: Headers) -> ValidationDecision {
+        func decision(_ status: Response.Status, _ fields: Headers) -> ValidationDecision {
             desk.rules.validation(query, CacheCondition(), [head], desk.received(status, fields, at: 20)).decision
         }
         guard case .replace(.store(_, let replaced), _) = decision(200, ["Cache-Control": "max-age=10"]) else {

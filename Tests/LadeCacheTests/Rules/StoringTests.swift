@@ -14,8 +14,8 @@ struct StoringTests {
 
     private func storage(
         _ headers: Headers,
-        _ status: HTTPStatus = 200,
-        method: HTTPMethod = .get,
+        _ status: Response.Status = 200,
+        method: Request.Method = .get,
         request: Headers = [:],
         url: String = "https://example.org/a",
         change: (inout CacheQuery, inout ReceivedHead) -> Void = { _, _ in }
@@ -30,7 +30,7 @@ struct StoringTests {
 
     @Test("cache CA-10 eleven statuses need no lifetime to be stored", arguments: heuristic)
     func storesHeuristically(code: Int) throws {
-        #expect(try storage(["ETag": "\"a\""], HTTPStatus(code)).decision.head?.status == HTTPStatus(code))
+        #expect(try storage(["ETag": "\"a\""], Response.Status(code)).decision.head?.status == Response.Status(code))
     }
 
     @Test("cache CA-11 what nothing could use is stored only for offline use")
@@ -56,11 +56,11 @@ struct StoringTests {
         for line in ["max-age=60", "public", "private", "private=\"a\""] {
             var headers = validator
             headers.add("Cache-Control", line)
-            #expect(try storage(headers, HTTPStatus(code)).decision.head != nil, "\(line)")
+            #expect(try storage(headers, Response.Status(code)).decision.head != nil, "\(line)")
         }
-        #expect(try storage(["Expires": Desk.date(60)], HTTPStatus(code)).decision.head != nil)
-        #expect(try storage(validator, HTTPStatus(code)).rule == .status)
-        #expect(try storage(["ETag": "\"a\"", "Cache-Control": "s-maxage=60"], HTTPStatus(code)).rule == .status)
+        #expect(try storage(["Expires": Desk.date(60)], Response.Status(code)).decision.head != nil)
+        #expect(try storage(validator, Response.Status(code)).rule == .status)
+        #expect(try storage(["ETag": "\"a\"", "Cache-Control": "s-maxage=60"], Response.Status(code)).rule == .status)
     }
 
     @Test("cache CA-13 what nothing forbids is stored, and served to the next call")
@@ -89,7 +89,7 @@ struct StoringTests {
     func neverStores(code: Int) throws {
         let headers: Headers = ["Cache-Control": "max-age=60, public", "ETag": "\"a\"", "Expires": Desk.date(60)]
 
-        #expect(try storage(headers, HTTPStatus(code)).rule == .status)
+        #expect(try storage(headers, Response.Status(code)).rule == .status)
     }
 
     @Test("cache CA-15 CA-160 a range outside of the body is stored for no other request")
@@ -125,7 +125,7 @@ struct StoringTests {
     func understands(code: Int) throws {
         let headers: Headers = ["Cache-Control": "no-store, must-understand, max-age=60"]
 
-        #expect(try storage(headers, HTTPStatus(code)).decision.head != nil)
+        #expect(try storage(headers, Response.Status(code)).decision.head != nil)
         #expect(try storage(headers, 599).rule == .notUnderstood)
     }
 
@@ -187,7 +187,7 @@ struct StoringTests {
         arguments: ["HEAD", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "get", "SEARCH"]
     )
     func refusesMethods(name: String) throws {
-        #expect(try storage(["Cache-Control": "max-age=60"], method: HTTPMethod(name)).rule == .method)
+        #expect(try storage(["Cache-Control": "max-age=60"], method: Request.Method(name)).rule == .method)
     }
 
     @Test("cache CA-25 a POST is stored for GET when its response says so")
@@ -392,11 +392,12 @@ struct StoringTests {
     func storesRedirects() throws {
         let location: Headers = ["Location": "/b", "Last-Modified": Desk.date(-86_400)]
 
-        for code in [301, 308] { #expect(try storage(location, HTTPStatus(code)).decision.head != nil) }
+        for code in [301, 308] { #expect(try storage(location, Response.Status(code)).decision.head != nil) }
         for code in [302, 303, 307] {
-            #expect(try storage(location, HTTPStatus(code)).rule == .status)
+            #expect(try storage(location, Response.Status(code)).rule == .status)
             #expect(
-                try storage(["Location": "/b", "Cache-Control": "max-age=9"], HTTPStatus(code)).decision.head != nil
+                try storage(["Location": "/b", "Cache-Control": "max-age=9"], Response.Status(code)).decision.head
+                    != nil
             )
         }
     }

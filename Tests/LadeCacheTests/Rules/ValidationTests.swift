@@ -15,10 +15,10 @@ struct ValidationTests {
     /// Validates a stored response that is 20 s old.
     private func validate(
         _ stored: [StoredHead],
-        _ status: HTTPStatus = 304,
+        _ status: Response.Status = 304,
         _ headers: Headers = [:],
         request: Headers = [:],
-        method: HTTPMethod = .get,
+        method: Request.Method = .get,
         mode: Request.CacheMode = .standard,
         at seconds: Double = 20
     ) throws -> Explained<ValidationDecision> {
@@ -121,7 +121,7 @@ struct ValidationTests {
         let head = try desk.keep(["Cache-Control": "max-age=1", "ETag": "\"a\""])
         let query = try desk.query(at: 20)
         let condition = hasCondition ? desk.rules.decide(query, [head]).decision.condition : CacheCondition()
-        var received = desk.received(HTTPStatus(status), ["ETag": "\"a\"", "Cache-Control": "max-age=60"], at: 20)
+        var received = desk.received(Response.Status(status), ["ETag": "\"a\"", "Cache-Control": "max-age=60"], at: 20)
         received.isFromOtherHost = true
 
         let outcome = desk.rules.validation(query, try #require(condition), [head], received)
@@ -155,13 +155,13 @@ struct ValidationTests {
 
     @Test("cache CA-114 a 304 yields the stored status with merged fields", arguments: [200, 404, 410])
     func yieldsStored(code: Int) throws {
-        let head = try desk.keep(["Cache-Control": "max-age=10", "ETag": "\"a\"", "X-Old": "1"], HTTPStatus(code))
+        let head = try desk.keep(["Cache-Control": "max-age=10", "ETag": "\"a\"", "X-Old": "1"], Response.Status(code))
         let outcome = try validate([head], 304, ["ETag": "\"a\"", "X-New": "2"])
         let merged = try updated(outcome)
         let (status, served) = CacheRules.served(merged, nil)
 
         #expect(outcome.rule == .notModified)
-        #expect(status == HTTPStatus(code))
+        #expect(status == Response.Status(code))
         #expect(served["X-Old"] == "1")
         #expect(served["X-New"] == "2")
     }
@@ -344,14 +344,14 @@ struct ValidationTests {
     )
     func replaces(code: Int) throws {
         let head = try desk.keep(["Cache-Control": "max-age=10", "ETag": "\"a\""], id: 5)
-        let storable = try validate([head], HTTPStatus(code), ["Cache-Control": "max-age=60"])
-        let unstorable = try validate([head], HTTPStatus(code), ["Cache-Control": "no-store"])
+        let storable = try validate([head], Response.Status(code), ["Cache-Control": "max-age=60"])
+        let unstorable = try validate([head], Response.Status(code), ["Cache-Control": "no-store"])
 
         guard case .replace(.store(let new, let replaced), []) = storable.decision else {
             Issue.record("\(storable.decision)")
             return
         }
-        #expect(new.status == HTTPStatus(code))
+        #expect(new.status == Response.Status(code))
         #expect(replaced == [5])
         #expect(unstorable.decision == .removeAndDeliver([5]))
     }
@@ -363,7 +363,7 @@ struct ValidationTests {
     func keeps(code: Int) throws {
         let head = try desk.keep(["Cache-Control": "max-age=10", "ETag": "\"a\""])
 
-        #expect(try validate([head], HTTPStatus(code), ["Cache-Control": "max-age=60"]).decision == .deliver)
+        #expect(try validate([head], Response.Status(code), ["Cache-Control": "max-age=60"]).decision == .deliver)
     }
 
     private func onFailure(
@@ -388,7 +388,7 @@ struct ValidationTests {
 
         for code in [500, 502, 503, 504] {
             for stored in [head, bare] {
-                let outcome = try validate([stored], HTTPStatus(code))
+                let outcome = try validate([stored], Response.Status(code))
                 #expect(outcome.decision == .serveStale(1))
                 #expect(outcome.rule == .ifError)
             }
@@ -427,7 +427,9 @@ struct ValidationTests {
             #expect(try onFailure(line, failure).decision == .deliver)
         }
         #expect(try validate([head], 501).decision == .deliver)
-        for code in [400, 404, 408, 429] { #expect(try validate([head], HTTPStatus(code)).decision != .serveStale(1)) }
+        for code in [400, 404, 408, 429] {
+            #expect(try validate([head], Response.Status(code)).decision != .serveStale(1))
+        }
     }
 
     @Test("cache CA-129 stale-if-error of the request is used in place of the response's")

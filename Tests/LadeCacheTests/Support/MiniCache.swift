@@ -14,7 +14,7 @@ struct MiniCache {
 
     /// What a caller receives.
     struct Outcome {
-        let status: HTTPStatus
+        let status: Response.Status
         let headers: Headers
         let body: Data
         let rule: CacheRule

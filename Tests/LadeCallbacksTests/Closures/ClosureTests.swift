@@ -24,7 +24,7 @@ struct ClosureTests {
     }
 
     /// A loader whose settings name an executor.
-    private func loader(_ executor: CompletionExecutor? = nil) -> Loader {
+    private func loader(_ executor: Service.CompletionExecutor? = nil) -> Loader {
         var settings = Service.Settings()
         settings.time = VirtualTime()
         settings.retries.limit = 0

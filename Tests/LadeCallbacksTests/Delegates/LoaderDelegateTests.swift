@@ -18,26 +18,26 @@ struct LoaderDelegateTests {
             reports.add(MainDelivery.isOnMain)
         }
 
-        func loader(_ loader: Loader, didLoad response: Response, for load: LoadHandle) { note("loaded") }
+        func loader(_ loader: Loader, didLoad response: Response, for load: Loader.Handle) { note("loaded") }
 
-        func loader(_ loader: Loader, didFailWith error: LoadingError, for load: LoadHandle) { note("failed") }
+        func loader(_ loader: Loader, didFailWith error: LoadingError, for load: Loader.Handle) { note("failed") }
 
-        func loader(_ loader: Loader, didCancel load: LoadHandle) { note("cancelled") }
+        func loader(_ loader: Loader, didCancel load: Loader.Handle) { note("cancelled") }
 
         func loaderSupportsChunks(_ loader: Loader) -> Bool {
             consents += 1
             return true
         }
 
-        func loader(_ loader: Loader, didReceiveHead response: Response, for load: LoadHandle) { note("head") }
+        func loader(_ loader: Loader, didReceiveHead response: Response, for load: Loader.Handle) { note("head") }
 
-        func loader(_ loader: Loader, didReceive chunk: Data, of response: Response, for load: LoadHandle) {
+        func loader(_ loader: Loader, didReceive chunk: Data, of response: Response, for load: Loader.Handle) {
             note(String(decoding: chunk, as: UTF8.self))
         }
 
         func loaderReopensBodies(_ loader: Loader) -> Bool { true }
 
-        func loader(_ loader: Loader, needsBodyFor load: LoadHandle) async -> RequestBody? {
+        func loader(_ loader: Loader, needsBodyFor load: Loader.Handle) async -> Request.Body? {
             note("body")
             return .text("again")
         }
@@ -81,7 +81,7 @@ struct LoaderDelegateTests {
     @Test("finding SF-7 a body that is needed again is asked for on the main actor")
     func newBody() async throws {
         struct SendingTwice: Interceptor {
-            func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+            func intercept(_ request: Request, next: Chain.Next) async throws(LoadingError) -> Response {
                 _ = try await next(request)
                 return try await next(request)
             }

@@ -30,16 +30,16 @@ struct TextTests {
     @Test("requests R33 has a text for every status, capitalised", arguments: MessageLanguage.allCases)
     func statusTexts(language: MessageLanguage) {
         for code in Self.statuses {
-            #expect(HTTPStatus.texts.text(code, in: language)?.first?.isUppercase == true, "\(code) \(language)")
+            #expect(Response.Status.texts.text(code, in: language)?.first?.isUppercase == true, "\(code) \(language)")
         }
         for code in [199, 299, 399, 499, 599, 600, 999] {
-            #expect(!HTTPStatus(code).text(in: language).isEmpty)
+            #expect(!Response.Status(code).text(in: language).isEmpty)
         }
     }
 
     @Test("requests §6.5 has every text in every language")
     func tablesAreWhole() {
-        for table in [HTTPStatus.texts, LoadingError.URLErrorText.table, Message.table] {
+        for table in [Response.Status.texts, LoadingError.URLErrorText.table, Message.table] {
             for number in table.numbers {
                 for language in MessageLanguage.allCases {
                     #expect(table.text(number, in: language)?.isEmpty == false, "\(number) \(language)")
@@ -62,7 +62,7 @@ struct TextTests {
         #expect(error.urlErrorCode == code)
         let text =
             switch error.kind {
-            case .unacceptableStatus: HTTPStatus(404).text(in: .english)
+            case .unacceptableStatus: Response.Status(404).text(in: .english)
             case .decoding: Message.invalidData.text(in: .english)
             default: LoadingError.URLErrorText.text(for: code, in: .english)
             }
@@ -72,17 +72,17 @@ struct TextTests {
     @Test("requests R33 explains a status without a text of its own by its class")
     func statusClass() {
         for (code, other) in [(199, 1), (299, 2), (399, 3), (439, 4), (560, 5)] {
-            #expect(HTTPStatus(code).text(in: .english) == HTTPStatus.texts.text(other, in: .english))
+            #expect(Response.Status(code).text(in: .english) == Response.Status.texts.text(other, in: .english))
         }
         for language in MessageLanguage.allCases {
-            #expect(HTTPStatus(600).text(in: language) == Message.unknownError.text(in: language))
+            #expect(Response.Status(600).text(in: language) == Message.unknownError.text(in: language))
         }
     }
 
     @Test("requests §6.1 an error of a lower layer has no code, and the status and the address of the call")
     func lowerLayers() throws {
         let request = try Rig.request("/a")
-        var context = ErrorContext(request)
+        var context = LoadingError.Context(request)
         context.status = 503
         let cause = LoadingError(.incompleteBody(received: 1, expected: 2), context)
         let error = NetworkError.transport(cause, looksLikePublicWiFi: false)
@@ -126,7 +126,7 @@ private enum CodeRow {
     private struct Odd: Error {}
 
     static let all: [(LoadingError, Int)] = {
-        let context = ErrorContext()
+        let context = LoadingError.Context()
         let report = LoadingError.DeadlineReport(limit: .seconds(1), elapsed: .seconds(1), stages: Call.StageTimes())
         let fault = LoadingError.AuthorisationCause(authoriser: "bearer", cause: .refused)
         return [

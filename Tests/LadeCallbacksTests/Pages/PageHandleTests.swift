@@ -10,7 +10,7 @@ typealias Object = [String: JSONValue]
 @Suite(.timeLimit(.minutes(5)))
 struct PageHandleTests {
     let rig = Rig()
-    let delivered = Deliveries<LoadedPage<Outcome<Object, NetworkError>>>()
+    let delivered = Deliveries<Pages.Page<Outcome<Object, NetworkError>>>()
     let sized = Deliveries<Int>()
 
     init() {
@@ -36,8 +36,8 @@ struct PageHandleTests {
         )
     }
 
-    func sizer() -> Sizer {
-        Sizer { [sized] request, size in
+    func sizer() -> Pages.Sizer {
+        Pages.Sizer { [sized] request, size in
             sized.add(size)
             var request = request
             request.url.append(queryItems: [URLQueryItem(name: "limit", value: String(size))])
@@ -146,7 +146,7 @@ struct PageHandleTests {
         let paged = PagedEndpoint(
             try rig.endpoint("/list").jsonObject(),
             sizer: sizer(),
-            paginator: Paginator { page in
+            paginator: Pages.Paginator { page in
                 asked.add(
                     "\(page.original.url.relativePath) \(page.original.url.query() ?? "-") \(MainDelivery.isOnMain)"
                 )
@@ -165,11 +165,11 @@ struct PageHandleTests {
 
     @Test("requests P11 pages through arrays")
     func arrayPagination() async throws {
-        let delivered = Deliveries<LoadedPage<Outcome<[JSONValue], NetworkError>>>()
+        let delivered = Deliveries<Pages.Page<Outcome<[JSONValue], NetworkError>>>()
         let paged = PagedEndpoint(
             try rig.endpoint("/array").jsonArray(),
             sizer: .query("pageSize"),
-            paginator: Paginator { try Rig.request("/array?page=\($0.number + 1)&pageSize=\($0.size)") }
+            paginator: Pages.Paginator { try Rig.request("/array?page=\($0.number + 1)&pageSize=\($0.size)") }
         )
         let request = FirstPageHandle(rig.loader, paged) { delivered.add($0) }.with(pageSize: 2)
         request.resume()
@@ -240,7 +240,7 @@ struct PageHandleTests {
             try list(),
             options: .cancellationErrors,
             activity: rig.activity,
-            on: CompletionExecutor { work in scheduled.add(work) },
+            on: Service.CompletionExecutor { work in scheduled.add(work) },
             completion: { [delivered] in delivered.add($0) }
         )
         #expect(request.options == .cancellationErrors)
@@ -338,7 +338,7 @@ struct PageHandleTests {
         let asked = Deliveries<Int>()
         let paged = PagedEndpoint(
             try rig.endpoint("/missing").jsonObject(),
-            paginator: Paginator { page in
+            paginator: Pages.Paginator { page in
                 asked.add(page.number)
                 return nil
             }
@@ -356,7 +356,7 @@ struct PageHandleTests {
         struct Odd: Error {}
         let paged = PagedEndpoint(
             try rig.endpoint("/list").jsonObject(),
-            paginator: Paginator { _ in throw Odd() }
+            paginator: Pages.Paginator { _ in throw Odd() }
         )
         FirstPageHandle(rig.loader, paged, on: .anywhere) { [delivered] in delivered.add($0) }.resume()
 

@@ -136,7 +136,7 @@ struct RequestQueueErrorTests: QueueSuite {
         }
         queue.add(try request("/stall"))
 
-        for status in [500, 501, 502] { queue.report(NetworkError.http(HTTPStatus(status), url: nil)) }
+        for status in [500, 501, 502] { queue.report(NetworkError.http(Response.Status(status), url: nil)) }
         queue.cancel()
 
         let joined = try await errors.wait(for: 1)[0] as? NetworkError

@@ -33,10 +33,10 @@ struct HandleRetryTests {
 
     @Test("finding FP-1 the call of a page's handle is sent again as a loader's is", arguments: [true, false])
     func pageHandles(isFirst: Bool) async throws {
-        let delivered = Deliveries<LoadedPage<Outcome<Data, NetworkError>>>()
+        let delivered = Deliveries<Pages.Page<Outcome<Data, NetworkError>>>()
         let paged = PagedEndpoint(
             Endpoint(try Rig.request("/list")),
-            sizer: Sizer { request, _ in request },
+            sizer: Pages.Sizer { request, _ in request },
             paginator: .rule(.body(["next"]))
         )
         let first = FirstPageHandle(loader, paged, on: .anywhere) { delivered.add($0) }

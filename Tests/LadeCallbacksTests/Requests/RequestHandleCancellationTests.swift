@@ -121,7 +121,7 @@ struct RequestHandleCancellationTests {
             let loader = Rig.loader(on: transport)
             weakLoader = loader
             let endpoint = try rig.endpoint("/ok")
-            let paged = PagedEndpoint(endpoint, paginator: Paginator { _ in nil })
+            let paged = PagedEndpoint(endpoint, paginator: Pages.Paginator { _ in nil })
             let request: any GroupedRequest =
                 switch form {
                 case "data": RequestHandle(loader, endpoint) { values.add($0.value != nil) }
@@ -169,7 +169,7 @@ struct RequestHandleCancellationTests {
         let delivered = Deliveries<Outcome<Data, NetworkError>>()
         let gone = Signal()
         let scheduled = Deliveries<@Sendable () -> Void>()
-        let executor = CompletionExecutor { work in scheduled.add(work) }
+        let executor = Service.CompletionExecutor { work in scheduled.add(work) }
         do {
             let trace = Trace(gone)
             let endpoint = try rig.endpoint("/ok")
@@ -190,7 +190,7 @@ struct RequestHandleCancellationTests {
     func cancelledBeforeCompletionIsReported() async throws {
         let delivered = Deliveries<Outcome<Data, NetworkError>>()
         let scheduled = Deliveries<@Sendable () -> Void>()
-        let executor = CompletionExecutor { work in scheduled.add(work) }
+        let executor = Service.CompletionExecutor { work in scheduled.add(work) }
         let request = RequestHandle(
             rig.loader,
             try rig.endpoint("/ok"),
@@ -213,7 +213,7 @@ struct RequestHandleCancellationTests {
     func answerToEarlierRun() async throws {
         let delivered = Deliveries<Outcome<Data, NetworkError>>()
         let scheduled = Deliveries<@Sendable () -> Void>()
-        let executor = CompletionExecutor { work in scheduled.add(work) }
+        let executor = Service.CompletionExecutor { work in scheduled.add(work) }
         let request = RequestHandle(rig.loader, try rig.endpoint("/ok"), on: executor) { delivered.add($0) }
         request.resume()
         _ = try await scheduled.wait(for: 1)

@@ -68,7 +68,7 @@ struct RequestHandleTests {
         let options = RequestOptions.backgroundCompletion
         let loader = rig.loader
         let endpoint = try rig.endpoint("/json")
-        let paged = PagedEndpoint(endpoint, paginator: Paginator { _ in nil })
+        let paged = PagedEndpoint(endpoint, paginator: Pages.Paginator { _ in nil })
         return switch form {
         case .endpoint:
             RequestHandle(loader, endpoint, options: options) { _ in delivered.add(isOnMain) }

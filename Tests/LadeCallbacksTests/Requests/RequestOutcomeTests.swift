@@ -43,7 +43,7 @@ struct RequestOutcomeTests {
 
     @Test("requests R10 accepts the statuses of the request, else those of the endpoint, else those below 400")
     func acceptableStatuses() async throws {
-        for status in [399, 400, 404] { rig.transport.on(.get, "/\(status)").respond(.status(HTTPStatus(status))) }
+        for status in [399, 400, 404] { rig.transport.on(.get, "/\(status)").respond(.status(Response.Status(status))) }
         #expect(try await rig.run("/399").error == nil)
         #expect(try await rig.run("/400").error?.status == 400)
 
@@ -161,7 +161,7 @@ struct RequestOutcomeTests {
         let transport = ScriptedTransport(answering: .text("abc"))
         var settings = Service.Settings()
         settings.time = VirtualTime()
-        settings.processors = [ClosureProcessor { (data: Data, _) in Data(data.reversed()) }]
+        settings.processors = [Service.processor { (data: Data, _) in Data(data.reversed()) }]
         let loader = Service(settings, transport: transport).anonymous.makeLoader()
         let delivered = Deliveries<Outcome<String, NetworkError>>()
 

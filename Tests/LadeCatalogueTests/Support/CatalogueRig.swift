@@ -20,7 +20,7 @@ struct CatalogueRig: Sendable {
     }
 
     /// Answers every request with one text.
-    func answer(_ json: String, status: HTTPStatus = 200) {
+    func answer(_ json: String, status: Response.Status = 200) {
         transport.onAnyRequest().respond(.json(json, status: status))
     }
 

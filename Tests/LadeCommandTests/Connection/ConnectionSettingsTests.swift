@@ -101,9 +101,9 @@ struct ConnectionSettingsTests {
         arguments: [
             ("http://p:3128", .http, "p", 3_128), ("p", .http, "p", 1_080), ("socks5://[::1]:1", .socks5, "::1", 1),
             ("SOCKS5h://p/", .socks5, "p", 1_080),
-        ] as [(String, ProxySettings.Proxy.Kind, String, Int)]
+        ] as [(String, TransportSettings.ProxyChoice.Proxy.Kind, String, Int)]
     )
-    func proxies(text: String, kind: ProxySettings.Proxy.Kind, host: String, port: Int) throws {
+    func proxies(text: String, kind: TransportSettings.ProxyChoice.Proxy.Kind, host: String, port: Int) throws {
         let transport = try settings("-x", text, "--noproxy", "a, .b").transportSettings()
         #expect(transport.proxy == .proxy(.init(kind, host: host, port: port, exceptions: ["a", ".b"])))
     }
@@ -114,7 +114,7 @@ struct ConnectionSettingsTests {
     )
     func credentials(text: String, password: String) throws {
         let transport = try settings("-x", "http://\(text)@p:1").transportSettings()
-        let credentials = ProxySettings.Proxy.Credentials(user: "me", password: Secret(password))
+        let credentials = TransportSettings.ProxyChoice.Proxy.Credentials(user: "me", password: Secret(password))
         #expect(transport.proxy == .proxy(.init(.http, host: "p", port: 1, credentials: credentials)))
         let error = #expect(throws: CommandError.self) { try settings("-x", "http://me:secret@p:x") }
         #expect(error?.lines.contains("secret") == false)

@@ -244,12 +244,12 @@ struct CurlFeaturesTests {
     @Test("finding CL-5 --resolve is for look-ups of this machine, those of proxies among them")
     func resolvesWithProxies() throws {
         let url = try #require(URL(string: "http://h.test:8/"))
-        func hosts(_ options: String) throws -> [String: [HostAddress]] {
+        func hosts(_ options: String) throws -> [String: [HostDirectory.Address]] {
             try settings("curl --resolve h.test:8:127.0.0.1 \(options) http://h.test:8/").connection.resolvedHosts(
                 for: url
             )
         }
-        let known = ["h.test": [HostAddress("127.0.0.1")]]
+        let known = ["h.test": [HostDirectory.Address("127.0.0.1")]]
         #expect(try hosts("") == known)
         #expect(try hosts("-x p.test:1") == [:])
         #expect(try hosts("-x socks5h://p.test:1") == [:])
@@ -471,14 +471,14 @@ struct CurlFeaturesTests {
     @Test("finding CL-9 --resolve has stars and takes entries back")
     func resolves() throws {
         let url = try #require(URL(string: "http://h.test:8/"))
-        func hosts(_ options: String) throws -> [String: [HostAddress]] {
+        func hosts(_ options: String) throws -> [String: [HostDirectory.Address]] {
             try settings("curl \(options) http://h.test:8/").connection.resolvedHosts(for: url)
         }
-        #expect(try hosts("--resolve '*:8:127.0.0.1'") == ["h.test": [HostAddress("127.0.0.1")]])
+        #expect(try hosts("--resolve '*:8:127.0.0.1'") == ["h.test": [HostDirectory.Address("127.0.0.1")]])
         #expect(try hosts("--resolve '*:9:127.0.0.1'") == [:])
         #expect(
             try hosts("--resolve '*:8:127.0.0.1' --resolve +H.test:8:127.0.0.2") == [
-                "h.test": [HostAddress("127.0.0.2")]
+                "h.test": [HostDirectory.Address("127.0.0.2")]
             ]
         )
         #expect(try hosts("--resolve h.test:8:127.0.0.1 --resolve -h.test:8") == [:])

@@ -113,7 +113,7 @@ struct CurlOptionTests {
                 guard case .run(let settings) = try parser.parse(options) else { throw CommandError.usage("help") }
                 var service = Service.Settings()
                 try settings.policy.apply(to: &service, for: .call)
-                let attempt = RetryPolicy.Attempt(request, .failure(LoadingError(row.0, ErrorContext(request))))
+                let attempt = RetryPolicy.Attempt(request, .failure(LoadingError(row.0, LoadingError.Context(request))))
                 let action = service.retries.decision(attempt).action
                 let isRepeated = if case .retry = action { true } else { false }
                 #expect(isRepeated == expected, "\(row.0) \(options)")
@@ -122,7 +122,8 @@ struct CurlOptionTests {
     }
 
     /// The decision about an attempt of a line.
-    private func isRepeated(_ line: String, _ method: HTTPMethod, _ outcome: RetryPolicy.Attempt.Outcome) throws -> Bool
+    private func isRepeated(_ line: String, _ method: Request.Method, _ outcome: RetryPolicy.Attempt.Outcome) throws
+        -> Bool
     {
         var settings = GetSettings()
         try CurlReader.read("curl \(line) http://h/", into: &settings)
@@ -142,21 +143,21 @@ struct CurlOptionTests {
             ("--retry 1 --retry-all-errors -f", 404, true),
             ("--retry 1 --retry-all-errors --fail-with-body", 401, true),
             ("--retry 1 -f", 404, false), ("--retry-all-errors -f", 404, false),
-        ] as [(String, HTTPStatus, Bool)]
+        ] as [(String, Response.Status, Bool)]
     )
-    func retriesOfStatuses(options: String, status: HTTPStatus, expected: Bool) throws {
+    func retriesOfStatuses(options: String, status: Response.Status, expected: Bool) throws {
         #expect(try isRepeated(options, .get, .answer(status, pause: nil)) == expected)
     }
 
     @Test("finding CL-5 --retry-all-errors repeats each failure that is not certain, with any method")
     func retriesOfFailures() throws {
-        let context = ErrorContext(try Request("http://svc.example.com/"))
+        let context = LoadingError.Context(try Request("http://svc.example.com/"))
         let kinds: [LoadingError.Kind] = [
             .connectionLost(.head, isSafeToRepeat: false), .cannotConnect(host: "h", reason: .refused),
             .malformedResponse(.init(.statusLine)),
         ]
         for kind in kinds {
-            for method in [HTTPMethod.get, .post] {
+            for method in [Request.Method.get, .post] {
                 let outcome = RetryPolicy.Attempt.Outcome.failure(LoadingError(kind, context))
                 #expect(try isRepeated("--retry 1 --retry-all-errors", method, outcome), "\(kind)")
                 #expect(try !isRepeated("--retry 1", method, outcome), "\(kind)")
@@ -329,11 +330,14 @@ struct CurlOptionTests {
     @Test("finding CL-13 the advice is about the kind of the proxy")
     func kinds() throws {
         let url = try #require(URL(string: "http://svc.example.com/"))
-        let error = LoadingError(.proxy(.authenticationRequired(proxy: "p:1")), ErrorContext(try Request("\(url)")))
+        let error = LoadingError(
+            .proxy(.authenticationRequired(proxy: "p:1")),
+            LoadingError.Context(try Request("\(url)"))
+        )
         var settings = ConnectionSettings()
-        settings.proxy = try ProxySettings.Proxy(argument: "socks5h://u:pw@p:1")
+        settings.proxy = try TransportSettings.ProxyChoice.Proxy(argument: "socks5h://u:pw@p:1")
         #expect(settings.proxyFact(for: url) == ProxyFact(hasCredentials: true, isSOCKS: true))
-        settings.proxy = try ProxySettings.Proxy(argument: "p:1")
+        settings.proxy = try TransportSettings.ProxyChoice.Proxy(argument: "p:1")
         #expect(settings.proxyFact(for: url) == ProxyFact(hasCredentials: false, isSOCKS: false))
         settings.proxyUser = "u:pw"
         #expect(settings.proxyFact(for: url) == ProxyFact(hasCredentials: true, isSOCKS: false))

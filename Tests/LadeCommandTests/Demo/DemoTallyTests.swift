@@ -16,12 +16,12 @@ struct DemoTallyTests {
     func counts() {
         let tally = tally()
         let error = LoadingError(.cannotConnect(host: "h", reason: .refused))
-        let events: [CallEvent] = [
+        let events: [Call.Event] = [
             .exchangeFailed(error, Response.Metrics()),
             .headReceived(status: 429, headers: ["Retry-After": "1"], version: nil),
             .headReceived(status: 429, headers: [:], version: nil),
             .headReceived(status: 200, headers: [:], version: nil),
-            .retryScheduled(CallEvent.Retry(attempt: 1, rule: .transportFailure, delay: .seconds(2))),
+            .retryScheduled(Call.Event.Retry(attempt: 1, rule: .transportFailure, delay: .seconds(2))),
             .waitEnded(.backoff(attempt: 2), after: .seconds(2)), .waitEnded(.backoff(attempt: 3), after: .seconds(1)),
             .refreshFinished(authoriser: "a", after: .zero), .requestReplayed(authoriser: "a"),
             .exchangeFailed(LoadingError(.cancelled), Response.Metrics()),
@@ -75,7 +75,7 @@ struct DemoTallyTests {
 
     @Test("shows on a terminal how far it is")
     func words() {
-        var progress = PageProgress()
+        var progress = Pages.Progress()
         progress.items = 300
         progress.bytes = 250_000
 

@@ -6,9 +6,9 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct CommandErrorTests {
-    private static let context: ErrorContext = {
-        guard let url = URL(string: "http://me:pw@h.example/x?token=abc") else { return ErrorContext() }
-        return ErrorContext(Request(url))
+    private static let context: LoadingError.Context = {
+        guard let url = URL(string: "http://me:pw@h.example/x?token=abc") else { return LoadingError.Context() }
+        return LoadingError.Context(Request(url))
     }()
 
     private static func trust(_ cause: LoadingError.TrustCause.Cause) -> LoadingError {
@@ -107,9 +107,9 @@ struct CommandErrorTests {
     @Test("finding RF-9 a 401 for credentials that were sent says that they are refused, and does not ask for them")
     func refusedCredentials() throws {
         var request = try Request("https://h.example/")
-        let asked = CommandError(LoadingError(.unacceptableStatus(401), ErrorContext(request)))
+        let asked = CommandError(LoadingError(.unacceptableStatus(401), LoadingError.Context(request)))
         request.headers["Authorization"] = "Basic x"
-        let refused = CommandError(LoadingError(.unacceptableStatus(401), ErrorContext(request)))
+        let refused = CommandError(LoadingError(.unacceptableStatus(401), LoadingError.Context(request)))
 
         #expect(asked.advice == "Sign in: -u USER, or an Authorization header.")
         #expect(refused.advice == "The credentials that were sent are refused: check them, or get new ones.")
@@ -119,10 +119,10 @@ struct CommandErrorTests {
     @Test(
         "finding UF-9 a lost request that is not sent again says why, and how it would be",
         arguments: [(.post, true), (.patch, true), (.get, false), (.put, false), (.delete, false)]
-            as [(HTTPMethod, Bool)]
+            as [(Request.Method, Bool)]
     )
-    func notRepeated(method: HTTPMethod, isNamed: Bool) throws {
-        let context = ErrorContext(Request(method, try #require(URL(string: "https://h.example/"))))
+    func notRepeated(method: Request.Method, isNamed: Bool) throws {
+        let context = LoadingError.Context(Request(method, try #require(URL(string: "https://h.example/"))))
         let error = CommandError(LoadingError(.connectionLost(.nothing, isSafeToRepeat: false), context))
         #expect(error.advice.contains("--retry-unsafe") == isNamed)
         #expect(error.advice.contains("\(method) may have been carried out, so it is not sent again") == isNamed)

@@ -83,7 +83,7 @@ struct FetchTests {
         ] as [([String], Int, ExitCode, Bool)]
     )
     func fileStatuses(options: [String], status: Int, code: ExitCode, isWritten: Bool) async throws {
-        let transport = ScriptedTransport(answering: .text("page", status: HTTPStatus(status)))
+        let transport = ScriptedTransport(answering: .text("page", status: Response.Status(status)))
         let outcome = try await run(options + ["http://h/", "-o", "OUT"], on: transport)
         #expect(outcome.code == code)
         #expect(outcome.file == (isWritten ? "page" : nil))
@@ -97,7 +97,7 @@ struct FetchTests {
         ] as [([String], Int, ExitCode, Bool)]
     )
     func outputStatuses(options: [String], status: Int, code: ExitCode, isWritten: Bool) async throws {
-        let transport = ScriptedTransport(answering: .text("page", status: HTTPStatus(status)))
+        let transport = ScriptedTransport(answering: .text("page", status: Response.Status(status)))
         let outcome = try await run(options + ["http://h/"], on: transport)
         #expect(outcome.code == code)
         #expect(outcome.output == (isWritten ? "page" : ""))

@@ -130,10 +130,10 @@ struct TextsOfOthersTests {
         let text = Self.hostile
         var metrics = Response.Metrics()
         (metrics.remoteAddress, metrics.contentEncoding) = (text, text)
-        var context = ErrorContext()
+        var context = LoadingError.Context()
         context.detail = text
         let error = LoadingError(.transport(code: 1, message: text), context)
-        let events: [CallEvent] = [
+        let events: [Call.Event] = [
             .callStarted(method: .get, url: text), .exchangeStarted(method: .get, url: text),
             .waitStarted(.connection(host: text)), .waitEnded(.gate(key: text), after: .seconds(1)),
             .exchangeFinished(metrics), .exchangeFailed(error, metrics), .certificateCheckSkipped(host: text),

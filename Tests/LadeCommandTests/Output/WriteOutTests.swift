@@ -40,7 +40,7 @@ struct WriteOutTests: GetSuite {
     }
 
     /// What the calls of the next test have.
-    private func facts(status: HTTPStatus?) throws -> WriteOut.Facts {
+    private func facts(status: Response.Status?) throws -> WriteOut.Facts {
         var facts = WriteOut.Facts(request: try Request(.post, "http://h.test/a"))
         if let status {
             let headers: Headers = ["Content-Type": "a/b", "Location": "/there"]
@@ -141,7 +141,7 @@ struct WriteOutTests: GetSuite {
         let collector = FactCollector()
         let call = Call(id: Call.ID(1), events: [collector])
         var metrics = Response.Metrics()
-        for event in [CallEvent.attemptStarted(1), .attemptStarted(2), .attemptStarted(1)] { call.record(event) }
+        for event in [Call.Event.attemptStarted(1), .attemptStarted(2), .attemptStarted(1)] { call.record(event) }
         for _ in 0..<2 {
             call.record(.redirectFollowed(status: 302, from: "a", to: "b", method: .get))
             metrics.responseBodyBytes += 5

@@ -671,15 +671,15 @@ struct PagesFindingTests {
 
     @Test("finding PG-4 a rule is spelled as it is read, whatever its names are")
     func spelledRules() throws {
-        let places: [PageRule.Place] = [.body(["a", "b/c~"]), .header("X-A"), .header("X-A", ["n"])]
-        let targets: [PageRule.CursorTarget] = [.query("q"), .header("X-B"), .body(["v", "after"])]
-        let cursors = places.flatMap { place in targets.map { PageRule.cursor(place, to: $0) } }
-        let others: [PageRule] = [
+        let places: [Pages.Rule.Place] = [.body(["a", "b/c~"]), .header("X-A"), .header("X-A", ["n"])]
+        let targets: [Pages.Rule.CursorTarget] = [.query("q"), .header("X-B"), .body(["v", "after"])]
+        let cursors = places.flatMap { place in targets.map { Pages.Rule.cursor(place, to: $0) } }
+        let others: [Pages.Rule] = [
             .link(relation: "next"), .link(relation: "older"), .body(["n", "x"]), .header("Next-Page"),
             .pageNumber(query: "p"), .pageNumber(query: "p", first: 0), .offset(query: "o"),
             .offset(query: "o", first: 1),
         ]
-        for rule in cursors + others + places.map(PageRule.queryItems) {
+        for rule in cursors + others + places.map(Pages.Rule.queryItems) {
             #expect(try PagingSettings.rule(PagingSettings.spelling(of: rule)) == rule)
         }
     }

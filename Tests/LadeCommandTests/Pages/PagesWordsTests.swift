@@ -77,7 +77,7 @@ struct PagesWordsTests {
         console.talk = LineLog(try Descriptor.open(folder.file("talk", ""), O_WRONLY))
         let line = PagesLine(console, time: time, isShown: true)
         let hidden = PagesLine(console, time: time, isShown: false)
-        var progress = PageProgress()
+        var progress = Pages.Progress()
         (progress.pages, progress.items, progress.bytes, progress.total) = (2, 30, 3_000, 100)
 
         time.advance(by: .milliseconds(99))
@@ -106,7 +106,7 @@ struct PagesWordsTests {
 
     @Test("counts in the singular and in the plural")
     func numbers() {
-        var progress = PageProgress()
+        var progress = Pages.Progress()
         let time = VirtualTime()
         let line = PagesLine(Console(), time: time, isShown: false)
         (progress.pages, progress.items) = (1, 1)

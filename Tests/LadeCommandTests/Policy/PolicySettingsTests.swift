@@ -69,7 +69,7 @@ struct PolicySettingsTests {
         #expect(service.hedging == .delay(.milliseconds(200)))
         #expect(
             service.hosts.addresses(for: "api.example") == [
-                "a", HostAddress("b", port: 81), HostAddress("::1", port: 82),
+                "a", HostDirectory.Address("b", port: 81), HostDirectory.Address("::1", port: 82),
             ]
         )
         #expect(try self.service(["-L"]).redirects.limit == 10)
@@ -102,11 +102,11 @@ struct PolicySettingsTests {
     @Test(
         "reads the kinds of credentials",
         arguments: [
-            ("basic:me", PolicySettings.Authorisation.basic(user: "me")), ("bearer", .bearer),
+            ("basic:me", PolicySettings.AuthorisationChoice.basic(user: "me")), ("bearer", .bearer),
             ("oauth2:https://app@auth.example/t", .oauth2(endpoint: "https://auth.example/t", client: "app")),
         ]
     )
-    func kinds(text: String, kind: PolicySettings.Authorisation) throws {
+    func kinds(text: String, kind: PolicySettings.AuthorisationChoice) throws {
         #expect(try settings(["--auth", text]).authorisation == kind)
     }
 

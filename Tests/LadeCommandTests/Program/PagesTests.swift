@@ -342,13 +342,13 @@ struct PagesTests {
     @Test(
         "reads every form of --next",
         arguments: [
-            ("link", PageRule.link(relation: "next")), ("link:more", .link(relation: "more")),
+            ("link", Pages.Rule.link(relation: "next")), ("link:more", .link(relation: "more")),
             ("body:/a/b", .body(["a", "b"])), ("cursor:/c=after", .bodyCursor(["c"], query: "after")),
             ("header:X-C=after", .headerCursor("X-C", query: "after")), ("page:p", .pageNumber(query: "p")),
             ("page:p=0", .pageNumber(query: "p", first: 0)), ("offset:o", .offset(query: "o")),
         ]
     )
-    func rules(text: String, rule: PageRule) throws {
+    func rules(text: String, rule: Pages.Rule) throws {
         #expect(try PagingSettings.rule(text) == rule)
     }
 

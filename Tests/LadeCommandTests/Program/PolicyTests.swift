@@ -225,7 +225,7 @@ struct PolicyTests {
     private struct Clock: Interceptor {
         let times: Locked<[Instant]>
 
-        func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+        func intercept(_ request: Request, next: Chain.Next) async throws(LoadingError) -> Response {
             let now = next.call.time.now
             times.withLock { $0.append(now) }
             return try await next(request)

@@ -36,7 +36,13 @@ struct ParsersOfTextTests {
         ("query", { Address("http://h/?\($0)x").query ?? "" }),
         ("fragment", { Address("http://h/#\($0)x").fragment ?? "" }),
         ("query after a query mark", { Address("http://h?\($0)x#y").query ?? "" }),
-        ("proxy", { try ProxySettings.Proxy(argument: "http://u:\($0)x@h:1").credentials?.password.reveal() ?? "" }),
+        (
+            "proxy",
+            {
+                try TransportSettings.ProxyChoice.Proxy(argument: "http://u:\($0)x@h:1").credentials?.password.reveal()
+                    ?? ""
+            }
+        ),
         ("pin", { try ConnectionSettings.Pin(argument: "h=\($0)x").hash }),
     ]
 

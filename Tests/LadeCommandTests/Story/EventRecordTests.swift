@@ -19,7 +19,7 @@ struct EventRecordTests {
 
     @Test("writes the rule of a retry by its name, with its words beside it")
     func rules() {
-        let rules: [RetryRule] = [
+        let rules: [Call.RetryRule] = [
             .status(503), .transportFailure, .neverSent, .neverProcessed, .finalStatus(404), .finalFailure,
             .acceptedStatus(200), .hookWantsIt, .hookRefuses, .limitReached(2), .notIdempotent(.post),
             .bodyNotReplayable,
@@ -29,7 +29,7 @@ struct EventRecordTests {
         #expect(Set(rules.map(\.name)).count == rules.count)
         #expect(Set(rules.map(\.description)).count == rules.count)
         for rule in rules { #expect(rule.name.utf8.allSatisfy { $0 == 0x2D || (0x61...0x7A).contains($0) }) }
-        let record = EventRecord(.retryRefused(CallEvent.Retry(attempt: 2, status: 503, rule: .notIdempotent(.post))))
+        let record = EventRecord(.retryRefused(Call.Event.Retry(attempt: 2, status: 503, rule: .notIdempotent(.post))))
         #expect(
             record.line(at: .zero, of: Call(id: Call.ID(7)))
                 == #"{"seconds":0.0,"call":7,"attempt":1,"event":"retryRefused","failedAttempt":2,"status":503,"#
@@ -50,7 +50,7 @@ struct EventRecordTests {
         metrics.connect = .milliseconds(2)
         metrics.remoteAddress = "::1"
         let error = LoadingError(.timedOut(.idle))
-        let events: [CallEvent] = [
+        let events: [Call.Event] = [
             .callStarted(method: .get, url: "u"), .exchangeStarted(method: .get, url: "u"),
             .waitStarted(.connection(host: "h")), .waitEnded(.connection(host: "h"), after: .seconds(1)),
             .interimResponse(status: 103, headers: [:]), .headReceived(status: 200, headers: [:], version: .http2),
@@ -58,7 +58,7 @@ struct EventRecordTests {
             .certificateCheckSkipped(host: "h"), .malformationTolerated(LoadingError.MalformedResponse(.lineEnd)),
             .hedgeStarted(1, after: .seconds(1)), .hedgeRefused(1, reason: "r"), .hedgeFinished(used: 1),
             .callFinished(status: 200), .callFailed(error),
-            .bodyFinished(CallEvent.Body(.failed(error), bytes: 5, duration: .seconds(1), attempts: 2)),
+            .bodyFinished(Call.Event.Body(.failed(error), bytes: 5, duration: .seconds(1), attempts: 2)),
         ]
         let records = events.map { EventRecord($0) }
         #expect(Set(records.map(\.name)).count == events.count)

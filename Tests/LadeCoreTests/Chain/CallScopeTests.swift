@@ -198,7 +198,9 @@ struct ScopedCallTests {
 
 /// An app's interceptor that does not observe scopes.
 private struct Plain: Interceptor {
-    func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response { try await next(request) }
+    func intercept(_ request: Request, next: Chain.Next) async throws(LoadingError) -> Response {
+        try await next(request)
+    }
 }
 
 /// An app's transport that does not observe scopes.

@@ -6,10 +6,10 @@ import Testing
 struct ClosureInterceptorTests {
     private struct Fault: Error, Equatable { var code: Int }
 
-    private func failure(_ body: @escaping @Sendable (Request, Next) async throws -> Response) async throws
+    private func failure(_ body: @escaping @Sendable (Request, Chain.Next) async throws -> Response) async throws
         -> LoadingError?
     {
-        let chain = Chain([ClosureInterceptor(body)], transport: ScriptedTransport(answering: .text("ok")))
+        let chain = Chain([Chain.interceptor(body)], transport: ScriptedTransport(answering: .text("ok")))
         let request = try Request("https://a.test/x")
         do throws(LoadingError) {
             _ = try await chain.send(request, call: Call())
@@ -22,7 +22,7 @@ struct ClosureInterceptorTests {
     @Test("an interceptor may be a closure that changes the request and the answer")
     func passes() async throws {
         let transport = ScriptedTransport(answering: .text("ok"))
-        let interceptor = ClosureInterceptor { request, next in
+        let interceptor = Chain.interceptor { request, next in
             var request = request
             request.headers["A"] = "1"
             var response = try await next(request)
@@ -38,7 +38,7 @@ struct ClosureInterceptorTests {
     @Test("a closure that observes the scope runs without a child task", arguments: [false, true])
     func scope(isObserved: Bool) async throws {
         let hasScope = Locked<Bool?>(nil)
-        let interceptor = ClosureInterceptor(observesScope: isObserved) { request, next in
+        let interceptor = Chain.interceptor(observesScope: isObserved) { request, next in
             hasScope.withLock { $0 = next.call.scope != nil }
             return try await next(request)
         }
@@ -64,7 +64,7 @@ struct ClosureInterceptorTests {
 
     @Test("a closure's LoadingError stays as it is, and CancellationError is a cancellation")
     func keeps() async throws {
-        let stored = try await failure { request, _ in throw LoadingError(.notStored, ErrorContext(request)) }
+        let stored = try await failure { request, _ in throw LoadingError(.notStored, LoadingError.Context(request)) }
         guard case .notStored? = stored?.kind else {
             Issue.record("\(String(describing: stored))")
             return

@@ -1,4 +1,5 @@
 import LadeCore
+import LadeFields
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))

@@ -153,8 +153,8 @@ struct CacheControlTests {
         arguments: ["Max-Age", "private", "no-cache", "a b", ""]
     )
     func extensionNames(name: String) {
-        #expect(throws: FieldError.self) { try CacheControl.ExtensionDirective(name: name) }
-        #expect(throws: FieldError.self) { try CacheControl.ExtensionDirective(name: "x", argument: "\n") }
+        #expect(throws: Headers.FieldError.self) { try CacheControl.ExtensionDirective(name: name) }
+        #expect(throws: Headers.FieldError.self) { try CacheControl.ExtensionDirective(name: "x", argument: "\n") }
     }
 
     @Test("Fields survive writing and reading")

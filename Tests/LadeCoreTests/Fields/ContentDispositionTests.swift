@@ -1,6 +1,7 @@
 import Testing
 
 @testable import LadeCore
+@testable import LadeFields
 
 @Suite("Content-Disposition", .timeLimit(.minutes(5)))
 struct ContentDispositionTests {
@@ -71,7 +72,7 @@ struct ContentDispositionTests {
         arguments: ["", "=n", "\"n\"", "a b; filename=n"]
     )
     func neither(text: String) {
-        #expect(throws: FieldError.self) { try ContentDisposition(text) }
+        #expect(throws: Headers.FieldError.self) { try ContentDisposition(text) }
     }
 
     @Test("A file name in bytes that are not UTF-8 is read as ISO-8859-1")
@@ -98,7 +99,7 @@ struct ContentDispositionTests {
         ]
     )
     func rejects(text: String, offset: Int) throws {
-        let error = try #require(throws: FieldError.self) { try ContentDisposition(text) }
+        let error = try #require(throws: Headers.FieldError.self) { try ContentDisposition(text) }
         #expect(error.offset == offset)
     }
 
@@ -124,8 +125,8 @@ struct ContentDispositionTests {
 
     @Test("A disposition that cannot be written cannot be made")
     func unwritable() {
-        #expect(throws: FieldError.self) { try ContentDisposition(type: "a b") }
-        #expect(throws: FieldError.self) {
+        #expect(throws: Headers.FieldError.self) { try ContentDisposition(type: "a b") }
+        #expect(throws: Headers.FieldError.self) {
             try ContentDisposition(type: "inline", parameters: [FieldParameter(name: "Filename*", value: "x")])
         }
     }

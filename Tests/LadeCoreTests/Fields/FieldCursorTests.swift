@@ -1,6 +1,7 @@
 import Testing
 
 @testable import LadeCore
+@testable import LadeFields
 
 @Suite("Field cursor", .timeLimit(.minutes(5)))
 struct FieldCursorTests {
@@ -88,6 +89,6 @@ struct FieldCursorTests {
         arguments: [("", "a"), ("a b", "a"), ("a", "x\r\ny"), ("a", "\0")]
     )
     func unwritableParameter(name: String, value: String) {
-        #expect(throws: FieldError.self) { try FieldParameter(name: name, value: value) }
+        #expect(throws: Headers.FieldError.self) { try FieldParameter(name: name, value: value) }
     }
 }

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import LadeCore
+@testable import LadeFields
 
 /// Every field is parsed and compared by octets: a combining character behind a delimiter changes nothing.
 @Suite(.timeLimit(.minutes(5)))
@@ -20,7 +21,7 @@ struct FieldOctetTests {
         #expect(challenges.last?.token == "x==")
         #expect(CacheControl(["no-store,\u{301}x, max-age=5"]).noStore)
         #expect(CacheControl(["no-store,\u{301}x, max-age=5"]).maxAge == .seconds(5))
-        #expect((try? RetryAfter("5\u{301}", now: .distantPast)) == nil)
+        #expect((try? Headers.RetryAfter("5\u{301}", now: .distantPast)) == nil)
     }
 
     @Test("finding FP-24 a file's name is made safe by its code points")

@@ -41,7 +41,7 @@ struct HTTPDateTests {
         ] as [(String, String, Int64)]
     )
     func reads(rule: String, text: String, seconds: Int64) throws {
-        #expect(try HTTPDate(text, now: now).date == Date(timeIntervalSince1970: Double(seconds)), "\(rule)")
+        #expect(try Headers.HTTPDate(text, now: now).date == Date(timeIntervalSince1970: Double(seconds)), "\(rule)")
     }
 
     @Test(
@@ -54,15 +54,15 @@ struct HTTPDateTests {
         ]
     )
     func twoDigitYears(text: String, year: String) throws {
-        #expect(try HTTPDate(text, now: now).description.contains(" \(year) "))
+        #expect(try Headers.HTTPDate(text, now: now).description.contains(" \(year) "))
     }
 
     @Test("Late in a century a two-digit year may belong to the next one")
     func nextCentury() throws {
         let lateNow = Date(timeIntervalSince1970: 3_786_912_000)  // 2090-01-01
 
-        #expect(try HTTPDate("Friday, 10-Mar-10 12:00:00 GMT", now: lateNow).description.contains(" 2110 "))
-        #expect(try HTTPDate("Friday, 10-Mar-89 12:00:00 GMT", now: lateNow).description.contains(" 2089 "))
+        #expect(try Headers.HTTPDate("Friday, 10-Mar-10 12:00:00 GMT", now: lateNow).description.contains(" 2110 "))
+        #expect(try Headers.HTTPDate("Friday, 10-Mar-89 12:00:00 GMT", now: lateNow).description.contains(" 2089 "))
     }
 
     @Test(
@@ -82,7 +82,7 @@ struct HTTPDateTests {
         ]
     )
     func rejects(text: String, offset: Int) throws {
-        let error = try #require(throws: FieldError.self) { try HTTPDate(text, now: now) }
+        let error = try #require(throws: Headers.FieldError.self) { try Headers.HTTPDate(text, now: now) }
         #expect(error.offset == offset)
         #expect(error.field == "HTTP date")
     }
@@ -97,7 +97,7 @@ struct HTTPDateTests {
         ]
     )
     func impossible(text: String) throws {
-        let error = try #require(throws: FieldError.self) { try HTTPDate(text, now: now) }
+        let error = try #require(throws: Headers.FieldError.self) { try Headers.HTTPDate(text, now: now) }
         #expect(error.reason == .outOfRange("the date or time"))
     }
 
@@ -111,7 +111,7 @@ struct HTTPDateTests {
         ]
     )
     func writes(seconds: Double, text: String) {
-        #expect(HTTPDate(Date(timeIntervalSince1970: seconds)).description == text)
+        #expect(Headers.HTTPDate(Date(timeIntervalSince1970: seconds)).description == text)
     }
 
     @Test("Every second of the years 1 to 9999 survives writing and reading")
@@ -119,7 +119,7 @@ struct HTTPDateTests {
         var samples = FieldSamples()
         for _ in 0..<5_000 {
             let date = Date(timeIntervalSince1970: Double(samples.int64(CivilTime.earliest...CivilTime.latest)))
-            #expect(try HTTPDate(HTTPDate(date).description, now: now).date == date, samples.note)
+            #expect(try Headers.HTTPDate(Headers.HTTPDate(date).description, now: now).date == date, samples.note)
         }
     }
 
@@ -149,12 +149,13 @@ struct HTTPDateTests {
     @Test("Dates are ordered by time")
     func order() throws {
         #expect(
-            try HTTPDate("Sun Nov  6 08:49:37 1994", now: now) < HTTPDate("Sun, 06 Nov 1994 08:49:38 GMT", now: now)
+            try Headers.HTTPDate("Sun Nov  6 08:49:37 1994", now: now)
+                < Headers.HTTPDate("Sun, 06 Nov 1994 08:49:38 GMT", now: now)
         )
     }
 
     @Test("Long hostile values end in an error", arguments: hostileFields.indices)
     func hostile(index: Int) {
-        #expect(throws: FieldError.self) { try HTTPDate(hostileFields[index].value, now: now) }
+        #expect(throws: Headers.FieldError.self) { try Headers.HTTPDate(hostileFields[index].value, now: now) }
     }
 }

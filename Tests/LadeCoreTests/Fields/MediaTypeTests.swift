@@ -1,6 +1,7 @@
 import Testing
 
 @testable import LadeCore
+@testable import LadeFields
 
 @Suite("Media types", .timeLimit(.minutes(5)))
 struct MediaTypeTests {
@@ -49,7 +50,7 @@ struct MediaTypeTests {
         ]
     )
     func rejects(text: String, offset: Int) throws {
-        let error = try #require(throws: FieldError.self) { try MediaType(text) }
+        let error = try #require(throws: Headers.FieldError.self) { try MediaType(text) }
         #expect(error.offset == offset)
     }
 
@@ -96,8 +97,8 @@ struct MediaTypeTests {
                 "application/json", "application/x-www-form-urlencoded", "application/octet-stream",
             ]
         )
-        #expect(throws: FieldError.self) { try MediaType(type: "a b", subtype: "c") }
-        #expect(throws: FieldError.self) { try MediaType(type: "a", subtype: "") }
+        #expect(throws: Headers.FieldError.self) { try MediaType(type: "a b", subtype: "c") }
+        #expect(throws: Headers.FieldError.self) { try MediaType(type: "a", subtype: "") }
     }
 
     @Test("Media types survive writing and reading")

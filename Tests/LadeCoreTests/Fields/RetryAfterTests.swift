@@ -21,10 +21,10 @@ struct RetryAfterTests {
             ("Fri, 31 Dec 1999 23:59:59 GMT", .date(Date(timeIntervalSince1970: 946_684_799))),
             ("Friday, 31-Dec-99 23:59:59 GMT", .date(Date(timeIntervalSince1970: 946_684_799))),
             ("Fri Dec 31 23:59:59 1999", .date(Date(timeIntervalSince1970: 946_684_799))),
-        ] as [(String, RetryAfter)]
+        ] as [(String, Headers.RetryAfter)]
     )
-    func reads(text: String, expected: RetryAfter) throws {
-        #expect(try RetryAfter(text, now: now) == expected)
+    func reads(text: String, expected: Headers.RetryAfter) throws {
+        #expect(try Headers.RetryAfter(text, now: now) == expected)
     }
 
     @Test(
@@ -34,18 +34,18 @@ struct RetryAfterTests {
         ]
     )
     func rejects(text: String) throws {
-        let error = try #require(throws: FieldError.self) { try RetryAfter(text, now: now) }
+        let error = try #require(throws: Headers.FieldError.self) { try Headers.RetryAfter(text, now: now) }
         #expect(error.field == "Retry-After")
     }
 
     @Test("policies PL-13 a date is compared with the server's clock when the answer has a date")
     func serverClock() throws {
-        let retry = try RetryAfter("Fri, 31 Dec 1999 23:59:59 GMT", now: now)
+        let retry = try Headers.RetryAfter("Fri, 31 Dec 1999 23:59:59 GMT", now: now)
         let serverDate = Date(timeIntervalSince1970: 946_684_799 - 30)
 
         #expect(retry.delay(serverDate: serverDate, now: now) == .seconds(30))
         #expect(retry.delay(serverDate: nil, now: serverDate.addingTimeInterval(10)) == .seconds(20))
-        #expect(RetryAfter.delay(.seconds(5)).delay(serverDate: serverDate, now: now) == .seconds(5))
+        #expect(Headers.RetryAfter.delay(.seconds(5)).delay(serverDate: serverDate, now: now) == .seconds(5))
     }
 
     @Test(
@@ -55,7 +55,7 @@ struct RetryAfterTests {
     )
     func dateBounds(seconds: Double, expected: Int64) {
         // The date is made here: Foundation traps when it prints such a date as the argument of a test.
-        let retry = RetryAfter.date(Date(timeIntervalSince1970: seconds))
+        let retry = Headers.RetryAfter.date(Date(timeIntervalSince1970: seconds))
         #expect(retry.delay(serverDate: nil, now: now) == .seconds(expected))
     }
 
@@ -64,16 +64,17 @@ struct RetryAfterTests {
         arguments: [(-1, 0), (Int64.max, 2_147_483_648), (Int64.min, 0), (5, 5)] as [(Int64, Int64)]
     )
     func delayBounds(seconds: Int64, expected: Int64) {
-        #expect(RetryAfter.delay(.seconds(seconds)).delay(serverDate: nil, now: now) == .seconds(expected))
+        #expect(Headers.RetryAfter.delay(.seconds(seconds)).delay(serverDate: nil, now: now) == .seconds(expected))
     }
 
     @Test("A delay is written in whole seconds, rounded up so that no client comes early")
     func writes() throws {
-        #expect(RetryAfter.delay(.seconds(120)).description == "120")
-        #expect(RetryAfter.delay(.milliseconds(1_001)).description == "2")
-        #expect(RetryAfter.delay(.seconds(-3)).description == "0")
+        #expect(Headers.RetryAfter.delay(.seconds(120)).description == "120")
+        #expect(Headers.RetryAfter.delay(.milliseconds(1_001)).description == "2")
+        #expect(Headers.RetryAfter.delay(.seconds(-3)).description == "0")
         #expect(
-            RetryAfter.date(Date(timeIntervalSince1970: 946_684_799)).description == "Fri, 31 Dec 1999 23:59:59 GMT"
+            Headers.RetryAfter.date(Date(timeIntervalSince1970: 946_684_799)).description
+                == "Fri, 31 Dec 1999 23:59:59 GMT"
         )
     }
 
@@ -81,17 +82,17 @@ struct RetryAfterTests {
     func roundTrip() throws {
         var samples = FieldSamples()
         for _ in 0..<2_000 {
-            let retry: RetryAfter =
+            let retry: Headers.RetryAfter =
                 samples.bool()
                 ? .delay(.seconds(samples.int64(0...FieldCursor.deltaSecondsLimit)))
                 : .date(Date(timeIntervalSince1970: Double(samples.int64(-1_000_000_000...9_000_000_000))))
-            #expect(try RetryAfter(retry.description, now: now) == retry, samples.note)
+            #expect(try Headers.RetryAfter(retry.description, now: now) == retry, samples.note)
         }
     }
 
     @Test("Long hostile values end in a value or an error", arguments: hostileFields.indices)
     func hostile(index: Int) {
-        let retry = try? RetryAfter(hostileFields[index].value, now: now)
+        let retry = try? Headers.RetryAfter(hostileFields[index].value, now: now)
         #expect(retry == (hostileFields[index].name == "digits" ? .delay(.seconds(2_147_483_648)) : nil))
     }
 }

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import LadeCore
+@testable import LadeFields
 
 @Suite("Safe file names", .timeLimit(.minutes(5)))
 struct SafeFilenameTests {

@@ -7,6 +7,7 @@ import Testing
 #endif
 
 @testable import LadeCore
+@testable import LadeFields
 
 private typealias Item = StructuredField.Item
 private typealias List = StructuredField.List
@@ -96,7 +97,9 @@ struct StructuredFieldTests {
         arguments: brokenItems
     )
     func rejectsItems(rule: String, text: String, offset: Int) throws {
-        let error = try #require(throws: FieldError.self, "\(rule)") { try StructuredField.Item(parsing: [text]) }
+        let error = try #require(throws: Headers.FieldError.self, "\(rule)") {
+            try StructuredField.Item(parsing: [text])
+        }
         #expect(error.offset == offset, "\(rule)")
         #expect(error.field == "structured field")
     }
@@ -122,8 +125,8 @@ struct StructuredFieldTests {
 
     @Test("Several lines are not an item")
     func itemLines() {
-        #expect(throws: FieldError.self) { try Item(parsing: ["1", "2"]) }
-        #expect(throws: FieldError.self) { try Item(parsing: []) }
+        #expect(throws: Headers.FieldError.self) { try Item(parsing: ["1", "2"]) }
+        #expect(throws: Headers.FieldError.self) { try Item(parsing: []) }
     }
 
     @Test(
@@ -173,7 +176,7 @@ struct StructuredFieldTests {
             #expect(try StructuredField.List(parsing: lines).serialised() == #""a, b""#)
             return
         }
-        let error = try #require(throws: FieldError.self) { try StructuredField.List(parsing: lines) }
+        let error = try #require(throws: Headers.FieldError.self) { try StructuredField.List(parsing: lines) }
         #expect(error.offset == offset)
     }
 
@@ -215,7 +218,7 @@ struct StructuredFieldTests {
         ]
     )
     func rejectsDictionaries(text: String, offset: Int) throws {
-        let error = try #require(throws: FieldError.self) { try StructuredField.Dictionary(parsing: [text]) }
+        let error = try #require(throws: Headers.FieldError.self) { try StructuredField.Dictionary(parsing: [text]) }
         #expect(error.offset == offset)
     }
 
@@ -239,19 +242,19 @@ struct StructuredFieldTests {
         ] as [StructuredField.Item]
     )
     func refuses(item: StructuredField.Item) throws {
-        let error = try #require(throws: FieldError.self) { try item.serialised() }
+        let error = try #require(throws: Headers.FieldError.self) { try item.serialised() }
         guard case .notWritable = error.reason else {
             Issue.record("\(error)")
             return
         }
-        #expect(throws: FieldError.self) { try List([.item(item)]).serialised() }
-        #expect(throws: FieldError.self) { try List([.innerList(.init([item]))]).serialised() }
-        #expect(throws: FieldError.self) { try (["a": .item(item)] as StructuredField.Dictionary).serialised() }
+        #expect(throws: Headers.FieldError.self) { try List([.item(item)]).serialised() }
+        #expect(throws: Headers.FieldError.self) { try List([.innerList(.init([item]))]).serialised() }
+        #expect(throws: Headers.FieldError.self) { try (["a": .item(item)] as StructuredField.Dictionary).serialised() }
     }
 
     @Test("A date that is not an integer is refused")
     func noDate() {
-        #expect(throws: FieldError.self) { try Item(.date(Date(timeIntervalSince1970: .nan))).serialised() }
+        #expect(throws: Headers.FieldError.self) { try Item(.date(Date(timeIntervalSince1970: .nan))).serialised() }
     }
 
     @Test(
@@ -291,15 +294,15 @@ struct StructuredFieldTests {
         #expect(try Item(parsing: ["a;" + keys(256, ";")]).parameters.count == 256)
         #expect(try List(parsing: [inner(256)]).members.count == 1)
 
-        #expect(throws: FieldError.self) { try List(parsing: [list(1_025)]) }
-        #expect(throws: FieldError.self) { try StructuredField.Dictionary(parsing: [keys(1_025, ",")]) }
-        #expect(throws: FieldError.self) { try Item(parsing: ["a;" + keys(257, ";")]) }
-        #expect(throws: FieldError.self) { try List(parsing: [inner(257)]) }
+        #expect(throws: Headers.FieldError.self) { try List(parsing: [list(1_025)]) }
+        #expect(throws: Headers.FieldError.self) { try StructuredField.Dictionary(parsing: [keys(1_025, ",")]) }
+        #expect(throws: Headers.FieldError.self) { try Item(parsing: ["a;" + keys(257, ";")]) }
+        #expect(throws: Headers.FieldError.self) { try List(parsing: [inner(257)]) }
 
         var limits = StructuredField.Limits()
         limits.members = 2
-        let error = try #require(throws: FieldError.self) { try List(parsing: ["a, b, c"], limits: limits) }
-        #expect(error == FieldError(field: "structured field", reason: .limitExceeded(2), offset: 6))
+        let error = try #require(throws: Headers.FieldError.self) { try List(parsing: ["a, b, c"], limits: limits) }
+        #expect(error == Headers.FieldError(field: "structured field", reason: .limitExceeded(2), offset: 6))
         #expect(try StructuredField.Dictionary(parsing: ["a, b, a=1"], limits: limits).count == 2)
     }
 

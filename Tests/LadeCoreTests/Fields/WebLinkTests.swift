@@ -7,6 +7,7 @@ import Testing
 #endif
 
 @testable import LadeCore
+@testable import LadeFields
 
 @Suite("Link", .timeLimit(.minutes(5)))
 struct WebLinkTests {
@@ -78,8 +79,10 @@ struct WebLinkTests {
         ]
     )
     func rejects(line: String, offset: Int) throws {
-        let error = try #require(throws: FieldError.self) { try WebLink.parse([line]) }
-        #expect(error == FieldError(field: "Link", reason: .expected("a target in angle brackets"), offset: offset))
+        let error = try #require(throws: Headers.FieldError.self) { try WebLink.parse([line]) }
+        #expect(
+            error == Headers.FieldError(field: "Link", reason: .expected("a target in angle brackets"), offset: offset)
+        )
     }
 
     @Test("No lines and empty lines contain no links", arguments: [[], [""], [" ", ",\t,"]])
@@ -95,7 +98,7 @@ struct WebLinkTests {
 
     @Test("Offsets of errors count in the joined lines")
     func joinedOffset() throws {
-        let error = try #require(throws: FieldError.self) { try WebLink.parse(["", " x"]) }
+        let error = try #require(throws: Headers.FieldError.self) { try WebLink.parse(["", " x"]) }
         #expect(error.offset == 3)
     }
 
@@ -178,11 +181,11 @@ struct WebLinkTests {
 
     @Test("A link that cannot be written cannot be made")
     func unwritable() {
-        #expect(throws: FieldError.self) { try WebLink(target: "a>b", relationTypes: []) }
-        #expect(throws: FieldError.self) { try WebLink(target: "a\r\nb", relationTypes: []) }
-        #expect(throws: FieldError.self) { try WebLink(target: "a", relationTypes: ["next last"]) }
-        #expect(throws: FieldError.self) { try WebLink(target: "a", relationTypes: [""]) }
-        #expect(throws: FieldError.self) { try WebLink(target: "a", relationTypes: ["\n"]) }
+        #expect(throws: Headers.FieldError.self) { try WebLink(target: "a>b", relationTypes: []) }
+        #expect(throws: Headers.FieldError.self) { try WebLink(target: "a\r\nb", relationTypes: []) }
+        #expect(throws: Headers.FieldError.self) { try WebLink(target: "a", relationTypes: ["next last"]) }
+        #expect(throws: Headers.FieldError.self) { try WebLink(target: "a", relationTypes: [""]) }
+        #expect(throws: Headers.FieldError.self) { try WebLink(target: "a", relationTypes: ["\n"]) }
     }
 
     @Test("Links survive writing and reading")

@@ -13,7 +13,7 @@ struct HeadersTests {
         headers.set("Accept", "text/plain")
         headers.remove("Accept")
 
-        #expect(headers.fault == FieldError(field: "Bad name", reason: .invalidName, offset: 3))
+        #expect(headers.fault == Headers.FieldError(field: "Bad name", reason: .invalidName, offset: 3))
     }
 
     @Test("header fields that are added to others add their fault too")

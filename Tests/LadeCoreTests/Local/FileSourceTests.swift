@@ -27,7 +27,7 @@ import Testing
             try await withFolder { (folder) async throws in
                 let path = folder + "/file"
                 try Data("hello".utf8).write(to: URL(fileURLWithPath: path))
-                var source: FileSource? = try FileSource(path: path, context: ErrorContext())
+                var source: FileSource? = try FileSource(path: path, context: LoadingError.Context())
                 #expect(try descriptors(of: path) == 1)
 
                 #expect(try await source?.next() == Data("hello".utf8))
@@ -45,7 +45,7 @@ import Testing
         @Test("a folder is refused as a file and closed")
         func closesFolders() async throws {
             try await withFolder { (folder) async throws in
-                #expect(throws: LoadingError.self) { try FileSource(path: folder, context: ErrorContext()) }
+                #expect(throws: LoadingError.self) { try FileSource(path: folder, context: LoadingError.Context()) }
                 #expect(try descriptors(of: folder) == 0)
             }
         }

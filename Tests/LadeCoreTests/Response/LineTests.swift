@@ -6,7 +6,7 @@ import Testing
 @Suite("Lines and events of a body", .timeLimit(.minutes(5)))
 struct LineTests {
     /// A body that comes in these chunks.
-    private final class Chunks: ResponseBody.Source {
+    private final class Chunks: Response.Body.Source {
         private let rest: Locked<[Data]>
         init(_ chunks: [Data]) { rest = Locked(chunks) }
         func next() async throws(LoadingError) -> Data? { rest.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
@@ -16,9 +16,9 @@ struct LineTests {
     }
 
     /// The text in chunks of so many bytes.
-    private func body(_ text: String, _ size: Int) -> ResponseBody {
+    private func body(_ text: String, _ size: Int) -> Response.Body {
         let bytes = Array(text.utf8)
-        return ResponseBody(
+        return Response.Body(
             streaming: Chunks(stride(from: 0, to: bytes.count, by: size).map { Data(bytes[$0...].prefix(size)) })
         )
     }
@@ -37,7 +37,7 @@ struct LineTests {
             #expect(found == lines, "chunks of \(size)")
         }
         var whole: [String] = []
-        for try await line in ResponseBody(Data(text.utf8)).lines { whole.append(line) }
+        for try await line in Response.Body(Data(text.utf8)).lines { whole.append(line) }
         #expect(whole == lines)
     }
 
@@ -58,38 +58,44 @@ struct LineTests {
     @Test("octets that are not UTF-8 are replaced")
     func repairs() async throws {
         var found: [String] = []
-        for try await line in ResponseBody(Data([0x61, 0xFF, 0x0A, 0xC3])).lines { found.append(line) }
+        for try await line in Response.Body(Data([0x61, 0xFF, 0x0A, 0xC3])).lines { found.append(line) }
         #expect(found == ["a\u{FFFD}", "\u{FFFD}"])
     }
 
-    private func events(_ text: String, size: Int = 3) async throws -> [ServerSentEvent] {
-        var found: [ServerSentEvent] = []
+    private func events(_ text: String, size: Int = 3) async throws -> [Response.ServerSentEvent] {
+        var found: [Response.ServerSentEvent] = []
         for try await event in body(text, size).serverSentEvents { found.append(event) }
         return found
     }
 
     // The first four are the examples of WHATWG HTML §9.2.6.
-    private static let streams: [(String, [ServerSentEvent])] = [
+    private static let streams: [(String, [Response.ServerSentEvent])] = [
         (
             "data: YHOO\ndata: +2\ndata: 10\n\n",
-            [ServerSentEvent(data: "YHOO\n+2\n10")]
+            [Response.ServerSentEvent(data: "YHOO\n+2\n10")]
         ),
         (
             ": test stream\n\ndata: first event\nid: 1\n\ndata:second event\nid\n\ndata:  third event\n",
-            [ServerSentEvent(data: "first event", lastEventID: "1"), ServerSentEvent(data: "second event")]
+            [
+                Response.ServerSentEvent(data: "first event", lastEventID: "1"),
+                Response.ServerSentEvent(data: "second event"),
+            ]
         ),
-        ("data\n\ndata\ndata\n\ndata:", [ServerSentEvent(data: ""), ServerSentEvent(data: "\n")]),
-        ("data:test\n\ndata: test\n\n", [ServerSentEvent(data: "test"), ServerSentEvent(data: "test")]),
-        ("\u{FEFF}event: add\r\ndata: 1\r\n\r\n", [ServerSentEvent(type: "add", data: "1")]),
-        ("event: add\n\ndata: 1\n\n", [ServerSentEvent(data: "1")]),
-        ("id: a\0b\ndata: 1\n\n", [ServerSentEvent(data: "1")]),
-        ("id: 1\n\ndata: 2\n\n", [ServerSentEvent(data: "2", lastEventID: "1")]),
+        ("data\n\ndata\ndata\n\ndata:", [Response.ServerSentEvent(data: ""), Response.ServerSentEvent(data: "\n")]),
+        (
+            "data:test\n\ndata: test\n\n",
+            [Response.ServerSentEvent(data: "test"), Response.ServerSentEvent(data: "test")]
+        ),
+        ("\u{FEFF}event: add\r\ndata: 1\r\n\r\n", [Response.ServerSentEvent(type: "add", data: "1")]),
+        ("event: add\n\ndata: 1\n\n", [Response.ServerSentEvent(data: "1")]),
+        ("id: a\0b\ndata: 1\n\n", [Response.ServerSentEvent(data: "1")]),
+        ("id: 1\n\ndata: 2\n\n", [Response.ServerSentEvent(data: "2", lastEventID: "1")]),
         ("Data: 1\nunknown: 2\ndata : 3\n\n", []), ("data: cut off\n", []),
-        ("data: a:b\n\n", [ServerSentEvent(data: "a:b")]),
+        ("data: a:b\n\n", [Response.ServerSentEvent(data: "a:b")]),
     ]
 
     @Test("events are those of the WHATWG specification", arguments: streams)
-    func parses(text: String, expected: [ServerSentEvent]) async throws {
+    func parses(text: String, expected: [Response.ServerSentEvent]) async throws {
         for size in 1...4 { #expect(try await events(text, size: size) == expected) }
     }
 

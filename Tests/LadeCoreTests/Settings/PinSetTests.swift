@@ -9,7 +9,7 @@ struct PinSetTests {
 
     @Test("service TP-01 a set with two pins for a pattern has both")
     func makes() throws {
-        var pins = TLSSettings.PinSet()
+        var pins = TransportSettings.TLS.PinSet()
         try pins.pin([one, two], for: "*.example.com")
 
         #expect(!pins.isEmpty)
@@ -18,13 +18,13 @@ struct PinSetTests {
 
     @Test("service TP-02 an empty set pins nothing")
     func empty() {
-        #expect(TLSSettings.PinSet().isEmpty)
-        #expect(TLSSettings.PinSet().pins(for: "www.example.com") == nil)
+        #expect(TransportSettings.TLS.PinSet().isEmpty)
+        #expect(TransportSettings.TLS.PinSet().pins(for: "www.example.com") == nil)
     }
 
     /// A set with one pin for one host.
-    private func pinned() throws -> TLSSettings.PinSet {
-        var pins = TLSSettings.PinSet()
+    private func pinned() throws -> TransportSettings.TLS.PinSet {
+        var pins = TransportSettings.TLS.PinSet()
         try pins.pin([one], for: "WWW.example.com")
         return pins
     }
@@ -40,7 +40,7 @@ struct PinSetTests {
         ["api.example.com", "API.example.com.", "api%2Eexample.com", "*.example.com", "*.EXAMPLE.com."]
     )
     func findsAnySpelling(host: String, pattern: String) throws {
-        var pins = TLSSettings.PinSet()
+        var pins = TransportSettings.TLS.PinSet()
         try pins.pin([two], for: pattern)
 
         #expect(pins.pins(for: host) == [two])
@@ -48,7 +48,7 @@ struct PinSetTests {
 
     @Test("finding FT-8 finds the pins of an address, however it is written", arguments: ["127.1", "0x7f000001"])
     func findsAddress(host: String) throws {
-        var pins = TLSSettings.PinSet()
+        var pins = TransportSettings.TLS.PinSet()
         try pins.pin([two], for: "127.0.0.1")
 
         #expect(pins.pins(for: host) == [two])
@@ -57,7 +57,7 @@ struct PinSetTests {
     @Test("finding FT-8 has no key for what cannot be a host", arguments: ["a..b", "[::1", "a b", "", "1.2.3.4.5"])
     func noHost(host: String) throws {
         #expect(try pinned().pins(for: host) == [])
-        var pins = TLSSettings.PinSet()
+        var pins = TransportSettings.TLS.PinSet()
         #expect(throws: LoadingError.self) { try pins.pin([one], for: host) }
         #expect(throws: LoadingError.self) { try pins.pin([one], for: "*." + host) }
         #expect(pins.isEmpty)
@@ -81,7 +81,7 @@ struct PinSetTests {
         ]
     )
     func matchesPattern(host: String, isPinned: Bool) throws {
-        var pins = TLSSettings.PinSet()
+        var pins = TransportSettings.TLS.PinSet()
         try pins.pin([one], for: "*.example.org")
 
         #expect((pins.pins(for: host) != nil) == isPinned)
@@ -92,7 +92,7 @@ struct PinSetTests {
         arguments: ["", "sha256/", "not base64!", "AAAA", "sha1/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="]
     )
     func refuses(pin: String) {
-        var pins = TLSSettings.PinSet()
+        var pins = TransportSettings.TLS.PinSet()
 
         #expect(throws: LoadingError.self) { try pins.pin([pin], for: "a.test") }
         #expect(pins.isEmpty)

@@ -64,7 +64,7 @@ struct InternationalNameTests {
 
     @Test("finding CF-20 messages show both forms, and a host in plain ASCII as it is")
     func bothForms() {
-        let context = ErrorContext()
+        let context = LoadingError.Context()
         #expect(
             LoadingError(.nameNotResolved(host: "xn--bcher-kva.example"), context).description
                 == "The name bücher.example (xn--bcher-kva.example) could not be resolved."

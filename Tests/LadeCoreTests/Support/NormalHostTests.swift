@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import LadeCore
+@testable import LadeFields
 
 @Suite(.timeLimit(.minutes(5)))
 struct NormalHostTests {

@@ -9,9 +9,9 @@ import Testing
 struct ProxyNamesTests {
     @Test(
         "finding FQ-15 a name that only the proxy can resolve is the proxy's to resolve",
-        arguments: [("proxySOCKS5", ProxySettings.Proxy.Kind.socks5), ("proxyHTTP", .http)]
+        arguments: [("proxySOCKS5", TransportSettings.ProxyChoice.Proxy.Kind.socks5), ("proxyHTTP", .http)]
     )
-    func leavesNamesToTheProxy(_ peer: String, _ kind: ProxySettings.Proxy.Kind) async throws {
+    func leavesNamesToTheProxy(_ peer: String, _ kind: TransportSettings.ProxyChoice.Proxy.Kind) async throws {
         let peers = ConformancePeers.fromEnvironment()
         guard peers.contains(peer) else {
             if ProcessInfo.processInfo.environment["CI"] == "true" { Issue.record("\(peer) is missing (LADE_PEERS)") }
@@ -19,7 +19,9 @@ struct ProxyNamesTests {
         }
         let server = try LoopbackServer { request in .text("for \(request["Host"] ?? "")") }
         var settings = TransportSettings()
-        settings.proxy = .proxy(ProxySettings.Proxy(kind, host: "127.0.0.1", port: try peers.port(peer)))
+        settings.proxy = .proxy(
+            TransportSettings.ProxyChoice.Proxy(kind, host: "127.0.0.1", port: try peers.port(peer))
+        )
         let transport = try CurlTransport(settings: settings)
         // RFC 6761 §6.4: no resolver knows the name, but the proxy does (see Tests/Peers/proxy.py).
         let request = try Request(.get, "http://known-to-proxy.invalid:\(server.port)/")

@@ -177,7 +177,7 @@ struct CurlFailureTests {
 
     @Test("each failure becomes the error that says what to do", arguments: connecting + proxies + answers + trust)
     func translates(row: Row) {
-        let error = row.failure.loadingError(ErrorContext())
+        let error = row.failure.loadingError(LoadingError.Context())
 
         #expect(row.matches(error), "it became \(error)")
     }

@@ -71,7 +71,7 @@ struct HandleReuseTests {
                 : [.readRequest, .respond(.text("ok")), .readRequest, .respond(.text("ok")), .stall]
         }
 
-        for status in [204, 200, 200] as [HTTPStatus] {
+        for status in [204, 200, 200] as [Response.Status] {
             #expect(try await transport.send(server.request(), call: Call()).status == status)
         }
 
@@ -118,8 +118,8 @@ struct HandleReuseTests {
             [.readRequest] + (index % 2 == 0 ? [.send(sound), .close] : steps + [.close])
         })
         for delivery in [Request.Delivery.buffered(limit: 1 << 20), .streamed] {
-            for body in [nil, RequestBody.text("text")] {
-                let method = body == nil ? HTTPMethod.get : .post
+            for body in [nil, Request.Body.text("text")] {
+                let method = body == nil ? Request.Method.get : .post
                 let address = "http://127.0.0.1:\(server.port)/"
                 let request = try Request(method, address, body: body, delivery: delivery)
                 for _ in 0..<3 {
@@ -181,7 +181,7 @@ struct HandleReuseTests {
 
         for version in [Request.VersionPreference.automatic, .http1_1, .http2PriorKnowledge, .http1_1, .automatic] {
             request.version = version
-            let expected: HTTPVersion = version == .http1_1 ? .http1_1 : .http2
+            let expected: Response.Version = version == .http1_1 ? .http1_1 : .http2
             #expect(try await transport.send(request, call: Call()).version == expected)
         }
 
@@ -229,10 +229,10 @@ struct HandleReuseTests {
     @Test(
         "RFC 9110 §8.6: a request without a body has a length of 0 where its method expects content, and none elsewhere",
         arguments: [
-            (HTTPMethod.post, ["0"]), (.put, ["0"]), (.patch, ["0"]), (.get, []), (.delete, []), (.options, []),
+            (Request.Method.post, ["0"]), (.put, ["0"]), (.patch, ["0"]), (.get, []), (.delete, []), (.options, []),
         ]
     )
-    func lengthWithoutBody(method: HTTPMethod, lengths: [String]) async throws {
+    func lengthWithoutBody(method: Request.Method, lengths: [String]) async throws {
         let server = try LoopbackServer { _ in .text("ok") }
         let request = try server.request(method)
 
@@ -242,8 +242,8 @@ struct HandleReuseTests {
         await transport.shutDown()
     }
 
-    @Test("RFC 9110 §8.6: a length that the caller states is sent once", arguments: [HTTPMethod.post, .put])
-    func lengthOfCaller(method: HTTPMethod) async throws {
+    @Test("RFC 9110 §8.6: a length that the caller states is sent once", arguments: [Request.Method.post, .put])
+    func lengthOfCaller(method: Request.Method) async throws {
         let server = try LoopbackServer { _ in .text("ok") }
         var (empty, full) = (try server.request(method), try server.request(method, body: .text("text")))
         empty.headers["Content-Length"] = "0"

@@ -25,7 +25,7 @@ struct CallersExecutorTests {
     }
 
     /// Counts the events of exchanges, and those that were recorded by the caller's executor.
-    private final class Places: EventSink {
+    private final class Places: Call.Observer {
         private let executor: NarrowExecutor
         private let counts = Locked((all: 0, here: 0))
 
@@ -36,7 +36,7 @@ struct CallersExecutorTests {
         var all: Int { counts.withLock { $0.all } }
         var here: Int { counts.withLock { $0.here } }
 
-        func record(_ event: CallEvent, of call: Call) {
+        func record(_ event: Call.Event, of call: Call) {
             switch event {
             case .exchangeStarted, .exchangeFinished, .exchangeFailed:
                 counts.withLock { counts in

@@ -87,10 +87,10 @@ struct ForeignDescriptorTests {
 }
 
 /// Raises a signal when an exchange starts.
-private struct Starts: EventSink {
+private struct Starts: Call.Observer {
     let signal: Signal
 
-    func record(_ event: CallEvent, of call: Call) {
+    func record(_ event: Call.Event, of call: Call) {
         if case .exchangeStarted = event { signal.raise() }
     }
 }

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Cancelling while waiting for a connection", .timeLimit(.minutes(5)))
 struct GivingUpTests {
-    private func isEnding(_ event: CallEvent) -> Bool {
+    private func isEnding(_ event: Call.Event) -> Bool {
         switch event {
         case .exchangeFailed, .exchangeFinished: true
         default: false
@@ -49,10 +49,10 @@ struct GivingUpTests {
     }
 
     /// Calls a closure when an exchange fails, on the thread of the loop.
-    private struct EndingSink: EventSink {
+    private struct EndingSink: Call.Observer {
         let failed: @Sendable () -> Void
 
-        func record(_ event: CallEvent, of call: Call) {
+        func record(_ event: Call.Event, of call: Call) {
             if case .exchangeFailed = event { failed() }
         }
     }

@@ -26,7 +26,7 @@ struct LoopTimeTests {
     }
 
     /// Sends a request for a streamed body with an idle time-out, and returns its body.
-    private func streamed(_ server: LoopbackServer, _ path: String, idle: Duration) async throws -> ResponseBody {
+    private func streamed(_ server: LoopbackServer, _ path: String, idle: Duration) async throws -> Response.Body {
         var request = try server.request(.get, path, delivery: .streamed)
         request.timeouts.idle = idle
         return try await transport.send(request, call: Call()).body

@@ -16,8 +16,11 @@ struct LostConnectionTests {
         transport = try CurlTransport(settings: settings)
     }
 
-    @Test("a request whose new connection is closed without an answer is sent once", arguments: [HTTPMethod.get, .put])
-    func sendsOnce(method: HTTPMethod) async throws {
+    @Test(
+        "a request whose new connection is closed without an answer is sent once",
+        arguments: [Request.Method.get, .put]
+    )
+    func sendsOnce(method: Request.Method) async throws {
         let server = try LoopbackServer(script: [.readRequest, .close])
 
         let error = await #expect(throws: LoadingError.self) {
@@ -44,7 +47,7 @@ struct LostConnectionTests {
         let server = try LoopbackServer(
             script: [.readHead, .send("HTTP/1.1 200 OK\r\n" + answer), .wait(for: isRead), .reset]
         )
-        let body = RequestBody.bytes(Data(count: 32 << 20))
+        let body = Request.Body.bytes(Data(count: 32 << 20))
         let request = try server.request(.post, "/", body: body, delivery: .streamed)
         let response = try await transport.send(request, call: Call())
         var chunks = response.body.makeAsyncIterator()

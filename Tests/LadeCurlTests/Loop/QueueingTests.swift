@@ -11,11 +11,11 @@ import Testing
 struct QueueingTests {
     private let peers = ConformancePeers.fromEnvironment()
 
-    private func isWaiting(_ event: CallEvent) -> Bool {
+    private func isWaiting(_ event: Call.Event) -> Bool {
         if case .waitStarted(.connection) = event { true } else { false }
     }
 
-    private func isStart(_ event: CallEvent) -> Bool {
+    private func isStart(_ event: Call.Event) -> Bool {
         if case .exchangeStarted = event { true } else { false }
     }
 
@@ -421,10 +421,10 @@ struct QueueingTests {
 }
 
 /// The calls whose waits for a connection have ended, in order.
-private final class WaitLog: EventSink {
+private final class WaitLog: Call.Observer {
     let ended = Locked<[Call.ID]>([])
 
-    func record(_ event: CallEvent, of call: Call) {
+    func record(_ event: Call.Event, of call: Call) {
         if case .waitEnded(.connection, after: _) = event { ended.withLock { $0.append(call.id) } }
     }
 }

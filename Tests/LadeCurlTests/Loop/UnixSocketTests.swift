@@ -14,7 +14,7 @@ struct UnixSocketTests {
         return options
     }
 
-    private static func transport(proxy: ProxySettings = .direct) throws -> CurlTransport {
+    private static func transport(proxy: TransportSettings.ProxyChoice = .direct) throws -> CurlTransport {
         var settings = TransportSettings()
         settings.proxy = proxy
         return try CurlTransport(settings: settings)
@@ -32,8 +32,8 @@ struct UnixSocketTests {
         await transport.shutDown()
     }
 
-    @Test("do not use the proxy of the settings", arguments: [ProxySettings.Proxy.Kind.http, .socks5])
-    func withoutProxy(kind: ProxySettings.Proxy.Kind) async throws {
+    @Test("do not use the proxy of the settings", arguments: [TransportSettings.ProxyChoice.Proxy.Kind.http, .socks5])
+    func withoutProxy(kind: TransportSettings.ProxyChoice.Proxy.Kind) async throws {
         let server = try LoopbackServer(Self.options()) { .text($0.target) }
         let transport = try Self.transport(proxy: .proxy(.init(kind, host: "127.0.0.1", port: 1)))
 
@@ -45,9 +45,9 @@ struct UnixSocketTests {
 
     @Test(
         "finding FH-1 a byte that arrived before a request is no part of its response",
-        arguments: [HTTPMethod.get, .post]
+        arguments: [Request.Method.get, .post]
     )
-    func unasked(_ method: HTTPMethod) async throws {
+    func unasked(_ method: Request.Method) async throws {
         let (isAnswered, isSent) = (Signal(), Signal())
         let evil = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
         let server = try LoopbackServer(Self.options()) { index -> [ServerStep] in

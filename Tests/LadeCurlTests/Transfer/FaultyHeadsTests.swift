@@ -126,7 +126,7 @@ struct FaultyHeadsTests {
     func emptyWriter() async throws {
         let server = try LoopbackServer { .text("\($0.bodyLength)") }
         let transport = transport
-        let send = { (body: RequestBody) async throws(LoadingError) in
+        let send = { (body: Request.Body) async throws(LoadingError) in
             try await transport.send(Request(.put, server.address(), body: body), call: Call())
         }
         let excess = await #expect(throws: LoadingError.self) {
@@ -167,7 +167,7 @@ struct FaultyHeadsTests {
                 ? [.readRequest, .respond(.text("ok")), .readRequest, .close] : [.readRequest, .respond(.text("ok"))]
         })
         _ = try await transport.send(server.request(), call: Call())
-        var body = RequestBody.bytes(Data("bytes".utf8))
+        var body = Request.Body.bytes(Data("bytes".utf8))
         if hasTrailers { body.trailers = { ["X-Sum": "5"] } }
         let request = try server.request(.put, "/", body: body)
         var response: Response?

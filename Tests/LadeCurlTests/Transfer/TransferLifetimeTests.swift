@@ -27,9 +27,9 @@ struct TransferLifetimeTests {
         _ isGone: Signal,
         _ events: EventRecorder = EventRecorder(),
         scope: Call.Scope? = nil
-    ) async throws -> HTTPStatus {
+    ) async throws -> Response.Status {
         let witness = Witness(isGone)
-        let body = RequestBody.writer { write in
+        let body = Request.Body.writer { write in
             Self.isHeld(witness)
             for _ in 0..<3 { try await write(Data("some".utf8)) }
         }

@@ -14,7 +14,7 @@ struct UploadFailuresTests {
         var settings = TransportSettings()
         settings.proxy = .direct
         let transport = try CurlTransport(settings: settings)
-        let body = RequestBody.writer { write in
+        let body = Request.Body.writer { write in
             for _ in 0..<chunks { try await write(Data("some".utf8)) }
             throw WriterFailure()
         }

@@ -17,7 +17,7 @@ struct UploadPipeTests {
     private let executor = HeldExecutor()
 
     private func makePipe(declaredLength: Int64? = nil) -> UploadPipe {
-        UploadPipe(declaredLength: declaredLength, context: ErrorContext()) { [resumes] in resumes.add() }
+        UploadPipe(declaredLength: declaredLength, context: LoadingError.Context()) { [resumes] in resumes.add() }
     }
 
     @discardableResult

@@ -15,11 +15,11 @@ extension CodingUserInfoKey {
 @Suite("Members looked up by name", .timeLimit(.minutes(5)))
 struct JSONMembersTests {
     /// The integers of the members that the decoder's settings name, in their order.
-    private struct Named: JSONReadable {
+    private struct Named: FastJSONDecoder.Readable {
         var values: [String: Int] = [:]
         var present: Set<String> = []
 
-        init(from reader: inout JSONReader) throws {
+        init(from reader: inout FastJSONDecoder.Reader) throws {
             try reader.lookUpMembers { members in
                 let names = try #require(members.userInfo[try .names] as? [String])
                 for name in names {
@@ -60,12 +60,12 @@ struct JSONMembersTests {
     }
 
     /// A type that reads itself in two parts, and contains itself and types of the usual kind.
-    private struct Tree: Codable, JSONReadable {
+    private struct Tree: Codable, FastJSONDecoder.Readable {
         var name: String
         var children: [Tree]?
         var plain: Plain?
 
-        init(from reader: inout JSONReader) throws {
+        init(from reader: inout FastJSONDecoder.Reader) throws {
             var (name, children, plain) = (String?.none, [Tree]?.none, Plain?.none)
             try reader.lookUpMembers { members in
                 guard var value = members.reader("name") else {
@@ -147,10 +147,10 @@ struct JSONMembersTests {
     }
 
     /// A type that knows which of its initialisers made it.
-    private struct Marked: JSONReadable {
+    private struct Marked: FastJSONDecoder.Readable {
         var isRead: Bool
 
-        init(from reader: inout JSONReader) throws { isRead = true }
+        init(from reader: inout FastJSONDecoder.Reader) throws { isRead = true }
         init(from decoder: any Decoder) throws { isRead = false }
     }
 

@@ -8,9 +8,9 @@ import Testing
 
 @Suite("Types that read themselves", .timeLimit(.minutes(5)))
 struct JSONReaderTests {
-    struct Show: Codable, JSONReadable, Equatable {
+    struct Show: Codable, FastJSONDecoder.Readable, Equatable {
         enum CodingKeys: String, CodingKey, CaseIterable { case id, title, date, tags, parts, tint, ratio, isNew, next }
-        private static let keys = JSONReader.Keys<CodingKeys>()
+        private static let keys = FastJSONDecoder.Reader.Keys<CodingKeys>()
 
         var id: Int
         var title: String?
@@ -22,7 +22,7 @@ struct JSONReaderTests {
         var isNew: Bool?
         var next: [Part?]?
 
-        init(from reader: inout JSONReader) throws {
+        init(from reader: inout FastJSONDecoder.Reader) throws {
             var id: Int?
             var (title, date, tags, parts) = (String?.none, Date?.none, [String]?.none, [Part]?.none)
             var (tint, ratio, isNew, next) = (Tint?.none, Double?.none, Bool?.none, [Part?]?.none)
@@ -45,14 +45,14 @@ struct JSONReaderTests {
         }
     }
 
-    struct Part: Codable, JSONReadable, Equatable {
+    struct Part: Codable, FastJSONDecoder.Readable, Equatable {
         enum CodingKeys: String, CodingKey, CaseIterable { case small, 名前 }
-        private static let keys = JSONReader.Keys<CodingKeys>()
+        private static let keys = FastJSONDecoder.Reader.Keys<CodingKeys>()
 
         var small: UInt8
         var 名前: String
 
-        init(from reader: inout JSONReader) throws {
+        init(from reader: inout FastJSONDecoder.Reader) throws {
             var small: UInt8?
             var name: String?
             try reader.readMembers(Self.keys) { key, reader in
@@ -137,10 +137,10 @@ struct JSONReaderTests {
         #expect(try decoder.decode(Show.self, from: Data(#"{"id":1,"is_new":true}"#.utf8)).isNew == true)
     }
 
-    private struct Lists: JSONReadable {
+    private struct Lists: FastJSONDecoder.Readable {
         var sums: [Int]
 
-        init(from reader: inout JSONReader) throws {
+        init(from reader: inout FastJSONDecoder.Reader) throws {
             var sums: [Int] = []
             try reader.readElements { reader in
                 var sum = 0
@@ -185,11 +185,11 @@ struct JSONReaderTests {
     }
 
     /// The members of an object with any of the names.
-    private struct Named: JSONReadable {
-        private static let keys = JSONReader.Keys<Name>()
+    private struct Named: FastJSONDecoder.Readable {
+        private static let keys = FastJSONDecoder.Reader.Keys<Name>()
         var values: [String: Int] = [:]
 
-        init(from reader: inout JSONReader) throws {
+        init(from reader: inout FastJSONDecoder.Reader) throws {
             try reader.readMembers(Self.keys) { key, reader in
                 guard values.updateValue(try reader.read(Int.self), forKey: key.stringValue) == nil else {
                     throw reader.corrupted("twice")
@@ -249,13 +249,13 @@ struct JSONReaderTests {
     }
 
     /// Types that share their texts.
-    private struct Digits: JSONReadable, Codable {
+    private struct Digits: FastJSONDecoder.Readable, Codable {
         enum CodingKeys: String, CodingKey, CaseIterable { case digit, other }
-        private static let keys = JSONReader.Keys<CodingKeys>()
+        private static let keys = FastJSONDecoder.Reader.Keys<CodingKeys>()
         var digit = Digit(0)
         var other = Other.nine
 
-        init(from reader: inout JSONReader) throws {
+        init(from reader: inout FastJSONDecoder.Reader) throws {
             try reader.readMembers(Self.keys) { key, reader in
                 switch key {
                 case .digit: digit = try reader.read(Digit.self)

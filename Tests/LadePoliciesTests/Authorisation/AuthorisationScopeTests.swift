@@ -22,7 +22,7 @@ private struct Running {
         let result: Result<Response, LoadingError>
         let isTaskCancelled: Bool
 
-        var status: HTTPStatus? { try? result.get().status }
+        var status: Response.Status? { try? result.get().status }
         var isCancellation: Bool { if case .failure(let error) = result { error.isCancellation } else { false } }
     }
 
@@ -49,11 +49,11 @@ private struct Running {
 private struct Own: Authoriser {
     let identifier = "own"
     var observesScope = false
-    let body: @Sendable (AuthorisationContext) async throws(LoadingError) -> Void
+    let body: @Sendable (Authorisation.Context) async throws(LoadingError) -> Void
 
     func claims(_ request: Request) -> Bool { true }
 
-    func authorise(_ request: Request, in context: AuthorisationContext) async throws(LoadingError) -> Request {
+    func authorise(_ request: Request, in context: Authorisation.Context) async throws(LoadingError) -> Request {
         try await body(context)
         return request
     }
@@ -64,17 +64,17 @@ private struct Probe: Interceptor {
     let seen = Locked<[Bool]>([])
     var observesScope: Bool { true }
 
-    func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+    func intercept(_ request: Request, next: Chain.Next) async throws(LoadingError) -> Response {
         seen.withLock { $0.append(next.call.scope != nil) }
         return try await next(request)
     }
 }
 
 /// Cancels a call just before it waits for credentials.
-private struct LastMoment: EventSink {
+private struct LastMoment: Call.Observer {
     let end: EarlyEnd
 
-    func record(_ event: CallEvent, of call: Call) {
+    func record(_ event: Call.Event, of call: Call) {
         guard case .waitStarted(.authorisation) = event else { return }
         if end != .task { call.scope?.cancel() }
         if end != .scope { withUnsafeCurrentTask { $0?.cancel() } }
@@ -105,8 +105,8 @@ struct AuthorisationScopeTests {
     }
 
     /// Bearer tokens whose refresh waits for the gate.
-    private func bearer() throws -> BearerAuthoriser {
-        BearerAuthoriser(scope: try CredentialScope("https://api.test")) {
+    private func bearer() throws -> Authorisation.Bearer {
+        Authorisation.Bearer(scope: try Authorisation.Scope("https://api.test")) {
             [refreshes, gate] (_, _) throws(LoadingError) in
             refreshes.withLock { $0 += 1 }
             try await gate.wait()
@@ -119,7 +119,7 @@ struct AuthorisationScopeTests {
         deadline: Duration? = nil,
         _ scope: Call.Scope = Call.Scope(),
         below links: [any Interceptor] = [],
-        reportingTo sink: (any EventSink)? = nil
+        reportingTo sink: (any Call.Observer)? = nil
     ) throws -> Running {
         let events = EventRecorder()
         var call = Call(time: time, random: SeededRandom(seed: 1), events: [events] + [sink].compactMap(\.self))
@@ -145,7 +145,7 @@ struct AuthorisationScopeTests {
     @Test("a call with a token at hand stays in its task, and hands its scope on")
     func staysInItsTask() async throws {
         let probe = Probe()
-        let authoriser = BearerAuthoriser(token: "fixed", scope: try CredentialScope("https://api.test"))
+        let authoriser = Authorisation.Bearer(token: "fixed", scope: try Authorisation.Scope("https://api.test"))
 
         let call = try begin(authoriser, below: [probe])
 
@@ -272,7 +272,7 @@ struct AuthorisationScopeTests {
             var context = context
             if let observingTransport {
                 let own: any Transport = observingTransport ? transport : Unscoped(base: transport)
-                context = AuthorisationContext(call: context.call, transport: own)
+                context = Authorisation.Context(call: context.call, transport: own)
             }
             _ = try await context.send(Request("https://id.test/"), call: context.call)
         }

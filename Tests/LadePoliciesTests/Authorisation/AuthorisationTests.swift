@@ -27,14 +27,14 @@ private final class Noting: Authoriser {
 
     func claims(_ request: Request) -> Bool { claim(request) }
 
-    func authorise(_ request: Request, in context: AuthorisationContext) async throws(LoadingError) -> Request {
+    func authorise(_ request: Request, in context: Authorisation.Context) async throws(LoadingError) -> Request {
         asked.withLock { $0.append("authorise") }
         var request = request
         request.headers["Trail"] = (request.headers["Trail"].map { $0 + " " } ?? "") + suffix
         return request
     }
 
-    func wasRefused(_ request: Request, by response: Response, in context: AuthorisationContext) -> Bool {
+    func wasRefused(_ request: Request, by response: Response, in context: Authorisation.Context) -> Bool {
         asked.withLock { $0.append("refused") }
         return isWilling
     }
@@ -99,7 +99,7 @@ struct AuthorisationInterceptorTests {
     )
     func onlyHTTP401(status: Int) async throws {
         transport.on(.get, "/error").respond(.fails(LoadingError(.transport(code: 401, message: "no HTTP"))))
-        transport.on(.get, "/status").respond(.status(HTTPStatus(status)))
+        transport.on(.get, "/status").respond(.status(Response.Status(status)))
         let willing = Noting("willing", isWilling: true)
 
         await #expect(throws: LoadingError.self) { _ = try await send(Request("https://a.test/error"), willing) }
@@ -113,7 +113,7 @@ struct AuthorisationInterceptorTests {
     func doesNotReplayTouchedBody() async throws {
         transport.onAnyRequest().respond(.status(401))
         let willing = Noting("willing", isWilling: true)
-        let body = RequestBody.writer { write in try await write(Data("once".utf8)) }
+        let body = Request.Body.writer { write in try await write(Data("once".utf8)) }
 
         let response = try await send(Request(.post, "https://a.test/", body: body), willing)
 
@@ -139,7 +139,8 @@ struct AuthorisationInterceptorTests {
     @Test("service D-10 a call that is cancelled while an authoriser holds it is not sent")
     func doesNotSendGivenUp() async throws {
         let gate = Signal()
-        let authoriser = BearerAuthoriser(scope: try CredentialScope("https://a.test")) { (_, _) throws(LoadingError) in
+        let authoriser = Authorisation.Bearer(scope: try Authorisation.Scope("https://a.test")) {
+            (_, _) throws(LoadingError) in
             try await gate.wait()
             return .init("t")
         }
@@ -162,18 +163,18 @@ struct AuthorisationInterceptorTests {
 
         func claims(_ request: Request) -> Bool { true }
 
-        func authorise(_ request: Request, in context: AuthorisationContext) async throws(LoadingError) -> Request {
+        func authorise(_ request: Request, in context: Authorisation.Context) async throws(LoadingError) -> Request {
             withUnsafeCurrentTask { $0?.cancel() }
             return request
         }
 
-        func wasRefused(_ request: Request, by response: Response, in context: AuthorisationContext) -> Bool { false }
+        func wasRefused(_ request: Request, by response: Response, in context: Authorisation.Context) -> Bool { false }
     }
 
     @Test("service D-10 a call that is cancelled while an authoriser ignores it is not sent")
     func doesNotSendIgnored() async throws {
         let passed = Locked(0)
-        let below = ClosureInterceptor { request, next in
+        let below = Chain.interceptor { request, next in
             passed.withLock { $0 += 1 }
             return try await next(request)
         }
@@ -194,7 +195,7 @@ struct AuthorisationInterceptorTests {
     @Test("service D-22 an authoriser can be shared by several chains")
     func isShared() async throws {
         transport.onAnyRequest().respond(.status(200))
-        let authoriser = BearerAuthoriser(token: "t", scope: try CredentialScope("https://a.test"))
+        let authoriser = Authorisation.Bearer(token: "t", scope: try Authorisation.Scope("https://a.test"))
 
         for _ in 0..<2 { _ = try await send(Request("https://a.test/"), authoriser) }
 
@@ -211,7 +212,7 @@ struct AuthorisationInterceptorTests {
         ]
     )
     func scopes(address: String, isClaimed: Bool) throws {
-        let scope = try CredentialScope("https://a.test/in", "https://b.test:1")
+        let scope = try Authorisation.Scope("https://a.test/in", "https://b.test:1")
 
         #expect(try scope.contains(Request(address)) == isClaimed)
     }
@@ -225,7 +226,7 @@ struct AuthorisationInterceptorTests {
     )
     func loopback(address: String, isSent: Bool) async throws {
         transport.onAnyRequest().respond(.status(200))
-        let authoriser = BearerAuthoriser(token: "t", scope: try CredentialScope(address))
+        let authoriser = Authorisation.Bearer(token: "t", scope: try Authorisation.Scope(address))
         var request = try Request(address)
         let status = try? await send(request, authoriser).status
         #expect(status == (isSent ? 200 : nil))
@@ -243,7 +244,7 @@ struct AuthorisationInterceptorTests {
         let identifier = "signature"
         let error: any Error
         func claims(_ request: Request) -> Bool { true }
-        func authorise(_ request: Request, in context: AuthorisationContext) async throws -> Request { throw error }
+        func authorise(_ request: Request, in context: Authorisation.Context) async throws -> Request { throw error }
     }
 
     @Test("what an authoriser throws is the cause of the call's error, and nothing is sent")
@@ -267,7 +268,8 @@ struct AuthorisationInterceptorTests {
 
     @Test("what a source of tokens throws is the cause of the call's error")
     func keepsCausesOfSources() async throws {
-        let authoriser = BearerAuthoriser(scope: try CredentialScope("https://a.test")) { _, _ in throw Fault() }
+        let authoriser = Authorisation.Bearer(scope: try Authorisation.Scope("https://a.test")) { _, _ in throw Fault()
+        }
         let request = try Request("https://a.test/")
         let error = await #expect(throws: LoadingError.self) { _ = try await send(request, authoriser) }
         guard case .authorisationFailed(let fault) = error?.kind, case .refreshFailed(let cause) = fault.cause
@@ -290,7 +292,7 @@ struct AuthorisationInterceptorTests {
     )
     func plainHosts(text: String, isAllowed: Bool) throws {
         var request = try Request("http://localhost/")
-        let scope = try CredentialScope("https://a.test")
+        let scope = try Authorisation.Scope("https://a.test")
         request.url = try #require(URL(string: text))
 
         #expect(scope.mayCarryCredentials(request) == isAllowed)
@@ -301,8 +303,8 @@ struct AuthorisationInterceptorTests {
     @Test("policies PL-46 credentials for plain HTTP fail loudly unless that is allowed")
     func insecure() async throws {
         transport.onAnyRequest().respond(.status(200))
-        var scope = try CredentialScope("http://a.test")
-        let strict = BearerAuthoriser(token: "t", scope: scope)
+        var scope = try Authorisation.Scope("http://a.test")
+        let strict = Authorisation.Bearer(token: "t", scope: scope)
 
         let error = await #expect(throws: LoadingError.self) { _ = try await send(Request("http://a.test/"), strict) }
         guard case .authorisationFailed(let fault) = error?.kind, case .insecure = fault.cause else {
@@ -312,7 +314,7 @@ struct AuthorisationInterceptorTests {
         #expect(transport.received.isEmpty)
 
         scope.allowsInsecure = true
-        _ = try await send(Request("http://a.test/"), BearerAuthoriser(token: "t", scope: scope))
+        _ = try await send(Request("http://a.test/"), Authorisation.Bearer(token: "t", scope: scope))
         #expect(transport.requests[0].headers["Authorization"] == "Bearer t")
     }
 }
@@ -330,23 +332,23 @@ struct ReadyAuthorisersTests {
 
     @Test("policies PL-45 Basic sends user and password in UTF-8 (RFC 7617)")
     func basic() async throws {
-        let scope = try CredentialScope("https://a.test")
+        let scope = try Authorisation.Scope("https://a.test")
 
         let request = try await sent(
             "https://a.test/",
-            BasicAuthoriser(user: "test", password: "123\u{A3}", scope: scope)
+            Authorisation.Basic(user: "test", password: "123\u{A3}", scope: scope)
         )
 
         #expect(request.headers["Authorization"] == "Basic dGVzdDoxMjPCow==")
-        #expect(throws: LoadingError.self) { _ = try BasicAuthoriser(user: "a:b", password: "c", scope: scope) }
+        #expect(throws: LoadingError.self) { _ = try Authorisation.Basic(user: "a:b", password: "c", scope: scope) }
     }
 
     @Test("policies PL-45 an API key goes into a header field, which is then a secret")
     func keyInHeader() async throws {
-        let authoriser = APIKeyAuthoriser(
+        let authoriser = Authorisation.APIKey(
             .header("X-Own-Key"),
             key: "k3y",
-            scope: try CredentialScope("https://a.test")
+            scope: try Authorisation.Scope("https://a.test")
         )
 
         let request = try await sent("https://a.test/", authoriser)
@@ -365,13 +367,17 @@ struct ReadyAuthorisersTests {
         ]
     )
     func keyInQuery(address: String, expected: String) async throws {
-        let authoriser = APIKeyAuthoriser(.query("own"), key: "k&3 y", scope: try CredentialScope("https://a.test"))
+        let authoriser = Authorisation.APIKey(
+            .query("own"),
+            key: "k&3 y",
+            scope: try Authorisation.Scope("https://a.test")
+        )
 
         let request = try await sent(address, authoriser)
 
         #expect(request.url.absoluteString == expected)
         #expect(!"\(request)".contains("k%263"))
-        #expect(!"\(ErrorContext(request))".contains("k%263"))
+        #expect(!"\(LoadingError.Context(request))".contains("k%263"))
     }
 
     @Test(
@@ -392,8 +398,8 @@ struct ReadyAuthorisersTests {
         ]
     )
     func climbingPaths(path: String, isInside: Bool) throws {
-        let scope = try CredentialScope("https://api.test/private/")
-        let whole = try CredentialScope("https://api.test")
+        let scope = try Authorisation.Scope("https://api.test/private/")
+        let whole = try Authorisation.Scope("https://api.test")
         let request = try Request("https://api.test" + path)
 
         #expect(scope.contains(request) == isInside)
@@ -405,8 +411,8 @@ struct ReadyAuthorisersTests {
         let budget = RetryBudget()
         transport.onAnyRequest().respond(.status(401))
         let count = Locked(0)
-        let scope = try CredentialScope("https://api.test")
-        let authoriser = BearerAuthoriser(scope: scope) { (_, _) throws(LoadingError) in
+        let scope = try Authorisation.Scope("https://api.test")
+        let authoriser = Authorisation.Bearer(scope: scope) { (_, _) throws(LoadingError) in
             let number = count.withLock { count in
                 count += 1
                 return count

@@ -21,7 +21,10 @@ struct CredentialMachineTests {
         }
     }
 
-    private func holding(_ life: CredentialEnd = .never, settings: RefreshSettings = RefreshSettings()) -> Machine {
+    private func holding(
+        _ life: Authorisation.Expiry = .never,
+        settings: Authorisation.RefreshSettings = Authorisation.RefreshSettings()
+    ) -> Machine {
         var machine = Machine(settings)
         machine.replace(with: "a", end: life, now: at(0), date: date)
         return machine
@@ -29,7 +32,7 @@ struct CredentialMachineTests {
 
     @Test("policies PL-41 the first call starts the refresh, the others wait for it")
     func startsOnce() {
-        var machine = Machine(RefreshSettings())
+        var machine = Machine(Authorisation.RefreshSettings())
 
         #expect(label(machine.request(at: at(0))) == "wait start 1")
         #expect(label(machine.request(at: at(0))) == "wait")
@@ -131,7 +134,7 @@ struct CredentialMachineTests {
 
     @Test("the result of a refresh that was overtaken by other credentials is dropped")
     func dropsOvertaken() {
-        var machine = Machine(RefreshSettings())
+        var machine = Machine(Authorisation.RefreshSettings())
         _ = machine.request(at: at(0))
         machine.replace(with: nil, end: .never, now: at(0), date: date)
 

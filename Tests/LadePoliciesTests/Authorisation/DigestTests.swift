@@ -1,4 +1,5 @@
 import Foundation
+import LadeFields
 import LadeTesting
 import Testing
 
@@ -14,16 +15,20 @@ struct DigestTests {
     }
 
     private func send(
-        _ authoriser: DigestAuthoriser,
-        _ method: HTTPMethod = .get,
+        _ authoriser: Authorisation.Digest,
+        _ method: Request.Method = .get,
         seed: UInt64 = 1
     ) async throws -> Response {
         try await Chain([AttemptInterceptor(authorisers: [authoriser])], transport: transport)
             .send(Request(method, "https://a.test/dir/index.html?q=1"), call: Call(random: SeededRandom(seed: seed)))
     }
 
-    private func make() throws -> DigestAuthoriser {
-        DigestAuthoriser(user: "Mufasa", password: "Circle of Life", scope: try CredentialScope("https://a.test"))
+    private func make() throws -> Authorisation.Digest {
+        Authorisation.Digest(
+            user: "Mufasa",
+            password: "Circle of Life",
+            scope: try Authorisation.Scope("https://a.test")
+        )
     }
 
     @Test(
@@ -138,7 +143,7 @@ struct DigestTests {
             return Response(status: 401, headers: ["WWW-Authenticate": field], request: try Request("https://a.test/"))
         }
         let authoriser = try make()
-        let context = AuthorisationContext(call: Call(random: SeededRandom(seed: 1)), transport: transport)
+        let context = Authorisation.Context(call: Call(random: SeededRandom(seed: 1)), transport: transport)
         let bare = try Request("https://a.test/")
         #expect(authoriser.wasRefused(bare, by: try refusal("one"), in: context))
         let first = try await authoriser.authorise(bare, in: context)
@@ -158,7 +163,7 @@ struct DigestTests {
             return Response(status: 401, headers: ["WWW-Authenticate": field], request: try Request("https://a.test/"))
         }
         let authoriser = try make()
-        let context = AuthorisationContext(call: Call(random: SeededRandom(seed: 1)), transport: transport)
+        let context = Authorisation.Context(call: Call(random: SeededRandom(seed: 1)), transport: transport)
         let bare = try Request("https://a.test/")
         #expect(authoriser.wasRefused(bare, by: try refusal("one"), in: context))
         _ = try await authoriser.authorise(bare, in: context)
@@ -179,7 +184,7 @@ struct DigestTests {
             return Response(status: 401, headers: ["WWW-Authenticate": field], request: try Request("https://a.test/"))
         }
         let authoriser = try make()
-        let context = AuthorisationContext(call: Call(random: SeededRandom(seed: 1)), transport: transport)
+        let context = Authorisation.Context(call: Call(random: SeededRandom(seed: 1)), transport: transport)
         let bare = try Request("https://a.test/")
         func field() async throws -> String {
             try #require(try await authoriser.authorise(bare, in: context).headers["Authorization"])
@@ -218,7 +223,8 @@ struct DigestTests {
     }
 
     /// Sends one request to a server that refuses with these challenges, one after the other, and then lets it in.
-    private func nonces(answeredAfter challenges: [String]) async throws -> (nonces: [String], status: HTTPStatus) {
+    private func nonces(answeredAfter challenges: [String]) async throws -> (nonces: [String], status: Response.Status)
+    {
         let server = ScriptedTransport()
         let refusals = challenges.map { ScriptedAnswer.status(401, headers: ["WWW-Authenticate": $0]) }
         var script = server.onAnyRequest().respond(refusals[0])
@@ -359,9 +365,9 @@ private final class CountedRefusals: Authoriser {
 
     func claims(_ request: Request) -> Bool { true }
 
-    func authorise(_ request: Request, in context: AuthorisationContext) async throws -> Request { request }
+    func authorise(_ request: Request, in context: Authorisation.Context) async throws -> Request { request }
 
-    func wasRefused(_ request: Request, by response: Response, in context: AuthorisationContext) -> Bool {
+    func wasRefused(_ request: Request, by response: Response, in context: Authorisation.Context) -> Bool {
         count.withLock { $0 += 1 }
         return true
     }

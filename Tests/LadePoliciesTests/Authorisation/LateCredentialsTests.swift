@@ -57,13 +57,18 @@ struct LateCredentialsTests {
         return lines.withLock(\.self)
     }
 
-    private func scope() throws -> CredentialScope { try CredentialScope("https://api.test", "https://other.test") }
+    private func scope() throws -> Authorisation.Scope {
+        try Authorisation.Scope("https://api.test", "https://other.test")
+    }
 
-    private func tokens(_ settings: RefreshSettings = RefreshSettings(), _ end: CredentialEnd) throws
-        -> BearerAuthoriser
+    private func tokens(
+        _ settings: Authorisation.RefreshSettings = Authorisation.RefreshSettings(),
+        _ end: Authorisation.Expiry
+    ) throws
+        -> Authorisation.Bearer
     {
         let (count, time) = (Locked(0), time)
-        return BearerAuthoriser(scope: try scope(), settings: settings) { _, _ in
+        return Authorisation.Bearer(scope: try scope(), settings: settings) { _, _ in
             // A refresh takes a moment.
             try? await time.sleep(for: .milliseconds(10))
             return count.withLock { count in
@@ -76,7 +81,7 @@ struct LateCredentialsTests {
     @Test("finding LX-5 a call that waits for the rate limit is sent with the token that was renewed meanwhile")
     func newToken() async throws {
         transport.onAnyRequest().respond(.status(200))
-        var settings = RefreshSettings()
+        var settings = Authorisation.RefreshSettings()
         settings.ahead = .seconds(3)
         let bearer = try tokens(settings, .after(.seconds(10)))
 
@@ -92,7 +97,7 @@ struct LateCredentialsTests {
     )
     func endedToken() async throws {
         transport.onAnyRequest().respond(.status(200))
-        var settings = RefreshSettings()
+        var settings = Authorisation.RefreshSettings()
         settings.ahead = .zero
         let bearer = try tokens(settings, .after(.seconds(5)))
 
@@ -106,7 +111,7 @@ struct LateCredentialsTests {
     @Test("finding LX-5 a token of the app that replaces another while calls wait is used by all of them")
     func replacedToken() async throws {
         transport.onAnyRequest().respond(.status(200))
-        let bearer = BearerAuthoriser(token: "old", scope: try scope())
+        let bearer = Authorisation.Bearer(token: "old", scope: try scope())
 
         let sent = try await sent(4, try chain([bearer]), after: .milliseconds(1_500)) {
             bearer.credentials.replace(with: .init("new"))
@@ -118,7 +123,7 @@ struct LateCredentialsTests {
     @Test("finding LX-5 the refusal of a renewed token is that of the renewed one: the replay has the next")
     func refusedToken() async throws {
         let count = Locked(0)
-        let own = BearerAuthoriser(scope: try scope()) { _, _ in
+        let own = Authorisation.Bearer(scope: try scope()) { _, _ in
             count.withLock { count in
                 count += 1
                 return .init(Secret("t\(count)"))
@@ -140,13 +145,13 @@ struct LateCredentialsTests {
 
         func claims(_ request: Request) -> Bool { request.url.host() == "api.test" }
 
-        func authorise(_ request: Request, in context: AuthorisationContext) async throws -> Request {
+        func authorise(_ request: Request, in context: Authorisation.Context) async throws -> Request {
             signed(request, context)
         }
 
-        func renewed(_ request: Request, in context: AuthorisationContext) -> Request? { signed(request, context) }
+        func renewed(_ request: Request, in context: Authorisation.Context) -> Request? { signed(request, context) }
 
-        private func signed(_ request: Request, _ context: AuthorisationContext) -> Request {
+        private func signed(_ request: Request, _ context: Authorisation.Context) -> Request {
             var request = request
             let second = context.call.time.now.nanoseconds / 1_000_000_000
             request.headers.set("X-Signature", secret: Secret("s\(second) \(request.headers["Authorization"] ?? "")"))
@@ -157,7 +162,7 @@ struct LateCredentialsTests {
     @Test("finding LX-5 a signature with a date is made when the request is sent, over the credentials that are sent")
     func signatures() async throws {
         transport.onAnyRequest().respond(.status(200))
-        let bearer = BearerAuthoriser(token: "old", scope: try scope())
+        let bearer = Authorisation.Bearer(token: "old", scope: try scope())
 
         _ = try await sent(3, try chain([bearer, Signature()]), after: .milliseconds(500)) {
             bearer.credentials.replace(with: .init("new"))
@@ -176,7 +181,7 @@ struct LateCredentialsTests {
         transport.on("unproved") { !$0.headers.contains("Authorization") }
             .respond(.status(401, headers: ["WWW-Authenticate": challenge]))
         transport.onAnyRequest().respond(.status(200))
-        let digest = DigestAuthoriser(user: "u", password: "p", scope: try scope())
+        let digest = Authorisation.Digest(user: "u", password: "p", scope: try scope())
         let limiter = try RateLimiter(RateLimits(default: .perSecond(1)), time: time, random: SeededRandom(seed: 2))
         let chain = Chain(
             [AttemptInterceptor(authorisers: [digest]), ExchangeInterceptor(limiter: limiter)],
@@ -209,9 +214,9 @@ struct LateCredentialsTests {
     @Test("finding LX-5 a request that an interceptor sends on its own gets no credentials of another origin")
     func ownRequests() async throws {
         transport.onAnyRequest().respond(.status(200))
-        let bearer = BearerAuthoriser(token: "secret", scope: try CredentialScope("https://api.test"))
+        let bearer = Authorisation.Bearer(token: "secret", scope: try Authorisation.Scope("https://api.test"))
         let limiter = try RateLimiter(RateLimits(), time: time, random: SeededRandom(seed: 2))
-        let asking = ClosureInterceptor { request, next in
+        let asking = Chain.interceptor { request, next in
             _ = try await next(Request("https://elsewhere.test/"))
             return try await next(request)
         }
@@ -255,7 +260,7 @@ private struct Noting: Interceptor {
 
     init(_ note: @escaping @Sendable (Request) -> Void) { self.note = note }
 
-    func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+    func intercept(_ request: Request, next: Chain.Next) async throws(LoadingError) -> Response {
         note(request)
         return try await next(request)
     }

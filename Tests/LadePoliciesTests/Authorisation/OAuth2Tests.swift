@@ -9,27 +9,27 @@ import Testing
 struct OAuth2Tests {
     private let time = VirtualTime()
     private let transport = ScriptedTransport()
-    private let stored = Locked<[OAuth2Authoriser.Tokens]>([])
+    private let stored = Locked<[Authorisation.OAuth2.Tokens]>([])
 
     private func make(
-        _ grant: OAuth2Authoriser.Settings.Grant = .refreshToken("r1"),
-        _ change: (inout OAuth2Authoriser.Settings) -> Void = { _ in }
-    ) throws -> OAuth2Authoriser {
+        _ grant: Authorisation.OAuth2.Settings.Grant = .refreshToken("r1"),
+        _ change: (inout Authorisation.OAuth2.Settings) -> Void = { _ in }
+    ) throws -> Authorisation.OAuth2 {
         let endpoint = try #require(URL(string: "https://id.test/token"))
-        var settings = OAuth2Authoriser.Settings(
+        var settings = Authorisation.OAuth2.Settings(
             tokenEndpoint: endpoint,
             grant: grant,
             clientID: "app:1",
             clientProof: .basic("s:t")
         )
         change(&settings)
-        return OAuth2Authoriser(settings, scope: try CredentialScope("https://api.test")) { [stored] tokens in
+        return Authorisation.OAuth2(settings, scope: try Authorisation.Scope("https://api.test")) { [stored] tokens in
             stored.withLock { $0.append(tokens) }
         }
     }
 
     private func send(
-        _ authoriser: OAuth2Authoriser,
+        _ authoriser: Authorisation.OAuth2,
         _ address: String = "https://api.test/"
     ) async throws(LoadingError) -> Response {
         try await Chain([AttemptInterceptor(authorisers: [authoriser])], transport: transport)
@@ -84,7 +84,7 @@ struct OAuth2Tests {
         ]
     )
     func refusals(status: Int, body: String, code: String, endsGrant: Bool) async throws {
-        transport.on(.post, "/token").respond(.json(body, status: HTTPStatus(status)))
+        transport.on(.post, "/token").respond(.json(body, status: Response.Status(status)))
         transport.onAnyRequest().respond(.status(200))
         let authoriser = try make()
 
@@ -227,7 +227,7 @@ struct OAuth2Tests {
         }
         #expect(transport.received.count == 1)
 
-        authoriser.credentials.replace(with: .init(OAuth2Authoriser.Tokens(accessToken: "new")))
+        authoriser.credentials.replace(with: .init(Authorisation.OAuth2.Tokens(accessToken: "new")))
         transport.onAnyRequest().respond(.status(200))
         #expect(try await send(authoriser).status == 200)
     }
@@ -243,7 +243,7 @@ struct OAuth2Tests {
         ]
     )
     func refusesAnswers(status: Int, text: String) async throws {
-        transport.on(.post, "/token").respond(.json(text, status: HTTPStatus(status)))
+        transport.on(.post, "/token").respond(.json(text, status: Response.Status(status)))
 
         let authoriser = try make()
         let error = await #expect(throws: LoadingError.self) { _ = try await send(authoriser) }
@@ -283,9 +283,9 @@ struct OAuth2Tests {
         let plain = ScriptedTransport(answering: tokens(1))
         transport.onAnyRequest().respond(.status(200))
         let endpoint = try #require(URL(string: "https://id.test/token"))
-        let authoriser = OAuth2Authoriser(
-            OAuth2Authoriser.Settings(tokenEndpoint: endpoint, grant: .clientCredentials),
-            scope: try CredentialScope("https://api.test"),
+        let authoriser = Authorisation.OAuth2(
+            Authorisation.OAuth2.Settings(tokenEndpoint: endpoint, grant: .clientCredentials),
+            scope: try Authorisation.Scope("https://api.test"),
             transport: plain
         )
 
@@ -321,7 +321,7 @@ struct OAuth2Tests {
             return
         }
         #expect(transport.received.count == 2)
-        authoriser.credentials.replace(with: .init(OAuth2Authoriser.Tokens(accessToken: "new", refreshToken: "r9")))
+        authoriser.credentials.replace(with: .init(Authorisation.OAuth2.Tokens(accessToken: "new", refreshToken: "r9")))
         authoriser.refresh()
         #expect(try await send(authoriser).status == 200)
     }
@@ -331,7 +331,7 @@ struct OAuth2Tests {
         transport.on(.post, "/token").respond(tokens(2))
         transport.onAnyRequest().respond(.status(200))
         let authoriser = try make {
-            $0.tokens = OAuth2Authoriser.Tokens(
+            $0.tokens = Authorisation.OAuth2.Tokens(
                 accessToken: "kept",
                 end: .at(time.date.addingTimeInterval(50)),
                 refreshToken: "kept-refresh"
@@ -380,7 +380,7 @@ struct OAuth2Tests {
         arguments: [(200, #"{"access_token": ""}"#), (400, #"{"error": ""}"#)]
     )
     func emptyToken(status: Int, text: String) async throws {
-        transport.on(.post, "/token").respond(.json(text, status: HTTPStatus(status)))
+        transport.on(.post, "/token").respond(.json(text, status: Response.Status(status)))
         let authoriser = try make()
 
         let error = await #expect(throws: LoadingError.self) { try await send(authoriser) }
@@ -409,7 +409,7 @@ struct OAuth2Tests {
         transport.onAnyRequest().respond(.status(200)).then(.status(401)).then(.status(200))
         let count = Locked(0)
         let (time, date) = (time, time.date.addingTimeInterval(-3_600))
-        let authoriser = BearerAuthoriser(scope: try CredentialScope("https://api.test")) {
+        let authoriser = Authorisation.Bearer(scope: try Authorisation.Scope("https://api.test")) {
             (_, _) throws(LoadingError) in
             let number = count.withLock { count in
                 count += 1
@@ -453,7 +453,7 @@ struct OAuth2Tests {
         ]
     )
     func passingRefusals(status: Int, text: String) async throws {
-        transport.on(.post, "/token").then(.json(text, status: HTTPStatus(status)), times: 3).then(tokens(1))
+        transport.on(.post, "/token").then(.json(text, status: Response.Status(status)), times: 3).then(tokens(1))
         transport.onAnyRequest().respond(.status(200))
         let authoriser = try make()
         var asked: [Int] = []
@@ -496,7 +496,7 @@ struct OAuth2Tests {
         try await gate.arrivals(atLeast: 1)
 
         if isReplaced {
-            authoriser.credentials.replace(with: .init(OAuth2Authoriser.Tokens(accessToken: "new user's")))
+            authoriser.credentials.replace(with: .init(Authorisation.OAuth2.Tokens(accessToken: "new user's")))
         } else {
             authoriser.forget()
         }
@@ -508,17 +508,17 @@ struct OAuth2Tests {
 
     @Test("finding FP-15 tokens that were received but not yet passed on when the user signs out are not passed on")
     func signOutBetweenReceivingAndTelling() async throws {
-        let holder = Locked<OAuth2Authoriser?>(nil)
+        let holder = Locked<Authorisation.OAuth2?>(nil)
         let endpoint = try #require(URL(string: "https://id.test/token"))
         // The user signs out when the body of the tokens has been read to its end.
         let signingOut = ClosureTransport { (request, _) throws(LoadingError) in
             let bytes = Data(#"{"access_token": "a1", "refresh_token": "r2"}"#.utf8)
-            let body = ResponseBody(streaming: LastWord(bytes) { holder.withLock { $0 }?.forget() })
+            let body = Response.Body(streaming: LastWord(bytes) { holder.withLock { $0 }?.forget() })
             return Response(status: 200, body: body, request: request)
         }
-        let authoriser = OAuth2Authoriser(
-            OAuth2Authoriser.Settings(tokenEndpoint: endpoint, grant: .refreshToken("r1")),
-            scope: try CredentialScope("https://api.test"),
+        let authoriser = Authorisation.OAuth2(
+            Authorisation.OAuth2.Settings(tokenEndpoint: endpoint, grant: .refreshToken("r1")),
+            scope: try Authorisation.Scope("https://api.test"),
             transport: signingOut
         ) { [stored] tokens in stored.withLock { $0.append(tokens) } }
         holder.withLock { $0 = authoriser }
@@ -532,7 +532,7 @@ struct OAuth2Tests {
 }
 
 /// Delivers its bytes as one chunk, and runs a closure before it ends.
-private final class LastWord: ResponseBody.Source {
+private final class LastWord: Response.Body.Source {
     private let bytes: Locked<Data?>
     private let atEnd: @Sendable () -> Void
 

@@ -6,13 +6,13 @@ import Testing
 @testable import LadeCore
 
 /// Lets the test continue when a number of calls wait for a refresh.
-private final class Waiting: EventSink {
+private final class Waiting: Call.Observer {
     let all = Signal()
     private let left: Locked<Int>
 
     init(count: Int) { left = Locked(count) }
 
-    func record(_ event: CallEvent, of call: Call) {
+    func record(_ event: Call.Event, of call: Call) {
         guard case .waitStarted(.authorisation) = event else { return }
         let isLast = left.withLock { left in
             left -= 1
@@ -34,7 +34,7 @@ struct RefreshTests {
         Call(id: Call.ID(number), time: time, random: SeededRandom(seed: 1), events: [events, waiting])
     }
 
-    private func scope() throws -> CredentialScope { try CredentialScope("https://api.test") }
+    private func scope() throws -> Authorisation.Scope { try Authorisation.Scope("https://api.test") }
 
     /// Answers 200 to the token with the given number and 401 to all others.
     private func accept(_ number: @escaping @Sendable () -> Int) {
@@ -46,10 +46,11 @@ struct RefreshTests {
     }
 
     private func source(
-        settings: RefreshSettings = RefreshSettings(),
-        _ body: @escaping @Sendable (Int) async throws(LoadingError) -> RefreshingCredentials<Secret>.Fresh
-    ) throws -> BearerAuthoriser {
-        BearerAuthoriser(scope: try scope(), settings: settings) { [refreshes] (_, _) throws(LoadingError) in
+        settings: Authorisation.RefreshSettings = Authorisation.RefreshSettings(),
+        _ body:
+            @escaping @Sendable (Int) async throws(LoadingError) -> Authorisation.RefreshingCredentials<Secret>.Fresh
+    ) throws -> Authorisation.Bearer {
+        Authorisation.Bearer(scope: try scope(), settings: settings) { [refreshes] (_, _) throws(LoadingError) in
             let number = refreshes.withLock { count in
                 count += 1
                 return count
@@ -315,7 +316,7 @@ struct RefreshTests {
     @Test("a fixed token that is refused is the answer")
     func fixedToken() async throws {
         accept { 0 }
-        let authoriser = BearerAuthoriser(token: "fixed", scope: try scope())
+        let authoriser = Authorisation.Bearer(token: "fixed", scope: try scope())
 
         #expect(try await send(authoriser, makeCall()).status == 401)
         #expect(transport.received.count == 1)
@@ -324,7 +325,7 @@ struct RefreshTests {
     @Test("finding FP-16 a fixed token that is replaced while a call is in flight is replayed after the 401")
     func replacedFixedToken() async throws {
         let gate = Signal()
-        let authoriser = BearerAuthoriser(token: "token-1", scope: try scope())
+        let authoriser = Authorisation.Bearer(token: "token-1", scope: try scope())
         transport.on("old", where: { $0.headers["Authorization"] == "Bearer token-1" }).respond(
             .status(401).after(gate)
         )
@@ -343,7 +344,7 @@ struct RefreshTests {
     @Test("finding FP-16 a fixed token that was forgotten while a call is in flight is not replayed")
     func forgottenFixedToken() async throws {
         let gate = Signal()
-        let authoriser = BearerAuthoriser(token: "token-1", scope: try scope())
+        let authoriser = Authorisation.Bearer(token: "token-1", scope: try scope())
         transport.onAnyRequest().respond(.status(401).after(gate))
 
         async let answer = send(authoriser, makeCall())

@@ -421,9 +421,9 @@ struct CookieJarTests {
     func setsFromNetwork(isCached: Bool) async throws {
         let jar = CookieJar()
         let fields = ["Set-Cookie": "a=1"] as Headers
-        let below = ClosureInterceptor { request, _ in
+        let below = Chain.interceptor { request, _ in
             guard isCached else {
-                var context = ErrorContext(request)
+                var context = LoadingError.Context(request)
                 context.headers = fields
                 throw LoadingError(.unacceptableStatus(403), context)
             }

@@ -121,7 +121,7 @@ struct DeadlineInterceptorTests {
             try? await call.time.sleep(for: .seconds(60))
             var report = call.deadlineReport(at: call.time.now)
             report.endedExchange = endsExchange
-            throw LoadingError(.deadlineExceeded(report), ErrorContext(request))
+            throw LoadingError(.deadlineExceeded(report), LoadingError.Context(request))
         }
     }
 
@@ -182,7 +182,7 @@ struct DeadlineInterceptorTests {
             settings.attempt = .seconds(20)
         default:
             let phase: LoadingError.TimeoutPhase = kind == "idle" ? .idle : kind == "connect" ? .connect : .nameLookup
-            let answer = ScriptedAnswer.fails(LoadingError(.timedOut(phase), ErrorContext(request)))
+            let answer = ScriptedAnswer.fails(LoadingError(.timedOut(phase), LoadingError.Context(request)))
             transport.onAnyRequest().respond(answer.after(.seconds(phase == .idle ? 30 : 10)))
         }
         let error = await failure(request, chain(settings, policy: policy))
@@ -332,7 +332,7 @@ struct DeadlineInterceptorTests {
     /// A chain with an interceptor of the app below the deadline, which sleeps for a time before each exchange.
     private func chain(sleeping duration: Duration, ignoresCancellation: Bool = false) -> Chain {
         let (settings, time) = (DeadlineSettings(), time)
-        let sleeper = ClosureInterceptor { request, next in
+        let sleeper = Chain.interceptor { request, next in
             let end = time.now.advanced(by: duration)
             if ignoresCancellation {
                 await Task { try? await time.sleep(until: end) }.value
@@ -425,9 +425,9 @@ struct DeadlineInterceptorTests {
     @Test("policies PL-01 an interceptor that ends its call as cancelled before the deadline has cancelled it")
     func ownCancellation() async throws {
         let (settings, time) = (DeadlineSettings(), time)
-        let canceller = ClosureInterceptor { request, _ in
+        let canceller = Chain.interceptor { request, _ in
             try await time.sleep(until: time.now.advanced(by: .seconds(59)))
-            throw LoadingError(.cancelled, ErrorContext(request))
+            throw LoadingError(.cancelled, LoadingError.Context(request))
         }
         let error = await failure(
             request,
@@ -461,7 +461,7 @@ private struct SlowAuthoriser: Authoriser {
 
     func claims(_ request: Request) -> Bool { true }
 
-    func authorise(_ request: Request, in context: AuthorisationContext) async throws -> Request {
+    func authorise(_ request: Request, in context: Authorisation.Context) async throws -> Request {
         try await time.sleep(until: time.now.advanced(by: .seconds(3_600)))
         return request
     }

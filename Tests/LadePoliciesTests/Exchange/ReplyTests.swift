@@ -20,7 +20,7 @@ struct ReplyTests {
     private func send(_ change: @escaping @Sendable (inout Response) -> Void = { _ in }) async throws -> Response {
         var policy = RetryPolicy()
         policy.backoff = .none
-        let app = ClosureInterceptor(observesScope: true) { request, next in
+        let app = Chain.interceptor(observesScope: true) { request, next in
             var response = try await next(request)
             change(&response)
             return response
@@ -95,7 +95,7 @@ struct ReplyTests {
         response.reading = reply
 
         response.status = 429
-        response.body = ResponseBody(Data("x".utf8))
+        response.body = Response.Body(Data("x".utf8))
         #expect(response.reading === reply)
         response.headers["X-Other"] = "1"
         #expect(response.reading == nil)

@@ -357,12 +357,12 @@ struct HedgingTests {
     @Test(
         "policies PL-72 only what may be sent twice is hedged",
         arguments: [
-            (HTTPMethod.get, false, true, 2), (.put, false, true, 2), (.delete, false, true, 2),
+            (Request.Method.get, false, true, 2), (.put, false, true, 2), (.delete, false, true, 2),
             (.post, false, true, 1),
             (.post, true, true, 2), (.patch, true, true, 2), (.put, false, false, 1), (.post, true, false, 1),
         ]
     )
-    func methods(method: HTTPMethod, hasKey: Bool, isReplayable: Bool, count: Int) async throws {
+    func methods(method: Request.Method, hasKey: Bool, isReplayable: Bool, count: Int) async throws {
         transport.onAnyRequest().respond(slow)
 
         _ = try await send(try chain()) { request in
@@ -540,9 +540,11 @@ struct HedgingTests {
                 return .text("slow").after(.seconds(5))
             }
         )
-        var settings = RefreshSettings()
+        var settings = Authorisation.RefreshSettings()
         settings.ahead = .zero
-        let authoriser = BearerAuthoriser(scope: try CredentialScope("https://svc.test"), settings: settings) { _, _ in
+        let authoriser = Authorisation.Bearer(scope: try Authorisation.Scope("https://svc.test"), settings: settings) {
+            _,
+            _ in
             count.withLock { count in
                 count += 1
                 return .init(Secret("t\(count)"), end: .after(.milliseconds(100)))
@@ -563,7 +565,7 @@ struct HedgingTests {
     func slowToken() async throws {
         transport.onAnyRequest().respond(.text("ok").after(.milliseconds(100)))
         let time = time
-        let authoriser = BearerAuthoriser(scope: try CredentialScope("https://svc.test")) { _, _ in
+        let authoriser = Authorisation.Bearer(scope: try Authorisation.Scope("https://svc.test")) { _, _ in
             try? await time.sleep(for: .seconds(2))
             return .init("token")
         }
@@ -601,7 +603,7 @@ struct HedgingTests {
                     : .text("ok").after(.milliseconds(400))
             }
         )
-        let unavailable = ClosureInterceptor(observesScope: true) { request, next in
+        let unavailable = Chain.interceptor(observesScope: true) { request, next in
             var response = try await next(request)
             if next.call.hedge == 0 { response.status = 503 }
             return response
@@ -646,7 +648,7 @@ struct HedgingTests {
     @Test("policies PL-77 the events and the timeline show both exchanges, and every millisecond once")
     func story() async throws {
         transport.onAnyRequest().respond(slow).then(.text("fast").after(.milliseconds(10)))
-        let story = CallStory()
+        let story = Service.CallStory()
         var call = Call(id: .init(1), time: time, random: SeededRandom(seed: 1), events: [story, events])
         call.scope = scope
         let (chain, made) = (try chain(), call)

@@ -147,7 +147,7 @@ struct HostEvidenceTests {
     func statuses(status: Int, hasRetryAfter: Bool, expected: String) throws {
         let headers: Headers = hasRetryAfter ? ["Retry-After": "3"] : [:]
 
-        let evidence = HostEvidence(Response(status: HTTPStatus(status), headers: headers, request: try request()))
+        let evidence = HostEvidence(Response(status: Response.Status(status), headers: headers, request: try request()))
 
         #expect(label(evidence) == expected)
     }

@@ -19,7 +19,7 @@ struct FailOverTests {
     private let events = EventRecorder()
     private let budget = RetryBudget()
 
-    private static let backups: [HostAddress] = (1...5).map { HostAddress("10.0.0.\($0)") }
+    private static let backups: [HostDirectory.Address] = (1...5).map { HostDirectory.Address("10.0.0.\($0)") }
 
     private var call: Call { Call(time: time, random: SeededRandom(seed: 1), events: [events]) }
 
@@ -46,7 +46,7 @@ struct FailOverTests {
         _ limits: RateLimits = RateLimits(),
         _ marking: HostDirectory.Marking = HostDirectory.Marking()
     ) throws -> Chain {
-        let list: [HostAddress] = ["svc.test"] + Self.backups
+        let list: [HostDirectory.Address] = ["svc.test"] + Self.backups
         return Chain(
             [
                 HopInterceptor(deadlines: DeadlineSettings()), AttemptInterceptor(retries: policy, budget: budget),

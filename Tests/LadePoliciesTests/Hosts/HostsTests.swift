@@ -35,7 +35,7 @@ struct HostDirectoryTests {
         arguments: [("[::1]", "::1"), ("[::1", "[::1"), ("::1]", "::1]"), ("A]", "a]"), ("[]", "")]
     )
     func brackets(written: String, host: String) {
-        #expect(HostAddress(written).host == host)
+        #expect(HostDirectory.Address(written).host == host)
     }
 
     @Test("hosts are compared in their normal form", arguments: ["API.Test.", "api.test", "ap%69.test"])
@@ -141,7 +141,7 @@ struct HostsInterceptorTests {
     func failsOver() async throws {
         _ = answer(nil, refused)
         _ = answer("backup.test", .status(200))
-        let directory = HostDirectory(["svc.test": ["svc.test", HostAddress("backup.test", port: 8443)]])
+        let directory = HostDirectory(["svc.test": ["svc.test", HostDirectory.Address("backup.test", port: 8443)]])
         let hosts = AttemptInterceptor(hosts: directory)
 
         let first = try await send(Request("https://svc.test/"), hosts)
@@ -158,7 +158,7 @@ struct HostsInterceptorTests {
     func keepsAuthoriser() async throws {
         _ = answer("10.0.0.1", .status(401)).then(.status(200))
         let number = Locked(0)
-        let authoriser = BearerAuthoriser(scope: try CredentialScope("https://svc.test")) {
+        let authoriser = Authorisation.Bearer(scope: try Authorisation.Scope("https://svc.test")) {
             (_, _) throws(LoadingError) in
             .init(
                 Secret(
@@ -226,10 +226,10 @@ struct HostsInterceptorTests {
     @Test("policies PL-30 a port of the list is dialled, the host itself with its own port is not a detour")
     func ports() async throws {
         transport.onAnyRequest().respond(.status(200))
-        let directory = HostDirectory(["svc.test": [HostAddress("svc.test", port: 443)]])
+        let directory = HostDirectory(["svc.test": [HostDirectory.Address("svc.test", port: 443)]])
 
         _ = try await send(Request("https://svc.test/"), AttemptInterceptor(hosts: directory))
-        directory.setAddresses([HostAddress("[::1]", port: 8443)], for: "svc.test")
+        directory.setAddresses([HostDirectory.Address("[::1]", port: 8443)], for: "svc.test")
         _ = try await send(Request("https://svc.test/"), AttemptInterceptor(hosts: directory))
 
         #expect(transport.requests.map(\.destination) == [nil, .host("::1", port: 8443)])
@@ -242,14 +242,14 @@ struct HostsInterceptorTests {
         transport.onAnyRequest().respond(.status(200, headers: ["Set-Cookie": "mirror=1"]))
         let jar = CookieJar()
         jar.insert(Cookie(name: "sid", value: "1", domain: "svc.test"), at: time.date)
-        let mirror = HostAddress("mirror.test", port: 8443, isHostOfItsOwn: true)
+        let mirror = HostDirectory.Address("mirror.test", port: 8443, isHostOfItsOwn: true)
         let links: [any Interceptor] = [
             AttemptInterceptor(hosts: HostDirectory(["svc.test": [mirror]])), ExchangeInterceptor(jar: jar),
             AttemptInterceptor(authorisers: [
-                BearerAuthoriser(token: "svc", scope: try CredentialScope("https://svc.test")),
-                BearerAuthoriser(
+                Authorisation.Bearer(token: "svc", scope: try Authorisation.Scope("https://svc.test")),
+                Authorisation.Bearer(
                     token: "mirror",
-                    scope: try CredentialScope("https://mirror.test:8443"),
+                    scope: try Authorisation.Scope("https://mirror.test:8443"),
                     identifier: "m"
                 ),
             ]),
@@ -269,7 +269,7 @@ struct HostsInterceptorTests {
     @Test("a host of its own gets its name and port, and neither credentials nor the name of the other")
     func ownHost() async throws {
         transport.onAnyRequest().respond(.status(200))
-        let address = HostAddress("mirror.test", port: 8443, isHostOfItsOwn: true)
+        let address = HostDirectory.Address("mirror.test", port: 8443, isHostOfItsOwn: true)
         let hosts = AttemptInterceptor(hosts: HostDirectory(["svc.example.com": [address]]))
         let headers =
             ["Authorization": "Bearer t", "Cookie": "a=b", "Host": "svc.example.com", "X-Own": "1", "Accept": "a/b"]
@@ -301,7 +301,10 @@ struct HostsInterceptorTests {
         directory.mark("kept", at: time.now)
 
         for number in 0..<1_000 {
-            directory.setAddresses([HostAddress("10.0.0.\(number)"), HostAddress("10.1.0.\(number)")], for: "svc.test")
+            directory.setAddresses(
+                [HostDirectory.Address("10.0.0.\(number)"), HostDirectory.Address("10.1.0.\(number)")],
+                for: "svc.test"
+            )
             _ = try? await send(Request("https://svc.test/"), hosts)
         }
         // An exchange that began under an old list ends under a new one.

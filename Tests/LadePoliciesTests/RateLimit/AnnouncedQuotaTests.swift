@@ -238,11 +238,11 @@ struct AnnouncedQuotaTests {
 }
 
 /// Cancels its call when one of its waits has ended.
-private struct Cancelling: EventSink {
+private struct Cancelling: Call.Observer {
     let scope: Call.Scope
     init(_ scope: Call.Scope) { self.scope = scope }
 
-    func record(_ event: CallEvent, of call: Call) {
+    func record(_ event: Call.Event, of call: Call) {
         if case .waitEnded = event { scope.cancel() }
     }
 }

@@ -51,7 +51,7 @@ struct RateLimitInterceptorTests {
     )
     func closesTheGate(code: Int) async throws {
         transport.onAnyRequest()
-            .respond(.status(HTTPStatus(code), headers: ["Retry-After": "30"], "busy").breaking(after: 2))
+            .respond(.status(Response.Status(code), headers: ["Retry-After": "30"], "busy").breaking(after: 2))
         let limiter = try limiter()
         let chain = Chain([ExchangeInterceptor(limiter: limiter)], transport: transport)
         _ = try? await chain.send(request, call: call())
@@ -191,7 +191,7 @@ struct RateLimitInterceptorTests {
 private struct Stamp: Interceptor {
     let times: Locked<[Instant]>
     init(_ times: Locked<[Instant]>) { self.times = times }
-    func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+    func intercept(_ request: Request, next: Chain.Next) async throws(LoadingError) -> Response {
         times.withLock { $0.append(next.call.time.now) }
         return try await next(request)
     }

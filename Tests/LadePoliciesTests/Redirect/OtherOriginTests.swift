@@ -34,7 +34,7 @@ struct OtherOriginTests {
         return try await chain.send(request, call: Call())
     }
 
-    private func redirect(_ status: HTTPStatus, to location: String) {
+    private func redirect(_ status: Response.Status, to location: String) {
         transport.on("first", where: { $0.url.path() == "/from" })
             .respond(.status(status, headers: ["Location": location]))
         transport.onAnyRequest().respond(.status(200))
@@ -51,9 +51,9 @@ struct OtherOriginTests {
         ]
     )
     func bodyToTLS(address: String, target: String, follows: Bool) async throws {
-        for (status, method) in [(307, HTTPMethod.post), (308, .post), (301, .put), (308, .patch)] {
+        for (status, method) in [(307, Request.Method.post), (308, .post), (301, .put), (308, .patch)] {
             let test = OtherOriginTests()
-            test.redirect(HTTPStatus(status), to: target)
+            test.redirect(Response.Status(status), to: target)
             var request = Request(method, try Request(address).url, headers: Self.fields)
             request.headers.remove("Host")
             request.body = .text("b")
@@ -75,7 +75,7 @@ struct OtherOriginTests {
 
     @Test("finding HF-7 a redirect takes the fields that describe the request along, and no others", arguments: places)
     func fieldsOfGet(target: String, isSame: Bool) async throws {
-        for status in [301, 302, 303, 307, 308] as [HTTPStatus] {
+        for status in [301, 302, 303, 307, 308] as [Response.Status] {
             let test = OtherOriginTests()
             test.redirect(status, to: target)
 
@@ -101,13 +101,13 @@ struct OtherOriginTests {
     }
 
     /// Status, method, whether the body would go along.
-    private static let bodies: [(HTTPStatus, HTTPMethod, Bool)] = [
+    private static let bodies: [(Response.Status, Request.Method, Bool)] = [
         (301, .post, false), (302, .post, false), (303, .post, false), (303, .put, false), (307, .post, true),
         (308, .post, true), (301, .put, true), (302, .put, true), (307, .put, true), (308, .patch, true),
     ]
 
     @Test("finding HF-7 a body goes to another origin only where allowed, and is never left out", arguments: bodies)
-    func sendsBodies(status: HTTPStatus, method: HTTPMethod, keepsBody: Bool) async throws {
+    func sendsBodies(status: Response.Status, method: Request.Method, keepsBody: Bool) async throws {
         redirect(status, to: "https://b.test/to")
         let request = try Request(
             method,
@@ -140,7 +140,7 @@ struct OtherOriginTests {
 
     @Test("finding HF-7 an address that is a host of its own receives no fields of the other host")
     func ownHosts() async throws {
-        let list = HostDirectory(["a.test": [HostAddress("b.test", isHostOfItsOwn: true)]])
+        let list = HostDirectory(["a.test": [HostDirectory.Address("b.test", isHostOfItsOwn: true)]])
         transport.onAnyRequest().respond(.status(200))
 
         _ = try await send(
@@ -156,12 +156,12 @@ struct OtherOriginTests {
 
     // MARK: - Sending again
 
-    private static let methods: [(HTTPMethod, Bool)] = [
+    private static let methods: [(Request.Method, Bool)] = [
         (.get, true), (.head, true), (.put, true), (.delete, true), (.post, false), (.patch, false),
     ]
 
     @Test("finding LF-2 one function decides what may be sent again", arguments: methods)
-    func sendsAgain(method: HTTPMethod, isIdempotent: Bool) throws {
+    func sendsAgain(method: Request.Method, isIdempotent: Bool) throws {
         let policy = RetryPolicy()
         var all = policy
         all.methods = .all

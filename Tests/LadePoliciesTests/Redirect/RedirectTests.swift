@@ -6,7 +6,8 @@ import Testing
 
 @testable import LadeCore
 
-private func redirect(_ status: HTTPStatus, to location: String, _ headers: Headers = Headers()) -> ScriptedAnswer {
+private func redirect(_ status: Response.Status, to location: String, _ headers: Headers = Headers()) -> ScriptedAnswer
+{
     var headers = headers
     headers.add("Location", location)
     return .status(status, headers: headers)
@@ -86,13 +87,13 @@ struct RedirectTests {
         ] as [(Int, String, [Int], Bool, String)]
     )
     func methods(status: Int, method: String, kept: [Int], countsAsPost: Bool, expected: String) async throws {
-        transport.onAnyRequest().respond(redirect(HTTPStatus(status), to: "/b")).then(.status(200))
+        transport.onAnyRequest().respond(redirect(Response.Status(status), to: "/b")).then(.status(200))
         var policy = RedirectPolicy()
-        policy.keepsPost = StatusSet(kept)
+        policy.keepsPost = Response.StatusSet(kept)
         policy.countsAsPost = countsAsPost
         policy.setsReferer = true
         let request = Request(
-            try HTTPMethod(method),
+            try Request.Method(method),
             try #require(URL(string: "https://a.test/a?q#f")),
             body: .text("x")
         )
@@ -196,10 +197,10 @@ struct RedirectTests {
     )
     func rewritesMethod(status: Int, method: String, expected: String) async throws {
         let isHeadOrGet = method == "GET" || method == "HEAD"
-        transport.on(nil, "/from").respond(redirect(HTTPStatus(status), to: "/to"))
+        transport.on(nil, "/from").respond(redirect(Response.Status(status), to: "/to"))
         transport.on(nil, "/to").respond(.status(200))
         let request = try Request(
-            HTTPMethod(method),
+            Request.Method(method),
             "https://a.test/from",
             headers: ["Content-Type": "text/x", "Content-Language": "de", "X-Kept": "1"],
             body: isHeadOrGet ? nil : .text("payload")
@@ -217,7 +218,7 @@ struct RedirectTests {
     @Test("service D-05 does not send a body again that can be sent only once")
     func refusesTouchedBody() async throws {
         transport.on(.post, "/from").respond(redirect(307, to: "/to"))
-        let body = RequestBody.writer { write in try await write(Data("once".utf8)) }
+        let body = Request.Body.writer { write in try await write(Data("once".utf8)) }
         let request = try Request(.post, "https://a.test/from", body: body)
 
         let error = await #expect(throws: LoadingError.self) { _ = try await send(request) }
@@ -366,8 +367,8 @@ struct RedirectTests {
         transport.on(.get, "https://a.test/").respond(redirect(302, to: "https://b.test/"))
         transport.on(.get, "https://b.test/").respond(.status(200))
         let links = AttemptInterceptor(authorisers: [
-            BearerAuthoriser(token: "for-a", scope: try CredentialScope("https://a.test")),
-            BearerAuthoriser(token: "for-b", scope: try CredentialScope("https://b.test"), identifier: "b"),
+            Authorisation.Bearer(token: "for-a", scope: try Authorisation.Scope("https://a.test")),
+            Authorisation.Bearer(token: "for-b", scope: try Authorisation.Scope("https://b.test"), identifier: "b"),
         ])
 
         _ = try await send(Request("https://a.test/"), below: [links])
@@ -435,7 +436,7 @@ struct RedirectTests {
     func hidesAddedCredentials() async throws {
         transport.on(.get, "/0").respond(redirect(302, to: "/1?t=authoriser-canary"))
         transport.onAnyRequest().respond(.text("there"))
-        let authorising = ClosureInterceptor { request, next in
+        let authorising = Chain.interceptor { request, next in
             var request = request
             request.headers.set("Authorization", "Bearer authoriser-canary")
             return try await next(request)
@@ -470,7 +471,7 @@ struct RedirectTests {
     )
     func leavesAlone(status: Int, hasLocation: Bool) async throws {
         transport.onAnyRequest().respond(
-            .status(HTTPStatus(status), headers: hasLocation ? ["Location": "/x"] : Headers())
+            .status(Response.Status(status), headers: hasLocation ? ["Location": "/x"] : Headers())
         )
 
         #expect(try await send(Request("https://a.test/")).status.code == status)

@@ -47,7 +47,7 @@ struct BackoffTests {
         var first: Set<Duration> = []
         var atMaximum: [Duration: Int] = [:]
         for _ in 0..<200 {
-            var delays = Backoff.exponentialTimer(initial: .seconds(1), maximum: .seconds(10)).makeDelays()
+            var delays = RetryPolicy.Backoff.exponentialTimer(initial: .seconds(1), maximum: .seconds(10)).makeDelays()
             first.insert(delays.next(random))
             for _ in 0..<5 { _ = delays.next(random) }
             atMaximum[delays.next(random), default: 0] += 1
@@ -67,7 +67,7 @@ struct BackoffTests {
         var largest = [Double](repeating: 0, count: 8)
         var sums = [Double](repeating: 0, count: 8)
         for _ in 0..<2_000 {
-            var delays = Backoff.fullJitter().makeDelays()
+            var delays = RetryPolicy.Backoff.fullJitter().makeDelays()
             for index in 0..<8 {
                 let delay = delays.next(random) / .seconds(1)
                 largest[index] = max(largest[index], delay)

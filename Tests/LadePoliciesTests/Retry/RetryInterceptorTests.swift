@@ -80,9 +80,9 @@ struct RetryInterceptorTests {
                 default: nil
                 }
             } == [
-                CallEvent.Retry(attempt: 1, status: 503, rule: .status(503), delay: .seconds(3), budget: 495),
-                CallEvent.Retry(attempt: 2, rule: .transportFailure, budget: 490),
-                CallEvent.Retry(attempt: 3, status: 404, rule: .finalStatus(404), budget: 490),
+                Call.Event.Retry(attempt: 1, status: 503, rule: .status(503), delay: .seconds(3), budget: 495),
+                Call.Event.Retry(attempt: 2, rule: .transportFailure, budget: 490),
+                Call.Event.Retry(attempt: 3, status: 404, rule: .finalStatus(404), budget: 490),
             ]
         )
         #expect(
@@ -262,7 +262,11 @@ struct RetryInterceptorTests {
     func refundsFinalAnswers(statuses: [Int], left: Int) async throws {
         let rule = transport.onAnyRequest()
         for (number, status) in statuses.enumerated() {
-            if number == 0 { rule.respond(.status(HTTPStatus(status))) } else { rule.then(.status(HTTPStatus(status))) }
+            if number == 0 {
+                rule.respond(.status(Response.Status(status)))
+            } else {
+                rule.then(.status(Response.Status(status)))
+            }
         }
 
         let response = try await send(request)
@@ -277,7 +281,7 @@ struct RetryInterceptorTests {
         arguments: [(408, 490), (504, 490), (500, 495), (503, 495)]
     )
     func chargesTimeouts(status: Int, left: Int) async throws {
-        transport.onAnyRequest().respond(.status(HTTPStatus(status))).then(.text("ok"))
+        transport.onAnyRequest().respond(.status(Response.Status(status))).then(.text("ok"))
 
         _ = try await send(request)
 
@@ -293,7 +297,7 @@ struct RetryInterceptorTests {
     )
     func creditsFirstTries(status: Int) async throws {
         #expect(budget.withdraw(for: ServiceKey(request)))
-        transport.onAnyRequest().respond(.status(HTTPStatus(status)))
+        transport.onAnyRequest().respond(.status(Response.Status(status)))
         var request = request
         request.retryLimit = 0
 
@@ -305,7 +309,7 @@ struct RetryInterceptorTests {
     @Test("policies PL-11 service D-05 does not send a body again that was touched and cannot be")
     func leavesSpentBodiesAlone() async throws {
         transport.onAnyRequest().respond(.status(503)).then(.status(200))
-        let body = RequestBody.stream {
+        let body = Request.Body.stream {
             AsyncStream<Data> { continuation in
                 continuation.yield(Data("x".utf8)); continuation.finish()
             }

@@ -7,7 +7,7 @@ import Testing
 struct RetryPolicyTests {
     private func action(
         _ outcome: RetryPolicy.Attempt.Outcome,
-        _ method: HTTPMethod = .get,
+        _ method: Request.Method = .get,
         policy: RetryPolicy = RetryPolicy(),
         change: (inout RetryPolicy.Attempt) -> Void = { _ in }
     ) throws -> RetryPolicy.Decision {
@@ -26,7 +26,7 @@ struct RetryPolicyTests {
         ]
     )
     func decidesByStatus(code: Int, isRepeated: Bool) throws {
-        let decision = try action(.answer(HTTPStatus(code), pause: nil))
+        let decision = try action(.answer(Response.Status(code), pause: nil))
         #expect((decision.action == .retry(after: .zero)) == isRepeated)
     }
 
@@ -52,7 +52,7 @@ struct RetryPolicyTests {
         #expect(inTime.action == (seconds <= 3 ? .retry(after: pause) : .exceedDeadline(pause)))
     }
 
-    private static let context = ErrorContext()
+    private static let context = LoadingError.Context()
 
     @Test(
         "policies PL-12 service RS-04 service RS-05 service RS-06 service RS-13 service D-23 decides by failure",
@@ -83,10 +83,10 @@ struct RetryPolicyTests {
     @Test(
         "policies PL-11 service D-43 retries only idempotent methods, unless the request was never sent",
         arguments: [
-            (HTTPMethod.get, true), (.head, true), (.put, true), (.delete, true), (.post, false), (.patch, false),
+            (Request.Method.get, true), (.head, true), (.put, true), (.delete, true), (.post, false), (.patch, false),
         ]
     )
-    func repeatsIdempotentMethods(method: HTTPMethod, isRepeated: Bool) throws {
+    func repeatsIdempotentMethods(method: Request.Method, isRepeated: Bool) throws {
         let lost = LoadingError(.connectionLost(.nothing, isSafeToRepeat: false))
         let refused = LoadingError(.cannotConnect(host: "h", reason: .refused))
         #expect((try action(.failure(lost), method).action == .retry(after: .zero)) == isRepeated)
@@ -121,15 +121,15 @@ struct RetryPolicyTests {
     @Test(
         "a hook decides which attempts are sent again",
         arguments: [
-            (404, HTTPMethod.get, true, "retry"), (503, .get, false, "the program's hook refuses it"),
+            (404, Request.Method.get, true, "retry"), (503, .get, false, "the program's hook refuses it"),
             (503, .post, true, "retry"), (503, .post, false, "POST is not idempotent"), (503, .get, true, "retry"),
             (404, .get, false, "status 404 is final"), (200, .get, true, "status 200 is accepted"),
         ]
     )
-    func asksHook(code: Int, method: HTTPMethod, wish: Bool, outcome: String) throws {
+    func asksHook(code: Int, method: Request.Method, wish: Bool, outcome: String) throws {
         var policy = RetryPolicy()
         policy.hook = RetryPolicy.Hook(shouldRetry: { _, _ in wish })
-        let decision = try action(.answer(HTTPStatus(code), pause: nil), method, policy: policy)
+        let decision = try action(.answer(Response.Status(code), pause: nil), method, policy: policy)
         #expect((decision.action == .retry(after: .zero) ? "retry" : decision.rule.description) == outcome)
     }
 
@@ -179,9 +179,9 @@ struct RetryPolicyTests {
 
     @Test(
         "finding FP-7 sends a request again that the server certainly did not process, whatever its method",
-        arguments: [HTTPMethod.get, .post, .patch]
+        arguments: [Request.Method.get, .post, .patch]
     )
-    func heedsSafety(method: HTTPMethod) throws {
+    func heedsSafety(method: Request.Method) throws {
         let unprocessed = LoadingError(.connectionLost(.nothing, isSafeToRepeat: true))
         #expect(try action(.failure(unprocessed), method).rule == .neverProcessed)
         #expect(try action(.failure(unprocessed), method).action == .retry(after: .zero))

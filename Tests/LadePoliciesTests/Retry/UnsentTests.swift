@@ -35,7 +35,7 @@ struct UnsentTests {
         let isDown = Locked(true)
         let count = Locked(0)
         transport.onAnyRequest().respond(.status(200))
-        let bearer = BearerAuthoriser(scope: try CredentialScope("https://api.test")) { _, _ in
+        let bearer = Authorisation.Bearer(scope: try Authorisation.Scope("https://api.test")) { _, _ in
             count.withLock { $0 += 1 }
             guard !isDown.withLock(\.self) else { throw LoadingError(kind) }
             return .init("t")
@@ -55,11 +55,13 @@ struct UnsentTests {
 
     @Test("finding LX-4 a failed refresh that no call needs yet is not tried with every call")
     func earlyRefreshes() async throws {
-        var settings = RefreshSettings()
+        var settings = Authorisation.RefreshSettings()
         settings.ahead = .seconds(50)
         let count = Locked(0)
         transport.onAnyRequest().respond(.status(200))
-        let bearer = BearerAuthoriser(scope: try CredentialScope("https://api.test"), settings: settings) { last, _ in
+        let bearer = Authorisation.Bearer(scope: try Authorisation.Scope("https://api.test"), settings: settings) {
+            last,
+            _ in
             count.withLock { $0 += 1 }
             guard last == nil else { throw LoadingError(.timedOut(.connect)) }
             return .init("t", end: .after(.seconds(100)))
@@ -80,7 +82,7 @@ struct UnsentTests {
     func nestedRefreshes() async throws {
         let isDown = Locked(true)
         transport.onAnyRequest().respond(.status(200))
-        let bearer = BearerAuthoriser(scope: try CredentialScope("https://api.test")) { _, _ in
+        let bearer = Authorisation.Bearer(scope: try Authorisation.Scope("https://api.test")) { _, _ in
             guard isDown.withLock(\.self) else { return .init("t") }
             let cause = LoadingError.AuthorisationCause.Cause.refreshFailed(LoadingError(.timedOut(.connect)))
             throw LoadingError(.authorisationFailed(.init(authoriser: "inner", cause: cause)))
@@ -121,7 +123,7 @@ struct UnsentTests {
         let key = ServiceKey(try Request("https://api.test/x"))
         transport.onAnyRequest().respond(.status(401)).then(.timesOut(.connect))
         let count = Locked(0)
-        let bearer = BearerAuthoriser(scope: try CredentialScope("https://api.test")) { _, _ in
+        let bearer = Authorisation.Bearer(scope: try Authorisation.Scope("https://api.test")) { _, _ in
             .init(Secret("t\(count.withLock { $0 += 1; return $0 })"))
         }
         let chain = Chain([AttemptInterceptor(budget: budget, authorisers: [bearer])], transport: transport)

@@ -26,7 +26,7 @@ struct EventRecorderTests {
         #expect(recorder.records[0].instant.duration(to: recorder.records[1].instant) == .seconds(3))
     }
 
-    private static let context = ErrorContext()
+    private static let context = LoadingError.Context()
 
     @Test(
         "describes each event in a line without values that differ from run to run",
@@ -46,9 +46,9 @@ struct EventRecorderTests {
             (.callFailed(LoadingError(.unacceptableStatus(404), context)), "call failed: unacceptableStatus(404)"),
             (.callFailed(LoadingError(.notStored, context)), "call failed: notStored"),
             (.attemptStarted(2), "attemptStarted(2)"),
-        ] as [(CallEvent, String)]
+        ] as [(Call.Event, String)]
     )
-    func lines(event: CallEvent, line: String) {
+    func lines(event: Call.Event, line: String) {
         #expect(EventRecorder.line(for: event) == line)
     }
 

@@ -32,7 +32,7 @@ private final class CountingClient: LoadingClient {
         return try await base.load(request)
     }
 
-    func loadValue<Value>(of endpoint: Endpoint<Value>) async throws(LoadingError) -> LoadedValue<Value> {
+    func loadValue<Value>(of endpoint: Endpoint<Value>) async throws(LoadingError) -> Loader.Loaded<Value> {
         calls.withLock { $0 += 1 }
         return try await base.loadValue(of: endpoint)
     }
@@ -41,13 +41,13 @@ private final class CountingClient: LoadingClient {
         _ request: Request,
         to path: String,
         options: Download.Options,
-        progress: (@Sendable (TransferProgress) -> Void)?
+        progress: (@Sendable (Download.Progress) -> Void)?
     ) async throws(LoadingError) -> Download {
         calls.withLock { $0 += 1 }
         return try await base.download(request, to: path, options: options, progress: progress)
     }
 
-    func pages<Value>(of endpoint: PagedEndpoint<Value>, size: Int, prefetch: Int) -> PageSequence<Value> {
+    func pages<Value>(of endpoint: PagedEndpoint<Value>, size: Int, prefetch: Int) -> Pages.Sequence<Value> {
         calls.withLock { $0 += 1 }
         return base.pages(of: endpoint, size: size, prefetch: prefetch)
     }

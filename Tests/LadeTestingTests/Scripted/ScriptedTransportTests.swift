@@ -199,7 +199,7 @@ struct ScriptedTransportTests {
     @Test("collects the bodies and trailers of requests")
     func capturesBodies() async throws {
         transport.on(.post, "/in").respond(.status(204))
-        var body = RequestBody.writer { write in
+        var body = Request.Body.writer { write in
             try await write(Data("ab".utf8))
             try await write(Data("cd".utf8))
         }

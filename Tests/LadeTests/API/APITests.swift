@@ -42,8 +42,8 @@ struct APITests {
         #expect(expected == Data("abc".utf8))
     }
 
-    @Test("sends a value as JSON by the method it is called for", arguments: [HTTPMethod.post, .put, .patch])
-    func values(method: HTTPMethod) async throws {
+    @Test("sends a value as JSON by the method it is called for", arguments: [Request.Method.post, .put, .patch])
+    func values(method: Request.Method) async throws {
         rig.transport.onAnyRequest().respond(.json(#"{"title":"b"}"#))
         let endpoint =
             switch method {
@@ -139,7 +139,7 @@ struct APITests {
         let request = try api.get("shows").request
 
         #expect(request.secretQueryNames == ["channel-of-mine"])
-        #expect(!request.description.contains("canary") && !"\(ErrorContext(request))".contains("canary"))
+        #expect(!request.description.contains("canary") && !"\(LoadingError.Context(request))".contains("canary"))
     }
 
     @Test("gives its headers, statuses and decoder to each endpoint; the endpoint has the last word")
@@ -220,7 +220,7 @@ struct APITests {
 
     @Test("gives the server's problem with the error of an unacceptable status (RFC 9457)")
     func problems() async throws {
-        let api = api.failure(as: Problem.self)
+        let api = api.failure(as: API.Problem.self)
         let text = #"{"type":"https://example.test/gone","title":"Gone","status":"410","detail":"No show 7"}"#
         rig.transport.onAnyRequest().respond(.json(text, status: 410))
 
@@ -229,19 +229,19 @@ struct APITests {
         }
 
         // The status is of another type than the RFC gives it, so it counts as missing.
-        let problem = Problem(type: "https://example.test/gone", title: "Gone", detail: "No show 7")
-        #expect(error?.failure(as: Problem.self) == problem)
+        let problem = API.Problem(type: "https://example.test/gone", title: "Gone", detail: "No show 7")
+        #expect(error?.failure(as: API.Problem.self) == problem)
         #expect(error?.failure(as: Show.self) == nil)
     }
 
     @Test("says why a server's problem could not be decoded, and keeps the status")
     func noProblem() async throws {
         rig.transport.onAnyRequest().respond(.text("<html>", status: 502))
-        let endpoint = try api.failure(as: Problem.self).get("shows").request { $0.retryLimit = 0 }
+        let endpoint = try api.failure(as: API.Problem.self).get("shows").request { $0.retryLimit = 0 }
 
         let error = await #expect(throws: LoadingError.self) { _ = try await rig.loader.load(endpoint) }
 
-        #expect(error?.failure(as: Problem.self) == nil)
+        #expect(error?.failure(as: API.Problem.self) == nil)
         #expect(error?.context.status == 502)
         #expect(error?.context.processingError is DecodingError)
     }

@@ -11,7 +11,7 @@ import Testing
 
 @Suite("Account", .timeLimit(.minutes(5)))
 struct AccountCaseTests {
-    private func account(_ rig: Rig, _ decorators: [any RequestDecorator] = []) -> Account {
+    private func account(_ rig: Rig, _ decorators: [any Service.Decorator] = []) -> Account {
         var settings = Account.Settings()
         settings.identifier = "alice"
         settings.decorators = decorators
@@ -183,7 +183,7 @@ struct AccountCaseTests {
     func authorisingFails() async throws {
         struct Refused: Error {}
         let rig = Rig()
-        let loader = account(rig, [ClosureDecorator { _ in throw Refused() }]).makeLoader()
+        let loader = account(rig, [Service.decorator { _ in throw Refused() }]).makeLoader()
 
         let error = await failure { () throws(LoadingError) in try await loader.load(rig.request()) }
 
@@ -260,7 +260,7 @@ struct AccountCaseTests {
 struct Peek: Interceptor {
     let look: @Sendable (Request) -> Void
 
-    func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+    func intercept(_ request: Request, next: Chain.Next) async throws(LoadingError) -> Response {
         look(request)
         return try await next(request)
     }

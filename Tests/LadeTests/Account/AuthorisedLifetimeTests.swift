@@ -32,7 +32,7 @@ struct AuthorisedLifetimeTests {
         let seen = Locked<[Bool]>([])
         let rig = Rig { $0.attemptInterceptors = [ScopeProbe(seen: seen)] }
         rig.transport.onAnyRequest().respond(.text("ok"))
-        let token = BearerAuthoriser(token: "fixed", scope: try CredentialScope("https://svc.example.com"))
+        let token = Authorisation.Bearer(token: "fixed", scope: try Authorisation.Scope("https://svc.example.com"))
 
         _ = try await account(of: rig, token).makeLoader().load(rig.request())
         _ = try await account(of: rig, NotingAuthoriser()).makeLoader().load(rig.request())
@@ -47,7 +47,7 @@ struct AuthorisedLifetimeTests {
     )
     func awaitedWhileAuthorising(ender: Ender, ownAuthoriser: Bool) async throws {
         let rig = Rig()
-        let token = BearerAuthoriser(scope: try CredentialScope("https://svc.example.com")) {
+        let token = Authorisation.Bearer(scope: try Authorisation.Scope("https://svc.example.com")) {
             [gate] (_, _) throws(LoadingError) in
             try await gate.wait()
             return .init("token")

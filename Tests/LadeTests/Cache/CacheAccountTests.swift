@@ -38,10 +38,13 @@ struct CacheAccountTests {
     func tokens() async throws {
         let rig = Rig.caching()
         rig.transport.onAnyRequest().respond(.text("one", headers: .fresh(60, ["Vary": "Authorization"])))
-        let scope = CredentialScope(origins: [try #require(Origin(rig.request().url))])
+        let scope = Authorisation.Scope(origins: [try #require(Origin(rig.request().url))])
         func loader(_ token: String) -> Loader {
-            rig.service.account(identifier: "a", authorisers: [BearerAuthoriser(token: Secret(token), scope: scope)])
-                .makeLoader()
+            rig.service.account(
+                identifier: "a",
+                authorisers: [Authorisation.Bearer(token: Secret(token), scope: scope)]
+            )
+            .makeLoader()
         }
 
         _ = try await loader("first").load(rig.request())

@@ -51,7 +51,7 @@ struct CacheFindingTests {
     )
     func interceptors(changedFields: [String]?, tenants: [Int], hits: [Bool]) async throws {
         let tenant = Locked(0)
-        let interceptor = ClosureInterceptor(observesScope: true, changedFields: changedFields) { request, next in
+        let interceptor = Chain.interceptor(observesScope: true, changedFields: changedFields) { request, next in
             var sent = request
             if tenant.withLock({ $0 }) > 0 { sent.headers["X-Tenant"] = "\(tenant.withLock { $0 })" }
             return try await next(sent)
@@ -96,7 +96,7 @@ struct CacheFindingTests {
         let token = Locked<String?>(nil)
         var changedFields: [String]? { ["Authorization"] }
         func claims(_ request: Request) -> Bool { true }
-        func authorise(_ request: Request, in context: AuthorisationContext) async throws -> Request {
+        func authorise(_ request: Request, in context: Authorisation.Context) async throws -> Request {
             var request = request
             if let token = token.withLock({ $0 }) { request.headers["Authorization"] = token }
             return request
@@ -176,9 +176,9 @@ struct CacheFindingTests {
                 return .text(String(decoding: bytes, as: UTF8.self), headers: .fresh())
             }
         )
-        func load(_ method: String, _ body: RequestBody?) async throws -> [String] {
+        func load(_ method: String, _ body: Request.Body?) async throws -> [String] {
             var request = try rig.request()
-            (request.method, request.body) = (try HTTPMethod(method), body)
+            (request.method, request.body) = (try Request.Method(method), body)
             let response = try await rig.loader.load(request)
             return [method == "HEAD" ? "" : try await response.wholeText, "\(response.source)"]
         }

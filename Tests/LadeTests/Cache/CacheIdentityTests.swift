@@ -28,7 +28,7 @@ private struct Way: Sendable, CustomTestStringConvertible {
     var testDescription: String { name }
 }
 
-private let scope = CredentialScope(
+private let scope = Authorisation.Scope(
     origins: [URL(string: "https://svc.example.com/").flatMap { Origin($0) }].compactMap(\.self)
 )
 
@@ -51,33 +51,33 @@ extension Way {
         },
         Way("TLSSettings.clientIdentity") { $1.service.transport.tls.clientIdentity = try certificate($0) },
         Way("BasicAuthoriser") {
-            $1.account.authorisers = [try BasicAuthoriser(user: "u", password: Secret($0), scope: scope)]
+            $1.account.authorisers = [try Authorisation.Basic(user: "u", password: Secret($0), scope: scope)]
         },
-        Way("BearerAuthoriser") { $1.account.authorisers = [BearerAuthoriser(token: Secret($0), scope: scope)] },
+        Way("BearerAuthoriser") { $1.account.authorisers = [Authorisation.Bearer(token: Secret($0), scope: scope)] },
         Way("BearerAuthoriser with a source") { user, caller in
-            caller.account.authorisers = [BearerAuthoriser(scope: scope) { _, _ in .init(Secret(user)) }]
+            caller.account.authorisers = [Authorisation.Bearer(scope: scope) { _, _ in .init(Secret(user)) }]
         },
         Way("BearerAuthoriser with another token") {
-            let authoriser = BearerAuthoriser(token: "first", scope: scope)
+            let authoriser = Authorisation.Bearer(token: "first", scope: scope)
             authoriser.credentials.replace(with: .init(Secret($0)))
             $1.account.authorisers = [authoriser]
         },
         Way("APIKeyAuthoriser") {
-            $1.account.authorisers = [APIKeyAuthoriser(.header("X-Key"), key: Secret($0), scope: scope)]
+            $1.account.authorisers = [Authorisation.APIKey(.header("X-Key"), key: Secret($0), scope: scope)]
         },
         Way("APIKeyAuthoriser in the query") {
-            $1.account.authorisers = [APIKeyAuthoriser(.query("key"), key: Secret($0), scope: scope)]
+            $1.account.authorisers = [Authorisation.APIKey(.query("key"), key: Secret($0), scope: scope)]
         },
         Way("DigestAuthoriser") {
-            $1.account.authorisers = [DigestAuthoriser(user: "u", password: Secret($0), scope: scope)]
+            $1.account.authorisers = [Authorisation.Digest(user: "u", password: Secret($0), scope: scope)]
         },
         Way("OAuth2Authoriser") {
             let endpoint = try #require(URL(string: "https://svc.example.com/token"))
-            let settings = OAuth2Authoriser.Settings(
+            let settings = Authorisation.OAuth2.Settings(
                 tokenEndpoint: endpoint,
                 grant: .password(user: "u", password: Secret($0))
             )
-            $1.account.authorisers = [OAuth2Authoriser(settings, scope: scope)]
+            $1.account.authorisers = [Authorisation.OAuth2(settings, scope: scope)]
         },
         Way("an authoriser of the app") { $1.account.authorisers = [Badge(user: $0)] },
         Way("Account.Settings.identifier") { $1.account.identifier = $0 },
@@ -101,7 +101,7 @@ extension Way {
         },
         Way("a key in the query that an interceptor of attempts adds", isServedAgain: false) { user, caller in
             caller.service.attemptInterceptors = [
-                ClosureInterceptor(observesScope: true) { request, next in
+                Chain.interceptor(observesScope: true) { request, next in
                     var sent = request
                     sent.url = try #require(URL(string: request.url.absoluteString + "?api_key=\(user)"))
                     return try await next(sent)
@@ -110,18 +110,18 @@ extension Way {
         },
     ]
 
-    private static func signing(_ user: String, changedFields: [String]? = nil) -> ClosureInterceptor {
-        ClosureInterceptor(observesScope: true, changedFields: changedFields) { request, next in
+    private static func signing(_ user: String, changedFields: [String]? = nil) -> some Interceptor {
+        Chain.interceptor(observesScope: true, changedFields: changedFields) { request, next in
             var sent = request
             sent.headers["X-Signature"] = user
             return try await next(sent)
         }
     }
 
-    private static func certificate(_ user: String) throws -> TLSSettings.ClientIdentity {
+    private static func certificate(_ user: String) throws -> TransportSettings.TLS.ClientIdentity {
         let folder = FileManager.default.temporaryDirectory.path + "/lade-identity-\(UUID().uuidString)"
         try Data("certificate of \(user)".utf8).write(to: URL(filePath: folder))
-        return TLSSettings.ClientIdentity(certificateFile: folder)
+        return TransportSettings.TLS.ClientIdentity(certificateFile: folder)
     }
 }
 
@@ -131,7 +131,7 @@ extension SeededRandom {
     fileprivate func pick<Element>(_ elements: [Element]) -> Element { elements[below(elements.count)] }
 }
 
-private struct HeaderDecorator: RequestDecorator {
+private struct HeaderDecorator: Service.Decorator {
     let user: String
 
     init(_ user: String) { self.user = user }
@@ -143,7 +143,7 @@ private struct HeaderDecorator: RequestDecorator {
     }
 }
 
-private struct Holder: CredentialHolder {
+private struct Holder: Account.CredentialHolder {
     let user: String
     func forgetCredentials() async {}
 }
@@ -152,7 +152,7 @@ private struct Badge: Authoriser {
     let user: String
     let identifier = "badge"
     func claims(_ request: Request) -> Bool { true }
-    func authorise(_ request: Request, in context: AuthorisationContext) async throws -> Request {
+    func authorise(_ request: Request, in context: Authorisation.Context) async throws -> Request {
         var request = request
         request.headers["X-Badge"] = user
         return request
@@ -296,7 +296,8 @@ struct CacheIdentityTests {
             "trustsSystemAuthorities", "authorities", "revocationLists", "pins", "pinScope", "minimumVersion",
             "verification",
         ]
-        for label in Mirror(reflecting: TLSSettings()).children.compactMap(\.label) where !checks.contains(label) {
+        for label in Mirror(reflecting: TransportSettings.TLS()).children.compactMap(\.label)
+        where !checks.contains(label) {
             #expect(names.contains("TLSSettings.\(label)"), "\(label)")
         }
     }
@@ -311,7 +312,7 @@ struct CacheIdentityTests {
                 Way("password") { _, caller in
                     caller.account.identifier = identifier
                     caller.account.authorisers = [
-                        try BasicAuthoriser(user: "ann", password: Secret(password), scope: scope)
+                        try Authorisation.Basic(user: "ann", password: Secret(password), scope: scope)
                     ]
                 }
             }

@@ -579,7 +579,7 @@ struct CacheServingTests {
         #expect(try await rig.loader.load(rig.request("/second")).source == .cache)
         #expect(answer == "svc.example.com")
 
-        directory.setAddresses([HostAddress("own.example.com", isHostOfItsOwn: true)], for: "svc.example.com")
+        directory.setAddresses([HostDirectory.Address("own.example.com", isHostOfItsOwn: true)], for: "svc.example.com")
         let other = try await rig.loader.load(rig.request("/third"))
         #expect(try await other.wholeText == "own.example.com")
         #expect(rig.cacheStory.last == "cacheNotStored(LadeCore.CacheRule.otherHost)")

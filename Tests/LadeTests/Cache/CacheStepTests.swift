@@ -17,15 +17,15 @@ struct CacheStepTests {
     private static func request() throws(LoadingError) -> Request { try Request("https://example.org/a") }
 
     private static func response() throws(LoadingError) -> Response {
-        Response(status: 200, headers: .fresh(), body: ResponseBody(Data("one".utf8)), request: try request())
+        Response(status: 200, headers: .fresh(), body: Response.Body(Data("one".utf8)), request: try request())
     }
 
     /// Runs a closure with what a call has at the cache.
     private static func atCache(
         _ events: EventRecorder = EventRecorder(),
-        _ body: @escaping @Sendable (Next) async throws -> Void
+        _ body: @escaping @Sendable (Chain.Next) async throws -> Void
     ) async throws {
-        let cached = ClosureInterceptor(observesScope: true) { _, next in
+        let cached = Chain.interceptor(observesScope: true) { _, next in
             try await body(next)
             return try Self.response()
         }

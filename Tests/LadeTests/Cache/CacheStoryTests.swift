@@ -38,7 +38,7 @@ struct CacheStoryTests {
         rig.transport.onAnyRequest().respond(.text("one", headers: .fresh(10)))
         _ = try await rig.loader.load(rig.request())
         rig.time.advance(by: .seconds(3))
-        let story = CallStory()
+        let story = Service.CallStory()
         let observation = rig.service.observe(with: story)
         _ = try await rig.loader.load(rig.request())
         observation.end()
@@ -53,7 +53,7 @@ struct CacheStoryTests {
         rig.transport.onAnyRequest().respond(.text("one", headers: .fresh()).after(.milliseconds(20)))
         let time = rig.time
         store.onUse.withLock { $0 = { time.advance(by: .milliseconds(3)) } }
-        let story = CallStory()
+        let story = Service.CallStory()
         let observation = rig.service.observe(with: story)
         let request = try rig.request()
         let load = Task { try await rig.loader.load(request).wholeText }
@@ -77,7 +77,7 @@ struct CacheStoryTests {
             .respond(.text("one", headers: .fresh(10, ["ETag": "\"a\"", "Cache-Status": "edge; hit"])))
             .then(.status(304, headers: .fresh(10)))
         rig.transport.on(.post, "/thing").respond(.status(204))
-        func field(_ method: HTTPMethod = .get) async throws -> [String] {
+        func field(_ method: Request.Method = .get) async throws -> [String] {
             try await rig.loader.load(Request(method, rig.request().url)).headers.all("Cache-Status")
         }
 

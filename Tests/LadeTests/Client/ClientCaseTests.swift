@@ -13,11 +13,16 @@ import Testing
 
 @Suite("Client", .timeLimit(.minutes(5)))
 struct ClientCaseTests {
-    private func isAccepted(_ status: Int, service: StatusSet, endpoint: StatusSet? = nil, request: StatusSet? = nil)
+    private func isAccepted(
+        _ status: Int,
+        service: Response.StatusSet,
+        endpoint: Response.StatusSet? = nil,
+        request: Response.StatusSet? = nil
+    )
         async throws -> Bool
     {
         let rig = Rig { $0.acceptableStatuses = service }
-        rig.transport.onAnyRequest().respond(.status(HTTPStatus(status)))
+        rig.transport.onAnyRequest().respond(.status(Response.Status(status)))
         var asked = try rig.endpoint()
         asked.acceptableStatuses = endpoint
         asked.request.acceptableStatuses = request
@@ -63,9 +68,11 @@ struct ClientCaseTests {
         arguments: [
             (404, .clientError, nil, true), (200, .clientError, nil, false), (404, .clientError, .successful, false),
             (500, nil, .serverError, true),
-        ] as [(Int, StatusSet?, StatusSet?, Bool)]
+        ] as [(Int, Response.StatusSet?, Response.StatusSet?, Bool)]
     )
-    func precedence(_ status: Int, _ endpoint: StatusSet?, _ request: StatusSet?, _ isGood: Bool) async throws {
+    func precedence(_ status: Int, _ endpoint: Response.StatusSet?, _ request: Response.StatusSet?, _ isGood: Bool)
+        async throws
+    {
         #expect(try await isAccepted(status, service: .successful, endpoint: endpoint, request: request) == isGood)
     }
 
@@ -104,7 +111,7 @@ struct ClientCaseTests {
     }
 
     /// A call with a closure, which records how it ends.
-    private func called(_ rig: Rig) throws -> (handle: LoadHandle, endings: Journal<String>) {
+    private func called(_ rig: Rig) throws -> (handle: Loader.Handle, endings: Journal<String>) {
         let endings = Journal<String>()
         let handle = rig.loader.load(try rig.endpoint(), on: .anywhere) { result in
             switch result {

@@ -97,7 +97,7 @@ struct ClientRowTests {
     func refusedByDefault(code: Int) async throws {
         let rig = Rig()
         let body = code == 304 ? "" : "why"
-        rig.transport.onAnyRequest().respond(.status(HTTPStatus(code), headers: ["X-Why": "1"], body))
+        rig.transport.onAnyRequest().respond(.status(Response.Status(code), headers: ["X-Why": "1"], body))
         let endings = Journal<LoadingError?>()
         let endpoint = try rig.endpoint()
 
@@ -109,7 +109,7 @@ struct ClientRowTests {
 
         #expect(endings.all.count == 1)
         let context = try #require(endings.all.first??.context)
-        #expect(endings.all.first??.kind == .unacceptableStatus(HTTPStatus(code)))
+        #expect(endings.all.first??.kind == .unacceptableStatus(Response.Status(code)))
         #expect(context.status?.code == code)
         #expect(context.headers["X-Why"] == "1")
         #expect(context.body.map { String(decoding: $0, as: UTF8.self) } ?? "" == body)
@@ -125,10 +125,10 @@ struct ClientRowTests {
     )
     func oneClosure(hasSuccess: Bool, hasFailure: Bool, status: Int, expected: [String]) async throws {
         let rig = Rig()
-        rig.transport.onAnyRequest().respond(.status(HTTPStatus(status)))
+        rig.transport.onAnyRequest().respond(.status(Response.Status(status)))
         let reported = Journal<String>()
         let endpoint = try rig.endpoint()
-        let success: @Sendable (Request, LoadedValue<Data>) -> Void = { _, _ in reported.add("success") }
+        let success: @Sendable (Request, Loader.Loaded<Data>) -> Void = { _, _ in reported.add("success") }
         let failure: @Sendable (Request, LoadingError) -> Void = { _, _ in reported.add("failure") }
 
         try await rig.time.runToTheEnd {

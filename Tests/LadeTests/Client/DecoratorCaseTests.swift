@@ -10,8 +10,8 @@ import Testing
 
 @Suite("Decorators", .timeLimit(.minutes(5)))
 struct DecoratorCaseTests {
-    private func appending(_ text: String) -> ClosureDecorator {
-        ClosureDecorator { request in
+    private func appending(_ text: String) -> some Service.Decorator {
+        Service.decorator { request in
             var request = request
             request.headers["X-Order"] = (request.headers["X-Order"] ?? "") + text
             return request
@@ -46,7 +46,7 @@ struct DecoratorCaseTests {
         let rig = Rig {
             $0.userAgent = .string("agent")
             $0.decorators = [
-                ClosureDecorator { request in
+                Service.decorator { request in
                     seen.add(request.headers["User-Agent"])
                     return request
                 }
@@ -59,7 +59,7 @@ struct DecoratorCaseTests {
 
     @Test("client CD-13 adds the provider and the bearer token when both are set")
     func oauth() async throws {
-        let decorator = OAuthDecorator(authenticationProvider: "IdP", accessToken: "T")
+        let decorator = Service.OAuthDecorator(authenticationProvider: "IdP", accessToken: "T")
         let decorated = await decorator.decorate(try Request("https://a.example.com/"))
         #expect(decorated.headers == ["Authorization": "Bearer T", "X-Authentication-Provider": "IdP"])
     }
@@ -71,13 +71,13 @@ struct DecoratorCaseTests {
         ] as [(String?, String?)]
     )
     func oauthIncomplete(_ provider: String?, _ token: String?) async throws {
-        let decorator = OAuthDecorator(authenticationProvider: provider, accessToken: token.map { Secret($0) })
+        let decorator = Service.OAuthDecorator(authenticationProvider: provider, accessToken: token.map { Secret($0) })
         #expect(await decorator.decorate(try Request("https://a.example.com/")).headers.isEmpty)
     }
 
     @Test("client CD-15 client D-16 uses a token that was changed between two requests")
     func newToken() async throws {
-        let decorator = OAuthDecorator(authenticationProvider: "IdP", accessToken: "1")
+        let decorator = Service.OAuthDecorator(authenticationProvider: "IdP", accessToken: "1")
         let rig = Rig { $0.decorators = [decorator] }
         rig.transport.onAnyRequest().respond(.text("ok"))
         _ = try await rig.loader.load(rig.endpoint())
@@ -88,7 +88,7 @@ struct DecoratorCaseTests {
 
     @Test("client CD-16 adds client and SAML token")
     func saml() async throws {
-        let decorator = SAMLDecorator(clientID: "iplayer")
+        let decorator = Service.SAMLDecorator(clientID: "iplayer")
         decorator.samlToken = "T"
         #expect(
             await decorator.decorate(try Request("https://a.example.com/")).headers == ["Authorization": "iplayer x=T"]
@@ -97,7 +97,7 @@ struct DecoratorCaseTests {
 
     @Test("client CD-17 changes nothing without a SAML token, not even for an empty one")
     func samlWithoutToken() async throws {
-        let decorator = SAMLDecorator(clientID: "iplayer")
+        let decorator = Service.SAMLDecorator(clientID: "iplayer")
         let request = try Request("https://a.example.com/")
         #expect(await decorator.decorate(request).headers.isEmpty)
         decorator.samlToken = ""
@@ -108,8 +108,8 @@ struct DecoratorCaseTests {
     func callersOwnBesideSAML() async throws {
         var own = try Request("https://a.example.com/")
         own.headers["Authorization"] = "Own"
-        let decorator = SAMLDecorator(clientID: "iplayer", token: "T")
-        let insisting = SAMLDecorator(clientID: "iplayer", token: "T", replacesAuthorization: true)
+        let decorator = Service.SAMLDecorator(clientID: "iplayer", token: "T")
+        let insisting = Service.SAMLDecorator(clientID: "iplayer", token: "T", replacesAuthorization: true)
 
         #expect(await decorator.decorate(own).headers == ["Authorization": "Own"])
         #expect(await insisting.decorate(own).headers == ["Authorization": "iplayer x=T"])
@@ -117,12 +117,12 @@ struct DecoratorCaseTests {
 
     @Test("adds tokens within their scope only, and none once they were forgotten")
     func scopeOfTokens() async throws {
-        let scope = try CredentialScope("https://a.example.com")
-        let oauth = OAuthDecorator(authenticationProvider: "IdP", accessToken: "T", scope: scope)
-        let saml = SAMLDecorator(clientID: "iplayer", token: "T", scope: scope)
+        let scope = try Authorisation.Scope("https://a.example.com")
+        let oauth = Service.OAuthDecorator(authenticationProvider: "IdP", accessToken: "T", scope: scope)
+        let saml = Service.SAMLDecorator(clientID: "iplayer", token: "T", scope: scope)
         let (inside, outside) = (try Request("https://a.example.com/"), try Request("https://b.example.com/"))
 
-        for decorator in [oauth, saml] as [any RequestDecorator & CredentialHolder] {
+        for decorator in [oauth, saml] as [any Service.Decorator & Account.CredentialHolder] {
             #expect(try await decorator.decorate(inside).headers.contains("Authorization"))
             #expect(try await decorator.decorate(outside).headers.isEmpty)
             await decorator.forgetCredentials()
@@ -135,7 +135,7 @@ struct DecoratorCaseTests {
         let count = Locked(0)
         let rig = Rig {
             $0.decorators = [
-                ClosureDecorator { request in
+                Service.decorator { request in
                     var request = request
                     request.headers.add("X-Bad", "a\r\nb")
                     return request
@@ -156,7 +156,7 @@ struct DecoratorCaseTests {
     private struct CountingInterceptor: Interceptor {
         let count: Locked<Int>
 
-        func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+        func intercept(_ request: Request, next: Chain.Next) async throws(LoadingError) -> Response {
             count.withLock { $0 += 1 }
             return try await next(request)
         }
@@ -166,8 +166,8 @@ struct DecoratorCaseTests {
         "client D-02 keeps the caller's own Authorization unless configured otherwise, and lets the later decorator win"
     )
     func callersOwn() async throws {
-        let oauth = OAuthDecorator(authenticationProvider: "IdP", accessToken: "T")
-        let saml = SAMLDecorator(clientID: "iplayer")
+        let oauth = Service.OAuthDecorator(authenticationProvider: "IdP", accessToken: "T")
+        let saml = Service.SAMLDecorator(clientID: "iplayer")
         saml.samlToken = "S"
         let plain = try Request("https://a.example.com/")
         var own = plain
@@ -175,14 +175,18 @@ struct DecoratorCaseTests {
 
         #expect(await oauth.decorate(own).headers == ["Authorization": "Own"])
         #expect(await saml.decorate(oauth.decorate(plain)).headers["Authorization"] == "iplayer x=S")
-        let insisting = OAuthDecorator(authenticationProvider: "IdP", accessToken: "T", replacesAuthorization: true)
+        let insisting = Service.OAuthDecorator(
+            authenticationProvider: "IdP",
+            accessToken: "T",
+            replacesAuthorization: true
+        )
         #expect(await insisting.decorate(own).headers["Authorization"] == "Bearer T")
     }
 
     @Test("client D-12 waits for a decorator that has to get a token first, and can be cancelled meanwhile")
     func asynchronous() async throws {
         let signal = Signal()
-        let decorator = ClosureDecorator { request in
+        let decorator = Service.decorator { request in
             try await signal.wait()
             return request
         }

@@ -17,7 +17,7 @@ struct ProcessorCaseTests {
         _ answer: ScriptedAnswer,
         service change: (inout Service.Settings) -> Void = { _ in },
         _ make: (Endpoint<Data>) -> Endpoint<Value>
-    ) async throws -> Result<LoadedValue<Value>, LoadingError> {
+    ) async throws -> Result<Loader.Loaded<Value>, LoadingError> {
         let rig = Rig(change)
         rig.transport.onAnyRequest().respond(answer)
         let endpoint = make(try rig.endpoint())
@@ -62,17 +62,17 @@ struct ProcessorCaseTests {
         #expect(ran.withLock { $0 } == 1)
     }
 
-    private struct Title: ResponseProcessor {
+    private struct Title: Service.Processor {
         func process(_ input: JSONValue?, of response: Response) throws -> String { input?["a"]?.string ?? "-" }
     }
 
-    private struct Upper: ResponseProcessor {
+    private struct Upper: Service.Processor {
         func process(_ input: String, of response: Response) throws -> String { input.uppercased() }
     }
 
     @Test("finding LX-2 client CD-19 an array of processors of any types runs in order, as in the seed")
     func arrays() async throws {
-        let list: [any ResponseProcessor] = [JSONProcessor(), Title(), Upper()]
+        let list: [any Service.Processor] = [Service.JSONProcessor(), Title(), Upper()]
         let loaded = try await load(.json(#"{"a": "sea"}"#)) { $0.processing(with: list, as: String.self) }.get()
         #expect(loaded.value == "SEA")
         let after = try await load(.text("sea")) { $0.text().processing(with: [Upper(), Upper()], as: String.self) }
@@ -81,7 +81,10 @@ struct ProcessorCaseTests {
         let none = try await load(.text("sea")) { $0.processing(with: [], as: Data.self) }.get()
         #expect(none.value == Data("sea".utf8))
         let image = try await load(.text("sea")) { endpoint in
-            endpoint.processing(with: [ImageProcessor { String(decoding: $0, as: UTF8.self) }], as: String?.self)
+            endpoint.processing(
+                with: [Service.ImageProcessor { String(decoding: $0, as: UTF8.self) }],
+                as: String?.self
+            )
         }
         #expect(try image.get().value == "sea")
         let endpoint = try Endpoint("https://a.example.com/").processing(with: list, as: String.self)
@@ -90,8 +93,12 @@ struct ProcessorCaseTests {
 
     @Test("finding LX-2 an array whose types do not fit together fails with both types")
     func unfitArrays() async throws {
-        let input = try await load(.json("{}")) { $0.processing(with: [JSONProcessor(), Upper()], as: String.self) }
-        let output = try await load(.json("{}")) { $0.processing(with: [JSONProcessor(), Title()], as: Int.self) }
+        let input = try await load(.json("{}")) {
+            $0.processing(with: [Service.JSONProcessor(), Upper()], as: String.self)
+        }
+        let output = try await load(.json("{}")) {
+            $0.processing(with: [Service.JSONProcessor(), Title()], as: Int.self)
+        }
         guard case .failure(let first) = input, case .failure(let second) = output else {
             Issue.record("\(input) \(output)")
             return
@@ -115,7 +122,7 @@ struct ProcessorCaseTests {
     }
 
     private static func answer(_ text: String) throws -> Response {
-        Response(status: 200, body: ResponseBody(Data(text.utf8)), request: try Request("https://a.example.com/"))
+        Response(status: 200, body: Response.Body(Data(text.utf8)), request: try Request("https://a.example.com/"))
     }
 
     @Test("client CD-23 fails over JSON that cannot be parsed, and says where")
@@ -131,7 +138,7 @@ struct ProcessorCaseTests {
 
     @Test("client CD-24 fails and names the types when a processor receives a value of the wrong type")
     func wrongInput() async throws {
-        let chain = ProcessorChain([ClosureProcessor { (_: Data, _) in 7 }, JSONProcessor()])
+        let chain = ProcessorChain([Service.processor { (_: Data, _) in 7 }, Service.JSONProcessor()])
         guard
             case .failure(let error) = try await load(
                 .text("1"),
@@ -146,7 +153,7 @@ struct ProcessorCaseTests {
 
     @Test("runs a list of processors that is put together at run time")
     func chain() async throws {
-        let chain = ProcessorChain([TextProcessor(), ClosureProcessor { (text: String, _) in text.count }])
+        let chain = ProcessorChain([TextProcessor(), Service.processor { (text: String, _) in text.count }])
         #expect(try await load(.text("abc")) { $0.processing(with: chain) }.get().value as? Int == 3)
     }
 
@@ -184,14 +191,14 @@ struct ProcessorCaseTests {
 
     @Test("client D-17 runs the service's processors before the endpoint's")
     func serviceProcessors() async throws {
-        let unwrap = ClosureProcessor { (data: Data, _) in data.dropFirst(4) }
+        let unwrap = Service.processor { (data: Data, _) in data.dropFirst(4) }
         let result = try await load(.text(")]}'7"), service: { $0.processors = [unwrap] }) { $0.decoding(Int.self) }
         #expect(try result.get().value == 7)
     }
 
     @Test("runs the service's processors in their order, and gives the answer with the body that they make")
     func orderOfServiceProcessors() async throws {
-        let mark = { (mark: String) in ClosureProcessor { (data: Data, _) in data + Data(mark.utf8) } }
+        let mark = { (mark: String) in Service.processor { (data: Data, _) in data + Data(mark.utf8) } }
 
         let loaded = try await load(.text("a"), service: { $0.processors = [mark("b"), mark("c")] }) { $0.text() }.get()
 
@@ -202,9 +209,9 @@ struct ProcessorCaseTests {
 
     @Test("keeps the trailers of a body that the service's processors change")
     func trailers() throws {
-        let body = ResponseBody(Data("a".utf8), trailers: ["X-Sum": "1"], metrics: Response.Metrics())
+        let body = Response.Body(Data("a".utf8), trailers: ["X-Sum": "1"], metrics: Response.Metrics())
         let response = Response(status: 200, body: body, request: try Request("https://a.example.com/"))
-        let upper = ClosureProcessor { (data: Data, _) in Data(String(decoding: data, as: UTF8.self).uppercased().utf8)
+        let upper = Service.processor { (data: Data, _) in Data(String(decoding: data, as: UTF8.self).uppercased().utf8)
         }
 
         let loaded = try Endpoint(response.request).ending(after: [upper]).make(response)
@@ -215,7 +222,7 @@ struct ProcessorCaseTests {
 
     @Test("client D-13 runs the service's processors alone on the body of a refused answer")
     func refusedWithServiceProcessors() async throws {
-        let unwrap = ClosureProcessor { (data: Data, _) in data.dropFirst(4) }
+        let unwrap = Service.processor { (data: Data, _) in data.dropFirst(4) }
         let result = try await load(.status(404, ")]}'gone"), service: { $0.processors = [unwrap] }) { $0 }
 
         guard case .failure(let error) = result, case .unacceptableStatus(404) = error.kind else {
@@ -228,7 +235,7 @@ struct ProcessorCaseTests {
 
     @Test("passes on an error of loading that a processor throws, as it is")
     func loadingErrorOfProcessor() async throws {
-        let context = ErrorContext(try Request("https://a.example.com/"))
+        let context = LoadingError.Context(try Request("https://a.example.com/"))
         let result = try await load(.text("a")) { $0.map { _ -> Int in throw LoadingError(.timedOut(.idle), context) } }
 
         guard case .failure(let error) = result, case .timedOut(.idle) = error.kind else {

@@ -15,7 +15,7 @@ struct UserAgentCaseTests {
     @Test("client CD-04 names application, machine and this library")
     func standard() {
         let agent = UserAgent(application: .init("MyApplication", version: "1.0.0"), platform: platform)
-        #expect(agent.text == "MyApplication/1.0.0 (x86_64; iPhone OS 9.1) Lade/\(LibraryVersion.number)")
+        #expect(agent.text == "MyApplication/1.0.0 (x86_64; iPhone OS 9.1) Lade/\(UserAgent.LibraryVersion.number)")
     }
 
     @Test("client CD-05 names a library between")
@@ -25,7 +25,7 @@ struct UserAgentCaseTests {
             platform: platform,
             libraries: [.init("MyLibrary", version: "1.0.0")]
         )
-        let client = "Lade/\(LibraryVersion.number)"
+        let client = "Lade/\(UserAgent.LibraryVersion.number)"
         #expect(agent.text == "MyApplication/1.0.0 (x86_64; iPhone OS 9.1) MyLibrary/1.0.0 \(client)")
     }
 
@@ -50,7 +50,7 @@ struct UserAgentCaseTests {
     func noBundle() {
         let text = UserAgent.application.text
         #expect(!text.contains("null"))
-        #expect(text.hasSuffix(" Lade/\(LibraryVersion.number)"))
+        #expect(text.hasSuffix(" Lade/\(UserAgent.LibraryVersion.number)"))
         #expect(text.contains(" ("))
         #expect(UserAgent(application: .init("Name"), platform: platform).text.hasPrefix("Name (x86_64;"))
         #expect(UserAgent(application: .init("()"), platform: platform).text.hasPrefix("(x86_64;"))
@@ -74,7 +74,7 @@ struct UserAgentCaseTests {
 
     @Test("client D-11 has the version of the release, three numbers")
     func version() {
-        let parts = LibraryVersion.number.split(separator: ".").compactMap { Int($0) }
+        let parts = UserAgent.LibraryVersion.number.split(separator: ".").compactMap { Int($0) }
         #expect(parts.count == 3)
     }
 

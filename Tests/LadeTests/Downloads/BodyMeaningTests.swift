@@ -29,11 +29,11 @@ struct BodyMeaningTests {
 
     /// A row: status, fields, meaning.
     struct Row: Sendable, CustomTestStringConvertible {
-        let status: HTTPStatus
+        let status: Response.Status
         let fields: [(String, String)]
         let kind: Kind
 
-        init(_ status: HTTPStatus, _ fields: [(String, String)], _ kind: Kind) {
+        init(_ status: Response.Status, _ fields: [(String, String)], _ kind: Kind) {
             (self.status, self.fields, self.kind) = (status, fields, kind)
         }
 
@@ -47,7 +47,7 @@ struct BodyMeaningTests {
         _ row: Row,
         _ question: BodyMeaning.Question,
         _ headers: Headers = [:],
-        method: HTTPMethod = .get
+        method: Request.Method = .get
     ) throws -> Kind {
         let request = try Request(method, "https://svc.example.com/file", headers: headers)
         let response = Response(status: row.status, headers: Headers(row.fields), request: request)

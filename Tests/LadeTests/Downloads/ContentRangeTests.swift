@@ -64,9 +64,9 @@ struct ContentRangeTests {
             (206, nil, "bytes 0-4/5", false), (206, nil, "bytes 1-4/5", true), (206, nil, "bytes 0-3/5", true),
             (206, nil, "bytes 0-4/*", true), (206, nil, "bytes x", true), (206, nil, "items 1-4/5", false),
             (206, nil, nil, false), (206, "bytes=1-", "bytes 1-4/5", false), (200, nil, "bytes 1-4/5", false),
-        ] as [(HTTPStatus, String?, String?, Bool)]
+        ] as [(Response.Status, String?, String?, Bool)]
     )
-    func partialAnswers(_ status: HTTPStatus, _ asked: String?, _ range: String?, _ isPart: Bool) throws {
+    func partialAnswers(_ status: Response.Status, _ asked: String?, _ range: String?, _ isPart: Bool) throws {
         var request = try Request("https://svc.example.com/thing")
         if let asked { request.headers.set("Range", asked) }
         var headers = Headers()
@@ -93,7 +93,7 @@ struct ContentRangeTests {
         #expect(Response(status: 200, headers: length, request: request).bodyLength == 5)
         #expect(Response(status: 200, headers: coded, request: request).bodyLength == nil)
         #expect(Response(status: 200, headers: length, request: head).bodyLength == nil)
-        for status in [204, 304] as [HTTPStatus] {
+        for status in [204, 304] as [Response.Status] {
             #expect(Response(status: status, headers: length, request: request).bodyLength == nil)
         }
     }

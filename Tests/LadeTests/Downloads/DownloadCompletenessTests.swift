@@ -34,7 +34,7 @@ struct DownloadCompletenessTests {
         .text(text, headers: ["ETag": tag]).breaking(after: 5)
     }
 
-    private func rest(_ status: HTTPStatus, _ headers: Headers = [:]) -> ScriptedAnswer {
+    private func rest(_ status: Response.Status, _ headers: Headers = [:]) -> ScriptedAnswer {
         var fields = ["Content-Range": "bytes 5-10/11"] as Headers
         for field in headers { fields.add(field.name, field.value) }
         return .text(" world", status: status, headers: fields)
@@ -54,7 +54,7 @@ struct DownloadCompletenessTests {
         }
     }
 
-    private func status(_ result: Result<Download, LoadingError>) -> HTTPStatus? {
+    private func status(_ result: Result<Download, LoadingError>) -> Response.Status? {
         if case .failure(let error) = result, case .unacceptableStatus(let status) = error.kind { status } else { nil }
     }
 
@@ -120,9 +120,9 @@ struct DownloadCompletenessTests {
         "finding LF-1 no file is made of a part that was not asked for",
         arguments: [
             (206, "bytes 0-4/11"), (206, "bytes 5-10/11"), (206, "items 0-4/11"), (206, nil), (200, "bytes 5-10/11"),
-        ] as [(HTTPStatus, String?)]
+        ] as [(Response.Status, String?)]
     )
-    func unaskedPart(status: HTTPStatus, range: String?) async throws {
+    func unaskedPart(status: Response.Status, range: String?) async throws {
         let (rig, folder) = (rig(), try TemporaryFolder())
         var headers = Self.tag
         if let range { headers.add("Content-Range", range) }
@@ -136,9 +136,9 @@ struct DownloadCompletenessTests {
 
     @Test(
         "finding LF-20 a download accepts 200 and 206 alone, unless told",
-        arguments: [404, 201, 204] as [HTTPStatus]
+        arguments: [404, 201, 204] as [Response.Status]
     )
-    func acceptedStatuses(status: HTTPStatus) async throws {
+    func acceptedStatuses(status: Response.Status) async throws {
         let (rig, folder) = (rig { $0.acceptableStatuses = .all }, try TemporaryFolder())
         rig.transport.onAnyRequest().respond(.status(status, "page"))
 

@@ -274,7 +274,7 @@ struct DownloadOptionTests {
         let folder = try TemporaryFolder()
         rig.transport.onAnyRequest()
             .respond(
-                .bytes(Data("hello world".utf8), status: HTTPStatus(status), headers: ["ETag": "\"1\""]).breaking(
+                .bytes(Data("hello world".utf8), status: Response.Status(status), headers: ["ETag": "\"1\""]).breaking(
                     after: 5
                 )
             )

@@ -65,7 +65,7 @@ struct DownloadTests {
             begun.raise()
             let deaf = Task { try await signal.wait() }
             _ = await deaf.result
-            return Response(status: 200, body: ResponseBody(Data("late".utf8)), request: request)
+            return Response(status: 200, body: Response.Body(Data("late".utf8)), request: request)
         }
         let folder = try TemporaryFolder()
         let loader = transport.makeLoader()
@@ -313,8 +313,8 @@ struct DownloadTests {
         arguments: [(0, 0, 1), (0, 10, 0), (5, 10, 0.5), (12, 10, 1), (-1, 10, 0)] as [(Int64, Int64, Double)]
     )
     func fractions(completed: Int64, total: Int64, fraction: Double) {
-        #expect(TransferProgress(completed: completed, total: total).fraction == fraction)
-        #expect(TransferProgress(completed: completed).fraction == nil)
+        #expect(Download.Progress(completed: completed, total: total).fraction == fraction)
+        #expect(Download.Progress(completed: completed).fraction == nil)
     }
 
     @Test("reports at the end only what was held back since the last report, once")
@@ -323,13 +323,13 @@ struct DownloadTests {
         let journal = Journal<Int64>()
         var throttle = ProgressThrottle(time) { journal.add($0.completed) }
         for completed in 1...3 as ClosedRange<Int64> {
-            throttle.take(TransferProgress(completed: completed))
+            throttle.take(Download.Progress(completed: completed))
             time.advance(by: .milliseconds(50))
         }
 
         throttle.finish()
         #expect(journal.all == [1, 3])
-        throttle.take(TransferProgress(completed: 4))
+        throttle.take(Download.Progress(completed: 4))
         for _ in 0..<2 { throttle.finish() }
 
         #expect(journal.all == [1, 3, 4])

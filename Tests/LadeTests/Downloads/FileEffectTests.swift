@@ -45,10 +45,10 @@ struct FileEffectTests {
 
     /// A row: the response, and what it does to a new, an empty and a filled file, for each caller.
     struct Row: Sendable, CustomTestStringConvertible {
-        var status: HTTPStatus
+        var status: Response.Status
         var fields: Headers = [:]
         var request: Headers = [:]
-        var method = HTTPMethod.get
+        var method = Request.Method.get
         /// In the order of ``Caller``: three letters each, for none, empty and filled.
         var effects: [String]
 

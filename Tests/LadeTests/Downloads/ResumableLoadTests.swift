@@ -14,7 +14,7 @@ struct ResumableLoadTests {
     /// The result for a reader of a load.
     private struct Reading {
         var text = ""
-        var heads: [HTTPStatus] = []
+        var heads: [Response.Status] = []
         var error: LoadingError?
     }
 
@@ -87,7 +87,7 @@ struct ResumableLoadTests {
         #expect(Set(rig.events.records.map(\.call)).count == 1)
     }
 
-    private static func line(_ event: CallEvent) -> String {
+    private static func line(_ event: Call.Event) -> String {
         guard case .retryScheduled(let record) = event else { return EventRecorder.line(for: event) }
         return "\(record.attempt) failed: \(record.rule); next in \(record.delay)"
     }
@@ -162,10 +162,10 @@ struct ResumableLoadTests {
     @Test(
         "resends a GET without a body, and nothing else",
         arguments: [
-            (HTTPMethod.get, false, 2), (.put, false, 1), (.delete, false, 1), (.post, false, 1), (.get, true, 1),
+            (Request.Method.get, false, 2), (.put, false, 1), (.delete, false, 1), (.post, false, 1), (.get, true, 1),
         ]
     )
-    func methods(_ method: HTTPMethod, _ hasBody: Bool, _ count: Int) async throws {
+    func methods(_ method: Request.Method, _ hasBody: Bool, _ count: Int) async throws {
         let rig = rig { $0.retries.methods = .all }
         rig.transport.onAnyRequest().respond(.text("hello", headers: Self.tagged).breaking(after: 2))
             .then(.text("hello"))
@@ -234,7 +234,7 @@ struct ResumableLoadTests {
     }
 
     /// A body that was decoded, and that fails after its first bytes.
-    private final class DecodedBody: ResponseBody.Source {
+    private final class DecodedBody: Response.Body.Source {
         private let count = Locked(0)
 
         func next() async throws(LoadingError) -> Data? {
@@ -267,7 +267,7 @@ struct ResumableLoadTests {
                 asked.append(request)
                 return asked.count
             }
-            let body = number == 1 ? ResponseBody(streaming: DecodedBody()) : ResponseBody(Data("hello world".utf8))
+            let body = number == 1 ? Response.Body(streaming: DecodedBody()) : Response.Body(Data("hello world".utf8))
             return Response(status: 200, headers: Self.tagged, body: body, request: request)
         }
         var settings = Service.Settings.still
@@ -444,8 +444,11 @@ struct ResumableLoadTests {
         #expect(rules == ["the body was malformed"])
     }
 
-    @Test("ends the exchange of each answer whose body it does not read", arguments: [416, 404, 206] as [HTTPStatus])
-    func unread(status: HTTPStatus) async throws {
+    @Test(
+        "ends the exchange of each answer whose body it does not read",
+        arguments: [416, 404, 206] as [Response.Status]
+    )
+    func unread(status: Response.Status) async throws {
         let rig = rig { $0.acceptableStatuses = .all }
         let range = status == 416 ? "bytes */5" : "bytes 0-4/5"
         rig.transport.onAnyRequest()
@@ -555,9 +558,9 @@ struct ResumableLoadTests {
 
     @Test(
         "expects no body of 204 and 304, whatever length they announce (RFC 9110 §8.6)",
-        arguments: [204, 304] as [HTTPStatus]
+        arguments: [204, 304] as [Response.Status]
     )
-    func withoutBody(status: HTTPStatus) async throws {
+    func withoutBody(status: Response.Status) async throws {
         let rig = rig(retries: 0) { $0.acceptableStatuses = .all }
         rig.transport.onAnyRequest().respond(.steps([], status: status, headers: ["Content-Length": "5"]))
 

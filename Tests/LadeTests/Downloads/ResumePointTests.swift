@@ -10,7 +10,7 @@ import Testing
 struct ResumePointTests {
     private static let date = "Fri, 31 Dec 1999 23:59:59 GMT"
 
-    private func response(_ status: HTTPStatus, _ headers: Headers = Headers()) throws -> Response {
+    private func response(_ status: Response.Status, _ headers: Headers = Headers()) throws -> Response {
         Response(status: status, headers: headers, request: try Request("https://svc.example.com/file"))
     }
 
@@ -99,11 +99,11 @@ struct ResumePointTests {
     func statuses() throws {
         let point = ResumePoint(validator: "\"1\"", offset: 5)
 
-        for status in [200, 203] as [HTTPStatus] {
+        for status in [200, 203] as [Response.Status] {
             #expect(BodyMeaning(of: try response(status), to: .rest(point)) == .whole(length: nil))
         }
         #expect(BodyMeaning(of: try response(416), to: .rest(point)) == .misfit("the server has no such range"))
-        for status in [302, 404, 503] as [HTTPStatus] {
+        for status in [302, 404, 503] as [Response.Status] {
             #expect(BodyMeaning(of: try response(status), to: .rest(point)) == .refused)
         }
     }

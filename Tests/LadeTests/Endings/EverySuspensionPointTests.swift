@@ -185,7 +185,7 @@ struct EverySuspensionPointTests {
             settings.retries.limit = 3
             settings.hosts = HostDirectory(["svc.example.com": ["svc.example.com", "backup.example.com"]])
             settings.decorators = [
-                ClosureDecorator { request in
+                Service.decorator { request in
                     try await time.sleep(for: .milliseconds(10))
                     return request
                 }
@@ -211,7 +211,7 @@ struct EverySuspensionPointTests {
                         .fails(
                             LoadingError(
                                 .cannotConnect(host: "svc.example.com", reason: .refused),
-                                ErrorContext(request)
+                                LoadingError.Context(request)
                             )
                         )
                     case 4: .status(503, headers: ["Retry-After": "1"])
@@ -223,8 +223,8 @@ struct EverySuspensionPointTests {
         return rig
     }
 
-    private static func authoriser(_ time: VirtualTime) throws -> BearerAuthoriser {
-        BearerAuthoriser(scope: try CredentialScope("https://svc.example.com")) { (_, _) throws(LoadingError) in
+    private static func authoriser(_ time: VirtualTime) throws -> Authorisation.Bearer {
+        Authorisation.Bearer(scope: try Authorisation.Scope("https://svc.example.com")) { (_, _) throws(LoadingError) in
             try await time.sleep(for: .milliseconds(50))
             return .init("token")
         }

@@ -46,7 +46,7 @@ struct EndpointTests {
             .cacheMode(.revalidate)
             .sourceIdentifier("tests")
             .decorated(
-                by: ClosureDecorator { request in
+                by: Service.decorator { request in
                     var request = request
                     request.headers.add("X-Decorated", "yes")
                     return request
@@ -151,7 +151,7 @@ struct EndpointTests {
     @Test("makes the value of an answer at hand, without sending anything")
     func fromResponse() throws {
         let request = try Request("https://svc.example.com/a")
-        let response = Response(status: 200, body: ResponseBody(Data(#"{"title":"Zwei"}"#.utf8)), request: request)
+        let response = Response(status: 200, body: Response.Body(Data(#"{"title":"Zwei"}"#.utf8)), request: request)
 
         #expect(try Endpoint(request).decoding(Show.self).value(from: response) == Show(title: "Zwei"))
     }

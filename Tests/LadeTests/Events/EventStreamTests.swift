@@ -13,13 +13,13 @@ struct EventStreamTests {
     private let headers: Headers = ["Content-Type": "text/event-stream; charset=utf-8"]
 
     private func events(_ rig: Rig, _ count: Int, _ change: (inout Request) -> Void = { _ in }) async throws
-        -> [ServerSentEvent]
+        -> [Response.ServerSentEvent]
     {
         var request = try rig.request("/feed")
         change(&request)
         let (loader, asked) = (rig.loader, request)
         return try await rig.time.runAutomatically { () async throws(LoadingError) in
-            var found: [ServerSentEvent] = []
+            var found: [Response.ServerSentEvent] = []
             guard count > 0 else { return found }
             for try await event in loader.events(from: asked) {
                 found.append(event)
@@ -188,7 +188,7 @@ struct EventStreamTests {
             switch kind {
             case "text/plain": .text("data: a\n\n", headers: ["Content-Type": "text/plain"])
             case "none": .status(200)
-            default: .status(HTTPStatus(Int(kind) ?? 0), headers: headers)
+            default: .status(Response.Status(Int(kind) ?? 0), headers: headers)
             }
         rig.transport.on(.get, "/feed").respond(answer)
         do {

@@ -126,7 +126,7 @@ struct LoadOutcomeTests: FluentSuite {
 
     @Test("service SW-40 gives a handler the error of its serialiser")
     func serialiserFails() async throws {
-        let failing = ClosureProcessor { (_: Data, _) -> String in throw Bar() }
+        let failing = Service.processor { (_: Data, _) -> String in throw Bar() }
         #expect(await (try request(rig(.text("ok")))).outcome(processedBy: failing).error is Bar)
     }
 
@@ -140,7 +140,7 @@ struct LoadOutcomeTests: FluentSuite {
     /// What a serialiser makes of a body.
     private func serialised<Value>(
         _ text: String,
-        by processor: some ResponseProcessor<Data, Value>
+        by processor: some Service.Processor<Data, Value>
     ) throws -> Value {
         try processor.process(Data(text.utf8), of: Response(status: 200, request: try Request("https://a.test/")))
     }

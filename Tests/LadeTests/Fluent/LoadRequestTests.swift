@@ -176,7 +176,7 @@ struct LoadRequestTests: FluentSuite {
 
     @Test("gives an answer of any status where any is accepted", arguments: [100, 599, 600, 999])
     func anyStatus(status: Int) async throws {
-        let rig = rig(.status(HTTPStatus(status)))
+        let rig = rig(.status(Response.Status(status)))
         let outcome = try await request(rig).acceptingAnyStatus().outcome()
 
         #expect(outcome.error == nil && outcome.response?.status.code == status)
@@ -262,8 +262,8 @@ struct LoadRequestTests: FluentSuite {
     }
 
     /// The status for which a request fails that is answered so; nil when it succeeds.
-    private func refused(_ code: Int, in range: StatusSet? = nil) async throws -> Int? {
-        let request = try request(rig(.status(HTTPStatus(code))))
+    private func refused(_ code: Int, in range: Response.StatusSet? = nil) async throws -> Int? {
+        let request = try request(rig(.status(Response.Status(code))))
         if let range { request.validateStatus(in: range) }
         return status(await request.outcome().error)
     }
@@ -289,7 +289,7 @@ struct LoadRequestTests: FluentSuite {
 
     @Test("hands over an answer whose status the request itself refuses, with the error", arguments: [404, 299])
     func refusedByRequest(code: Int) async throws {
-        let rig = rig(.status(HTTPStatus(code), "page"))
+        let rig = rig(.status(Response.Status(code), "page"))
         var asked = try rig.request("/thing")
         asked.acceptableStatuses = 200
 
@@ -332,7 +332,7 @@ struct LoadRequestTests: FluentSuite {
     func executorOfUnsent() throws {
         let rig = rig(.text("ok"))
         let scheduled = Locked<[@Sendable () -> Void]>([])
-        let executor = CompletionExecutor { work in scheduled.withLock { $0.append(work) } }
+        let executor = Service.CompletionExecutor { work in scheduled.withLock { $0.append(work) } }
         var loader: Loader? = rig.loader.account.makeLoader()
         let request = try #require(loader).request(try rig.request(), on: executor)
         loader = nil

@@ -17,7 +17,7 @@ struct DecodedValuesTests {
     }
 
     /// Chunks of a text, and what was asked for.
-    private final class Chunks: ResponseBody.Source {
+    private final class Chunks: Response.Body.Source {
         private let chunks: [Data]
         private let failure: LoadingError?
         private let taken = Atomic(0)
@@ -45,13 +45,13 @@ struct DecodedValuesTests {
 
     private func ids(
         _ text: String,
-        _ framing: ResponseBody.JSONFraming = .automatic,
+        _ framing: Response.Body.JSONFraming = .automatic,
         size: Int = 3,
         limit: Int = 1000
     ) async -> (ids: [Int], error: LoadingError?) {
         var ids: [Int] = []
         do throws(LoadingError) {
-            let body = ResponseBody(streaming: Chunks(text, size: size))
+            let body = Response.Body(streaming: Chunks(text, size: size))
             for try await show in body.decoded(Show.self, from: framing, valueLimit: limit) { ids.append(show.id) }
             return (ids, nil)
         } catch {
@@ -62,14 +62,14 @@ struct DecodedValuesTests {
     @Test(
         "gives the values of lines and of arrays, in whatever chunks",
         arguments: [
-            ("{\"id\":1}\n{\"id\":2}\n", ResponseBody.JSONFraming.automatic),
+            ("{\"id\":1}\n{\"id\":2}\n", Response.Body.JSONFraming.automatic),
             ("{\"id\":1}\r\n\n  \n{\"id\":2}", .automatic),
             ("\u{FEFF} \n [{\"id\":1} ,\n {\"id\":2}] ", .automatic), ("\u{FEFF}{\"id\":1}\n{\"id\":2}", .automatic),
             ("  {\"id\":1}\n{\"id\":2}", .lines), ("{\"id\":1}\n\t\n\r\n\r\t\n{\"id\":2}", .lines),
             ("{\"a\":{\"list\":[{\"id\":1},{\"id\":2}]},\"b\":[{\"id\":3}]}", .array(["a", "list"])),
         ]
     )
-    func givesValues(_ text: String, _ framing: ResponseBody.JSONFraming) async {
+    func givesValues(_ text: String, _ framing: Response.Body.JSONFraming) async {
         for size in 1...text.utf8.count {
             let found = await ids(text, framing, size: size)
             #expect(found.ids == [1, 2] && found.error == nil, "in chunks of \(size)")
@@ -108,7 +108,7 @@ struct DecodedValuesTests {
 
     @Test("refuses documents that are cut off, whose list is missing, or whose values are too large")
     func refusals() async throws {
-        let rows: [(String, ResponseBody.JSONFraming, String, [Int])] = [
+        let rows: [(String, Response.Body.JSONFraming, String, [Int])] = [
             ("[{\"id\":1},{\"id\"", .automatic, "ends too early", [1]),
             ("{\"id\":1}\n{\"id\":", .automatic, "not valid JSON", [1]),
             ("{\"list\":{}}", .array(["list"]), "The value at /list is not a list", []),
@@ -151,7 +151,7 @@ struct DecodedValuesTests {
     func brokenBody() async throws {
         var ids: [Int] = []
         let chunks = Chunks("[{\"id\":1},{", size: 4, failure: LoadingError(.cancelled))
-        var iterator = ResponseBody(streaming: chunks).decoded(Show.self).makeAsyncIterator()
+        var iterator = Response.Body(streaming: chunks).decoded(Show.self).makeAsyncIterator()
         let error = await #expect(throws: LoadingError.self) {
             while let show = try await iterator.next() { ids.append(show.id) }
         }
@@ -168,11 +168,11 @@ struct DecodedValuesTests {
     func holdsBack() async throws {
         let text = "[" + (0..<100).map { "{\"id\":\($0)}" }.joined(separator: ",") + "]"
         let left = Chunks(text, size: 30)
-        for try await show in ResponseBody(streaming: left).decoded(Show.self) where show.id == 1 { break }
+        for try await show in Response.Body(streaming: left).decoded(Show.self) where show.id == 1 { break }
         #expect(left.takenCount == 1 && left.isCancelled)
 
         let failing = Chunks("[{\"id\":1},7," + text, size: 30)
-        var iterator = ResponseBody(streaming: failing).decoded(Show.self).makeAsyncIterator()
+        var iterator = Response.Body(streaming: failing).decoded(Show.self).makeAsyncIterator()
         #expect(try await iterator.next()?.id == 1)
         await #expect(throws: LoadingError.self) { try await iterator.next() }
         #expect(failing.isCancelled)
@@ -181,7 +181,7 @@ struct DecodedValuesTests {
 
     @Test("decodes with Foundation's decoder when it is given, and complete bodies any number of times")
     func otherDecoders() async throws {
-        let body = ResponseBody(Data("{\"id\":1}\n{\"id\":2}".utf8))
+        let body = Response.Body(Data("{\"id\":1}\n{\"id\":2}".utf8))
         for _ in 0..<2 {
             var ids: [Int] = []
             for try await show in body.decoded(Show.self, decoder: JSONDecoder()) { ids.append(show.id) }

@@ -5,7 +5,7 @@ import SharedDoubles
 import Testing
 
 /// Pieces that are ready without a wait, after which the body waits for a signal; it does not look at its task before.
-final class ReadyPieces: ResponseBody.Source {
+final class ReadyPieces: Response.Body.Source {
     private let pieces: Locked<ArraySlice<Data>>
     private let gate: Signal
     private let ends = Locked(0)
@@ -29,10 +29,10 @@ final class ReadyPieces: ResponseBody.Source {
 }
 
 /// A wrapper of a user that passes on neither the cancellation of its task nor ``cancel()``.
-private final class CarelessWrapper: ResponseBody.Source {
-    private let source: any ResponseBody.Source
+private final class CarelessWrapper: Response.Body.Source {
+    private let source: any Response.Body.Source
 
-    init(_ source: any ResponseBody.Source) { self.source = source }
+    init(_ source: any Response.Body.Source) { self.source = source }
 
     func next() async throws(LoadingError) -> Data? { try await source.next() }
     func cancel() {}
@@ -65,12 +65,12 @@ struct SequenceSubject: Sendable, CustomTestStringConvertible {
         }
     }
 
-    private static func body(_ pieces: [String], _ gate: Signal) -> ResponseBody {
-        ResponseBody(streaming: ReadyPieces(pieces, then: gate))
+    private static func body(_ pieces: [String], _ gate: Signal) -> Response.Body {
+        Response.Body(streaming: ReadyPieces(pieces, then: gate))
     }
 
     /// A body whose elements are all in one piece.
-    private static func body(_ count: Int, _ element: (Int) -> String, _ gate: Signal) -> ResponseBody {
+    private static func body(_ count: Int, _ element: (Int) -> String, _ gate: Signal) -> Response.Body {
         body(count == 0 ? [] : [(0..<count).map(element).joined()], gate)
     }
 
@@ -82,9 +82,11 @@ struct SequenceSubject: Sendable, CustomTestStringConvertible {
         return Service(.init(), transport: transport).anonymous.makeLoader()
     }
 
-    private static func pages(_ ready: Int, _ gate: Signal, size: Int = 1, prefetch: Int) throws -> PageSequence<
-        Numbers
-    > {
+    private static func pages(_ ready: Int, _ gate: Signal, size: Int = 1, prefetch: Int) throws
+        -> Pages.Sequence<
+            Numbers
+        >
+    {
         let source = PagedSource { asked in
             let page = asked["p"] ?? 0
             let answer = ScriptedAnswer.json(
@@ -105,7 +107,7 @@ struct SequenceSubject: Sendable, CustomTestStringConvertible {
             request.delivery = .streamed
             let loader = loader("text/plain", (0..<ready).map(String.init), gate)
             let response = try await loader.load(request)
-            return ResponseBody(streaming: HeldSource(BodySource(response.body), loader))
+            return Response.Body(streaming: HeldSource(BodySource(response.body), loader))
         },
         SequenceSubject("lines") { body($0, { "\($0)\n" }, $1).lines },
         SequenceSubject("events of a body") { body($0, { "data: \($0)\n\n" }, $1).serverSentEvents },
@@ -131,11 +133,11 @@ struct SequenceSubject: Sendable, CustomTestStringConvertible {
 }
 
 /// Reads a body for a body around it.
-private final class BodySource: ResponseBody.Source {
-    private let body: ResponseBody
-    private let iterator: Locked<ResponseBody.Iterator>
+private final class BodySource: Response.Body.Source {
+    private let body: Response.Body
+    private let iterator: Locked<Response.Body.Iterator>
 
-    init(_ body: ResponseBody) {
+    init(_ body: Response.Body) {
         self.body = body
         iterator = Locked(body.makeAsyncIterator())
     }
@@ -151,11 +153,11 @@ private final class BodySource: ResponseBody.Source {
 }
 
 /// Keeps an object as long as a source.
-private final class HeldSource: ResponseBody.Source {
-    private let source: any ResponseBody.Source
+private final class HeldSource: Response.Body.Source {
+    private let source: any Response.Body.Source
     private let held: any Sendable
 
-    init(_ source: any ResponseBody.Source, _ held: any Sendable) { (self.source, self.held) = (source, held) }
+    init(_ source: any Response.Body.Source, _ held: any Sendable) { (self.source, self.held) = (source, held) }
 
     func next() async throws(LoadingError) -> Data? { try await source.next() }
     func cancel() { source.cancel() }
@@ -212,7 +214,7 @@ struct CancelledSequencesTests {
     @Test("finding UF-1 the exchange ends while its body is kept, and no other task can read on")
     func endsTheExchange() async throws {
         let source = ReadyPieces(["a", "b", "c"])
-        let body = ResponseBody(streaming: source)
+        let body = Response.Body(streaming: source)
         let outcome = await Task {
             var chunks = body.makeAsyncIterator()
             _ = try? await chunks.next()
@@ -230,7 +232,7 @@ struct CancelledSequencesTests {
     func completeBody() async {
         let readings = await Task {
             withUnsafeCurrentTask { $0?.cancel() }
-            let body = ResponseBody(Data("1\n2\n".utf8))
+            let body = Response.Body(Data("1\n2\n".utf8))
             var (chunks, lines) = (body.makeAsyncIterator(), body.lines.makeAsyncIterator())
             var readings = [
                 await SequenceReading.next(of: &chunks), await SequenceReading.next(of: &lines),
@@ -263,7 +265,7 @@ struct CancelledSequencesTests {
     @Test("finding UF-1 the error of a loader's body names its request")
     func namesItsRequest() async throws {
         let transport = ClosureTransport { (request, _) throws(LoadingError) in
-            Response(status: 200, body: ResponseBody(streaming: ReadyPieces(["a", "b"])), request: request)
+            Response(status: 200, body: Response.Body(streaming: ReadyPieces(["a", "b"])), request: request)
         }
         let loader = Service(.init(), transport: transport).anonymous.makeLoader()
         let error = await Task {
@@ -288,7 +290,7 @@ struct CancelledSequencesTests {
         defer { folder.remove() }
         let transport = ClosureTransport { (request, _) throws(LoadingError) in
             let headers: Headers = ["ETag": "\"1\"", "Content-Length": "100"]
-            let body = ResponseBody(streaming: ReadyPieces((0..<100).map { "\($0 % 10)" }))
+            let body = Response.Body(streaming: ReadyPieces((0..<100).map { "\($0 % 10)" }))
             return Response(status: 200, headers: headers, body: body, request: request)
         }
         let loader = Service(.init(), transport: transport).anonymous.makeLoader()

@@ -78,9 +78,9 @@ struct EveryFormTests {
     @Test(
         "finding LF-12 a status that the service accepts is not retried in any form, and still holds the service",
         arguments: Form.allCases.filter { $0 != .fluentCallersStatuses },
-        [429, 503] as [HTTPStatus]
+        [429, 503] as [Response.Status]
     )
-    func keepsStatusesOfTheService(form: Form, status: HTTPStatus) async throws {
+    func keepsStatusesOfTheService(form: Form, status: Response.Status) async throws {
         let rig = Rig {
             $0.acceptableStatuses = [.successful, 429, 503]
             $0.retries.backoff = .none

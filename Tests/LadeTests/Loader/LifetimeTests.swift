@@ -18,7 +18,7 @@ struct LifetimeTests {
         let witness = Witness()
         let called = Locked(0)
         let executed = Signal()
-        let executor = CompletionExecutor { work in
+        let executor = Service.CompletionExecutor { work in
             work()
             executed.step()
         }
@@ -179,7 +179,7 @@ struct LifetimeTests {
             case .backoff: settings.retries.limit = 5
             case .decorator:
                 settings.decorators = [
-                    ClosureDecorator { request in
+                    Service.decorator { request in
                         begun.raise()
                         try await Signal().wait()
                         return request
@@ -229,7 +229,7 @@ struct LifetimeTests {
     func signOut() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.stalls)
-        let decorator = SAMLDecorator(clientID: "iplayer")
+        let decorator = Service.SAMLDecorator(clientID: "iplayer")
         decorator.samlToken = "T"
         var settings = Account.Settings()
         settings.identifier = "alice"
@@ -258,7 +258,7 @@ struct LifetimeTests {
 
     @Test("signing out removes the cookies, and forgets what other holders of credentials know")
     func signOutForgets() async throws {
-        final class Holder: CredentialHolder {
+        final class Holder: Account.CredentialHolder {
             let isForgotten = Locked(false)
             func forgetCredentials() async { isForgotten.withLock { $0 = true } }
         }
@@ -332,7 +332,7 @@ enum Waiting: CaseIterable {
 private struct Stalling: Interceptor {
     let begun: Signal
 
-    func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+    func intercept(_ request: Request, next: Chain.Next) async throws(LoadingError) -> Response {
         begun.raise()
         try await Signal().wait()
         return try await next(request)

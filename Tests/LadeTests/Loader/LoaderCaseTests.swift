@@ -108,10 +108,10 @@ struct LoaderCaseTests {
             let heads = Journal<Data?>()
             let ends = Journal<Response>()
 
-            func loader(_ loader: Loader, didLoad response: Response, for load: LoadHandle) { ends.add(response) }
-            func loader(_ loader: Loader, didFailWith error: LoadingError, for load: LoadHandle) {}
+            func loader(_ loader: Loader, didLoad response: Response, for load: Loader.Handle) { ends.add(response) }
+            func loader(_ loader: Loader, didFailWith error: LoadingError, for load: Loader.Handle) {}
             func loaderSupportsChunks(_ loader: Loader) -> Bool { true }
-            func loader(_ loader: Loader, didReceiveHead response: Response, for load: LoadHandle) {
+            func loader(_ loader: Loader, didReceiveHead response: Response, for load: Loader.Handle) {
                 heads.add(response.body.bytes)
             }
         }
@@ -161,11 +161,11 @@ struct LoaderCaseTests {
     /// Writes the body of each request twice, and cancels the load in between.
     private struct WritingTwice: Interceptor {
         let isPerformed = Signal()
-        let load = Locked<LoadHandle?>(nil)
+        let load = Locked<Loader.Handle?>(nil)
         /// Whether the body could be written the second time.
         let wasRewritten = Locked<Bool?>(nil)
 
-        func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+        func intercept(_ request: Request, next: Chain.Next) async throws(LoadingError) -> Response {
             guard case .stream(let make) = request.body?.content else { return try await next(request) }
             do {
                 try await make { _ in }
@@ -175,7 +175,7 @@ struct LoaderCaseTests {
                 try await make { _ in }
                 wasRewritten.withLock { $0 = true }
             } catch {
-                throw (error as? LoadingError) ?? LoadingError(.cancelled, ErrorContext(request))
+                throw (error as? LoadingError) ?? LoadingError(.cancelled, LoadingError.Context(request))
             }
             return Response(status: 200, request: request)
         }
@@ -372,8 +372,8 @@ struct LoaderCaseTests {
             begun.raise()
             switch end {
             case .success: return Response(status: 200, request: request)
-            case .failure: throw LoadingError(.timedOut(.idle), ErrorContext(request))
-            case .cancelEvent: throw LoadingError(.cancelled, ErrorContext(request))
+            case .failure: throw LoadingError(.timedOut(.idle), LoadingError.Context(request))
+            case .cancelEvent: throw LoadingError(.cancelled, LoadingError.Context(request))
             case .cancel: try await time.sleep(for: .seconds(1))
             }
             return Response(status: 200, request: request)

@@ -25,8 +25,8 @@ struct LoaderPartsTests {
         let rig = Rig()
         let gate = Signal()
         rig.transport.onAnyRequest().respond(.text("ok").after(gate))
-        let handle = Locked<LoadHandle?>(nil)
-        let executor = CompletionExecutor { work in
+        let handle = Locked<Loader.Handle?>(nil)
+        let executor = Service.CompletionExecutor { work in
             handle.withLock(\.self)?.cancel()
             work()
         }
@@ -49,11 +49,11 @@ struct LoaderPartsTests {
     @Test("a handle that is cancelled runs until the cancellation is reported, and none is cancelled after its end")
     func statesOfHandle() throws {
         let request = try Request("https://svc.example.com/thing")
-        let cancelled = LoadHandle(id: Call.ID(1), request: request, accepting: .successful)
+        let cancelled = Loader.Handle(id: Call.ID(1), request: request, accepting: .successful)
         cancelled.cancel()
         #expect(cancelled.isCancelled && cancelled.isRunning)
 
-        let ended = LoadHandle(id: Call.ID(2), request: request, accepting: .successful)
+        let ended = Loader.Handle(id: Call.ID(2), request: request, accepting: .successful)
         _ = ended.settle(.success(1))
         ended.cancel()
 
@@ -77,7 +77,7 @@ struct LoaderPartsTests {
             started.raise()
             // Not in the task of the call, whose cancellation would end the wait.
             await Task.detached { try? await answers.wait() }.value
-            return Response(status: 200, body: ResponseBody(), request: request, version: .http1_1)
+            return Response(status: 200, body: Response.Body(), request: request, version: .http1_1)
         }
         let events = EventRecorder()
         var settings = Service.Settings()
@@ -124,9 +124,9 @@ struct LoaderPartsTests {
 
     @Test("an answer at hand goes through the processors of the service, and has a status when it came over HTTP")
     func answerAtHand() async throws {
-        let rig = Rig { $0.processors = [ClosureProcessor { (data: Data, _) in data + Data("!".utf8) }] }
+        let rig = Rig { $0.processors = [Service.processor { (data: Data, _) in data + Data("!".utf8) }] }
         let endpoint = try rig.endpoint().text()
-        let response = Response(status: 200, body: ResponseBody(Data("hello".utf8)), request: endpoint.request)
+        let response = Response(status: 200, body: Response.Body(Data("hello".utf8)), request: endpoint.request)
         let own = try Request("own://host/")
 
         #expect(try LoaderAccess(rig.loader).value(of: endpoint, from: response) == "hello!")
@@ -191,7 +191,7 @@ struct LoaderPartsTests {
     func unreadScope() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.text("abcdef").inPieces(of: 1))
-        let kept = Locked<ResponseBody?>(nil)
+        let kept = Locked<Response.Body?>(nil)
 
         let status = try await rig.loader.withResponse(to: rig.request()) { response in
             kept.withLock { $0 = response.body }
@@ -230,7 +230,7 @@ struct LoaderPartsTests {
 
     @Test("a handle that was cancelled before it had a task cancels the task")
     func cancelledBeforeItsTask() throws {
-        let handle = LoadHandle(
+        let handle = Loader.Handle(
             id: Call.ID(1),
             request: try Request("https://svc.example.com/thing"),
             accepting: .successful
@@ -261,7 +261,7 @@ struct LoaderPartsTests {
 
     @Test("a body that arrives after its group was closed is cancelled")
     func lateBody() async throws {
-        final class Source: ResponseBody.Source {
+        final class Source: Response.Body.Source {
             let wasCancelled = Locked(false)
             func next() async throws(LoadingError) -> Data? { Data("late".utf8) }
             func cancel() { wasCancelled.withLock { $0 = true } }
@@ -272,7 +272,7 @@ struct LoaderPartsTests {
         let group = WorkGroup()
         group.close()
         let request = try Request("https://svc.example.com/thing")
-        let late = Response(status: 200, body: ResponseBody(streaming: source), request: request)
+        let late = Response(status: 200, body: Response.Body(streaming: source), request: request)
 
         let response = TrackedBody.track(late, in: group)
 
@@ -299,7 +299,7 @@ struct LoaderPartsTests {
     @Test("a download that is cancelled while the answer with its rest goes up the chain is cancelled")
     func cancelledBetweenAnswers() async throws {
         let held = Locked<Loader?>(nil)
-        let cancelling = ClosureInterceptor { request, next in
+        let cancelling = Chain.interceptor { request, next in
             let response = try await next(request)
             if request.headers.contains("Range") { held.withLock(\.self)?.cancelAllLoads() }
             return response
@@ -327,7 +327,7 @@ struct LoaderPartsTests {
     }
 
     /// A body of so many pieces of 1 KiB, which fails at its end where it should.
-    private final class Pieces: ResponseBody.Source {
+    private final class Pieces: Response.Body.Source {
         private let rest: Locked<Int>
         private let fails: Bool
 
@@ -352,9 +352,9 @@ struct LoaderPartsTests {
         var metrics: Response.Metrics { Response.Metrics() }
     }
 
-    private func loader(_ status: HTTPStatus, _ pieces: Pieces) -> Loader {
+    private func loader(_ status: Response.Status, _ pieces: Pieces) -> Loader {
         let transport = ClosureTransport { request, _ throws(LoadingError) in
-            Response(status: status, body: ResponseBody(streaming: pieces), request: request)
+            Response(status: status, body: Response.Body(streaming: pieces), request: request)
         }
         return transport.makeLoader()
     }

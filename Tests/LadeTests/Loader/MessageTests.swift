@@ -10,8 +10,8 @@ struct MessageTests {
     func namesTheRefused() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.status(401))
-        let scope = try CredentialScope("https://svc.example.com")
-        let account = rig.service.account(authorisers: [BearerAuthoriser(token: "t", scope: scope)])
+        let scope = try Authorisation.Scope("https://svc.example.com")
+        let account = rig.service.account(authorisers: [Authorisation.Bearer(token: "t", scope: scope)])
         let loader = account.makeLoader()
 
         let refused = await failure { () throws(LoadingError) in try await loader.load(rig.request()) }
@@ -26,8 +26,8 @@ struct MessageTests {
     func namesTheRefusedAgain() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.status(401))
-        let scope = try CredentialScope("https://svc.example.com")
-        let authoriser = BearerAuthoriser(scope: scope, identifier: "session") { _, _ in .init("t") }
+        let scope = try Authorisation.Scope("https://svc.example.com")
+        let authoriser = Authorisation.Bearer(scope: scope, identifier: "session") { _, _ in .init("t") }
         let loader = rig.service.account(authorisers: [authoriser]).makeLoader()
 
         let refused = await failure { () throws(LoadingError) in try await loader.load(rig.request()) }

@@ -176,7 +176,7 @@ private final class Tally: Sendable {
 }
 
 /// Counts the beginnings and ends of calls.
-private final class CallCounter: EventSink {
+private final class CallCounter: Call.Observer {
     private let count = Locked(0)
     private let ended = Signal()
 
@@ -187,7 +187,7 @@ private final class CallCounter: EventSink {
         for _ in 0..<count { try await ended.wait() }
     }
 
-    func record(_ event: CallEvent, of call: Call) {
+    func record(_ event: Call.Event, of call: Call) {
         switch event {
         case .callStarted: count.withLock { $0 += 1 }
         case .callFinished, .callFailed: ended.step()

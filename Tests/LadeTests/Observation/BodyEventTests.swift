@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The end of a body as an event", .timeLimit(.minutes(5)))
 struct BodyEventTests {
-    private func records(_ rig: Rig) -> [CallEvent.Body] {
+    private func records(_ rig: Rig) -> [Call.Event.Body] {
         rig.events.events.compactMap { if case .bodyFinished(let record) = $0 { record } else { nil } }
     }
 
@@ -137,15 +137,15 @@ struct BodyEventTests {
     private final class LateTransport: Transport {
         let observesScope = true
         let collectsBodies = true
-        private let status: HTTPStatus
+        private let status: Response.Status
         private let running = Locked<[Call]>([])
 
-        init(_ status: HTTPStatus) { self.status = status }
+        init(_ status: Response.Status) { self.status = status }
 
         func send(_ request: Request, call: Call) async throws(LoadingError) -> Response {
             call.record(.exchangeStarted(method: request.method, url: request.url.absoluteString))
             running.withLock { $0.append(call) }
-            return Response(status: status, body: ResponseBody(streaming: Source()), request: request)
+            return Response(status: status, body: Response.Body(streaming: Source()), request: request)
         }
 
         /// Ends the oldest exchange.
@@ -155,7 +155,7 @@ struct BodyEventTests {
         }
 
         /// A body that never ends.
-        private final class Source: ResponseBody.Source {
+        private final class Source: Response.Body.Source {
             let trailers = Headers()
             let metrics = Response.Metrics()
 

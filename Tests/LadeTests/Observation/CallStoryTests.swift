@@ -6,10 +6,10 @@ import Testing
 @Suite("CallStory", .timeLimit(.minutes(5)))
 struct CallStoryTests {
     private let time = VirtualTime()
-    private let story = CallStory()
+    private let story = Service.CallStory()
     private var call: Call { Call(id: Call.ID(1), time: time) }
 
-    private func record(_ event: CallEvent, after pause: Duration = .zero) {
+    private func record(_ event: Call.Event, after pause: Duration = .zero) {
         time.advance(by: pause)
         story.record(event, of: call)
     }
@@ -71,7 +71,7 @@ struct CallStoryTests {
     @Test("policies PL-60 policies PL-77 gives each exchange of a hedged attempt its own head, end and stages")
     func hedged() {
         let hedge = call.racing(Call.Race(), hedge: 1, reportingTo: story)
-        func record(_ event: CallEvent, of call: Call, at milliseconds: Int64) {
+        func record(_ event: Call.Event, of call: Call, at milliseconds: Int64) {
             time.advance(to: Instant(nanoseconds: milliseconds * 1_000_000))
             story.record(event, of: call)
         }
@@ -101,7 +101,7 @@ struct CallStoryTests {
 
         let totals = story.timeline.totals
 
-        let expected: [CallTimeline.Stage] = isSent ? [.firstByte, .sending, .connect] : [.sending, .connect]
+        let expected: [Service.CallTimeline.Stage] = isSent ? [.firstByte, .sending, .connect] : [.sending, .connect]
         #expect(totals.map(\.stage) == expected)
         #expect(totals.first?.duration == .milliseconds(isSent ? 50 : 90))
     }
@@ -121,7 +121,7 @@ struct CallStoryTests {
 
         #expect(
             totals.map(\.stage) == [.wait(.backoff(attempt: 2)), .wait(token), .firstByte, .body]
-                as [CallTimeline.Stage]
+                as [Service.CallTimeline.Stage]
         )
         #expect(totals.map(\.duration) == [.milliseconds(90), .milliseconds(3), .milliseconds(3), .milliseconds(1)])
     }
@@ -129,7 +129,7 @@ struct CallStoryTests {
     @Test(
         "policies PL-60 says what an exchange that failed was at",
         arguments: [
-            ("http://h/", Response.Metrics(), CallTimeline.Stage.connect),
+            ("http://h/", Response.Metrics(), Service.CallTimeline.Stage.connect),
             (
                 "https://h/",
                 {
@@ -156,7 +156,7 @@ struct CallStoryTests {
             ),
         ]
     )
-    func failures(url: String, metrics: Response.Metrics, stage: CallTimeline.Stage) {
+    func failures(url: String, metrics: Response.Metrics, stage: Service.CallTimeline.Stage) {
         record(.exchangeStarted(method: .get, url: url))
         record(.exchangeFailed(LoadingError(.timedOut(.whole)), metrics), after: .seconds(1))
 
@@ -175,7 +175,7 @@ struct CallStoryTests {
                 if random.next() % 2 == 0 { $0.connect = random.duration(below: .milliseconds(9)) }
                 if random.next() % 2 == 0 { $0.firstByte = random.duration(below: .seconds(1)) }
             }
-            let events: [CallEvent] = [
+            let events: [Call.Event] = [
                 .waitStarted(reason), .waitEnded(reason, after: .zero),
                 .exchangeStarted(method: .get, url: "http://h/"),
                 .exchangeFinished(metrics), .exchangeFailed(LoadingError(.cancelled), metrics), .attemptStarted(2),
@@ -202,7 +202,7 @@ struct CallStoryTests {
 
     @Test("policies PL-60 describes the events of one call, and of no other")
     func oneCall() {
-        let second = CallStory(of: Call.ID(2))
+        let second = Service.CallStory(of: Call.ID(2))
         for id in UInt64(1)...2 {
             let call = Call(id: Call.ID(id), time: time)
             for sink in [story, second] { sink.record(.callStarted(method: .get, url: "http://\(id)/"), of: call) }
@@ -214,7 +214,7 @@ struct CallStoryTests {
 
     @Test("policies PL-60 keeps as many events as it may, and the time of all")
     func limit() {
-        let story = CallStory(limit: 3)
+        let story = Service.CallStory(limit: 3)
         for number in 1...9 {
             time.advance(by: .seconds(1))
             story.record(.attemptStarted(number), of: call)
@@ -228,7 +228,7 @@ struct CallStoryTests {
 
     @Test("policies PL-60 keeps one event at least")
     func smallestLimit() {
-        let story = CallStory(limit: 0)
+        let story = Service.CallStory(limit: 0)
         for number in 1...3 { story.record(.attemptStarted(number), of: call) }
 
         #expect(story.timeline.rows.last?.text == "2 further events are not shown")

@@ -27,12 +27,12 @@ struct CanaryTests {
     ]
 
     /// Keeps the output of every kind of observer.
-    private final class Witness: EventSink {
+    private final class Witness: Call.Observer {
         let lines = Locked<[String]>([])
 
         func add(_ line: String) { lines.withLock { $0.append(line) } }
 
-        func record(_ event: CallEvent, of call: Call) {
+        func record(_ event: Call.Event, of call: Call) {
             var text = "\(event) \(String(reflecting: event))"
             dump(event, to: &text)
             if case .headReceived(_, let headers, _) = event { for field in headers { text += field.value } }
@@ -66,20 +66,20 @@ struct CanaryTests {
         #expect(Self.secrets.count >= 39)
         let transport = ScriptedTransport()
         let witness = Witness()
-        let story = CallStory()
+        let story = Service.CallStory()
         var settings = Service.Settings()
         settings.retries.limit = 1
         settings.observers = [
             witness, story, LoggingObserver(.calls) { witness.add($0) }, LoggingObserver(.events) { witness.add($0) },
         ]
         settings.decorators = [
-            OAuthDecorator(authenticationProvider: "provider", accessToken: Secret(Self.canary("decorator")))
+            Service.OAuthDecorator(authenticationProvider: "provider", accessToken: Secret(Self.canary("decorator")))
         ]
         var account = Account.Settings()
-        let scope = try CredentialScope("https://api.test")
+        let scope = try Authorisation.Scope("https://api.test")
         account.authorisers = [
-            APIKeyAuthoriser(.query("k"), key: Secret(Self.canary("apikey")), scope: scope),
-            APIKeyAuthoriser(.header("X-Plain"), key: Secret(Self.canary("bearer")), scope: scope),
+            Authorisation.APIKey(.query("k"), key: Secret(Self.canary("apikey")), scope: scope),
+            Authorisation.APIKey(.header("X-Plain"), key: Secret(Self.canary("bearer")), scope: scope),
         ]
         transport.on("start", where: { $0.url.path() == "/start" }).respond(
             .computed { (request, _) throws(LoadingError) in

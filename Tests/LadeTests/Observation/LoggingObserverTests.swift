@@ -53,9 +53,9 @@ struct LoggingObserverTests {
         let observer = LoggingObserver { [lines] in lines.add($0) }
         let call = Call()
         let url = try #require(URL(string: "https://svc.example.com/thing"))
-        let story: [CallEvent] = [
+        let story: [Call.Event] = [
             .callStarted(method: .get, url: url.redacted()), .callFinished(status: 204),
-            .bodyFinished(CallEvent.Body(.whole, bytes: 0, duration: .zero, attempts: 1)), .callFinished(status: 204),
+            .bodyFinished(Call.Event.Body(.whole, bytes: 0, duration: .zero, attempts: 1)), .callFinished(status: 204),
             .exchangeFinished(Response.Metrics()),
         ]
 
@@ -109,8 +109,8 @@ struct LoggingObserverTests {
         let observer = LoggingObserver { [lines] in lines.add($0) }
         let call = Call()
         let url = try #require(URL(string: "https://svc.example.com/thing"))
-        let context = ErrorContext(try Request("https://svc.example.com/thing"))
-        let story: [CallEvent] = [
+        let context = LoadingError.Context(try Request("https://svc.example.com/thing"))
+        let story: [Call.Event] = [
             .callStarted(method: .get, url: url.redacted()), .exchangeStarted(method: .get, url: url.redacted()),
             .callFailed(LoadingError(.timedOut(.idle), context)),
             .exchangeFailed(LoadingError(.cannotConnect(host: "a", reason: .refused), context), Response.Metrics()),
@@ -152,8 +152,8 @@ struct LoggingObserverTests {
     @Test("finding DC-4 every event has a line, which says what happened")
     func everyEvent() throws {
         let error = LoadingError(.timedOut(.idle))
-        let retry = CallEvent.Retry(attempt: 1, status: 503, rule: .notIdempotent(.post))
-        let events: [CallEvent] = [
+        let retry = Call.Event.Retry(attempt: 1, status: 503, rule: .notIdempotent(.post))
+        let events: [Call.Event] = [
             .callStarted(method: .get, url: "u"), .exchangeStarted(method: .get, url: "u"),
             .waitStarted(.connectivity), .waitEnded(.gate(key: "k"), after: .seconds(1)),
             .interimResponse(status: 103, headers: ["Link": "x"]),
@@ -176,8 +176,8 @@ struct LoggingObserverTests {
             .cacheMissed(.fresh), .cacheValidating(.fresh), .cacheValidated, .cacheStored(bytes: 1, lifetime: .zero),
             .cacheNotStored(.fresh), .cacheInvalidated(count: 1), .cacheEvicted(count: 1, bytes: 2),
             .cacheJoined(Call.ID(7)), .cacheStoreUsed(for: .seconds(1)), .cacheFault("f"), .callFinished(status: 200),
-            .bodyFinished(CallEvent.Body(.whole, bytes: 5, duration: .zero, attempts: 1)),
-            .bodyFinished(CallEvent.Body(.abandoned, bytes: 5, duration: .zero, attempts: 1)), .callFailed(error),
+            .bodyFinished(Call.Event.Body(.whole, bytes: 5, duration: .zero, attempts: 1)),
+            .bodyFinished(Call.Event.Body(.abandoned, bytes: 5, duration: .zero, attempts: 1)), .callFailed(error),
             .callFailed(LoadingError(.cancelled)),
         ]
         let observer = LoggingObserver(.events) { [lines] in lines.add($0) }
@@ -194,16 +194,16 @@ struct LoggingObserverTests {
     @Test(
         "finding DC-4 an error after one attempt says which rule refused the next, and so do log and events",
         arguments: [
-            (HTTPMethod.post, 503, 5, "POST is not idempotent"), (.patch, 503, 2, "PATCH is not idempotent"),
+            (Request.Method.post, 503, 5, "POST is not idempotent"), (.patch, 503, 2, "PATCH is not idempotent"),
             (.get, 501, 5, "status 501 is final"), (.get, 404, 5, nil), (.post, 503, 0, nil),
-        ] as [(HTTPMethod, Int, Int, String?)]
+        ] as [(Request.Method, Int, Int, String?)]
     )
-    func refusedRetry(method: HTTPMethod, status: Int, limit: Int, rule: String?) async throws {
+    func refusedRetry(method: Request.Method, status: Int, limit: Int, rule: String?) async throws {
         let rig = Rig { [lines] in
             $0.observers = [LoggingObserver { lines.add($0) }, LoggingObserver(.events) { lines.add($0) }]
             $0.retries.limit = limit
         }
-        rig.transport.onAnyRequest().respond(.status(HTTPStatus(status)))
+        rig.transport.onAnyRequest().respond(.status(Response.Status(status)))
         let request = Request(method, try rig.request().url)
 
         let error = await failure { () throws(LoadingError) in try await rig.loader.load(request) }

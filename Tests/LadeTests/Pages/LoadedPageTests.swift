@@ -28,7 +28,7 @@ struct LoadedPageTests {
         var endpoint = try PagedEndpoint<Numbers>.numbers()
         endpoint.total = .header("X-Total")
         var page: PageRequest? = endpoint.firstPage(size: 2)
-        var loaded: [LoadedPage<LoadedValue<Numbers>>] = []
+        var loaded: [Pages.Page<Loader.Loaded<Numbers>>] = []
         while let current = page {
             loaded.append(try await source.loader.load(current, of: endpoint))
             page = loaded.last?.next
@@ -95,7 +95,7 @@ struct LoadedPageTests {
         _ = try await iterator.next()
         let third = try #require(try await iterator.next()?.next)
         var walk = loader.pages(of: endpoint, prefetch: prefetch, from: third).makeAsyncIterator()
-        var pages: [LoadedPage<LoadedValue<Numbers>>] = []
+        var pages: [Pages.Page<Loader.Loaded<Numbers>>] = []
 
         let failure = await #expect(throws: PageError.self) {
             while let page = try await walk.next() { pages.append(page) }
@@ -135,7 +135,7 @@ struct LoadedPageTests {
     func ownFields() async throws {
         let source = PagedSource { asked in .json(PagedSource.body([asked["p"] ?? 0])) }
         let endpoint = try PagedEndpoint<Numbers>.numbers(
-            Paginator { loaded in
+            Pages.Paginator { loaded in
                 var request = try Request("https://api.example.com/list?p=\(loaded.number)")
                 request.headers.set("X-Page", "\(loaded.number)")
                 return request
@@ -248,7 +248,7 @@ struct LoadedPageTests {
     @Test("a stored page with the largest number is followed by the next one", arguments: [true, false])
     func largestNumber(isTarget: Bool) async throws {
         let source = PagedSource.linked(count: 4, size: 2)
-        let closure = Paginator<Numbers> { loaded in
+        let closure = Pages.Paginator<Numbers> { loaded in
             guard let next = loaded.value.next else { return nil }
             return try Request("https://api.example.com" + next)
         }

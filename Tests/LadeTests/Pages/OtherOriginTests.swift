@@ -18,10 +18,10 @@ struct OtherOriginTests {
     }
 
     /// An account whose service, account and endpoint all add credentials.
-    private static func loader(_ source: PagedSource, scope: CredentialScope? = nil) -> Loader {
+    private static func loader(_ source: PagedSource, scope: Authorisation.Scope? = nil) -> Loader {
         var settings = Service.Settings.still(in: source.time)
-        let oauth = OAuthDecorator(authenticationProvider: "IdP", accessToken: "oauth-canary", scope: scope)
-        let stamp = ClosureDecorator(addsCredentials: false) { request in
+        let oauth = Service.OAuthDecorator(authenticationProvider: "IdP", accessToken: "oauth-canary", scope: scope)
+        let stamp = Service.decorator(addsCredentials: false) { request in
             var request = request
             request.headers.set("X-Stamp", "1")
             return request
@@ -29,7 +29,7 @@ struct OtherOriginTests {
         settings.decorators = [oauth, stamp]
         var account = Account.Settings()
         account.decorators = [
-            ClosureDecorator { request in
+            Service.decorator { request in
                 var request = request
                 request.headers.set("X-Custom", "closure-canary")
                 return request
@@ -43,7 +43,7 @@ struct OtherOriginTests {
         let source = Self.source()
         var endpoint = try PagedEndpoint<Numbers>.numbers()
         endpoint.endpoint = endpoint.endpoint.header("X-Mine", "custom-canary").header("Accept", "application/json")
-            .decorated(by: SAMLDecorator(clientID: "me", token: "saml-canary"))
+            .decorated(by: Service.SAMLDecorator(clientID: "me", token: "saml-canary"))
 
         #expect(try await Self.loader(source).pages(of: endpoint, prefetch: prefetch).collected() == [1, 1])
 
@@ -105,12 +105,12 @@ struct OtherOriginTests {
     @Test("finding FP-2 a decorator with a scope adds its token there and nowhere else")
     func scopes() async throws {
         let source = Self.source()
-        let loader = Self.loader(source, scope: try CredentialScope("https://api.example.com/list"))
+        let loader = Self.loader(source, scope: try Authorisation.Scope("https://api.example.com/list"))
 
         for address in ["https://api.example.com/list", "https://api.example.com/other", "https://evil.example/list"] {
             _ = try await loader.load(Request(address))
         }
-        _ = try await Self.loader(source, scope: try CredentialScope("http://api.example.com"))
+        _ = try await Self.loader(source, scope: try Authorisation.Scope("http://api.example.com"))
             .load(Request("http://api.example.com/"))
 
         let sent = source.transport.requests.map { $0.headers["Authorization"] }

@@ -13,7 +13,7 @@ struct PageRowTests {
     /// A loader of `source` with a specific policy.
     private func loader(
         _ source: PagedSource,
-        observers: [any EventSink] = [],
+        observers: [any Call.Observer] = [],
         _ change: (inout Service.Settings) -> Void = { _ in }
     ) -> Loader {
         var settings = Service.Settings.still(in: source.time)
@@ -33,7 +33,7 @@ struct PageRowTests {
             default: .json(PagedSource.body([2]))
             }
         }
-        let authoriser = BearerAuthoriser(token: "t", scope: try CredentialScope("https://api.example.com"))
+        let authoriser = Authorisation.Bearer(token: "t", scope: try Authorisation.Scope("https://api.example.com"))
         var settings = Service.Settings()
         settings.time = source.time
         let loader = Service(settings, transport: source.transport)
@@ -147,8 +147,8 @@ struct PageRowTests {
             }
             return isRefused ? .status(503) : .json(bodies[1])
         }
-        let reports = Locked<[PageProgress]>([])
-        let meter = PageProgress.Meter { progress in reports.withLock { $0.append(progress) } }
+        let reports = Locked<[Pages.Progress]>([])
+        let meter = Pages.Progress.Meter { progress in reports.withLock { $0.append(progress) } }
         let loader = loader(source, observers: [meter]) { $0.retries.limit = 1 }
         var endpoint = try PagedEndpoint<Numbers>.numbers()
         endpoint.total = .body(["total"])

@@ -14,7 +14,7 @@ struct PageSequenceTests {
         #expect(endpoint.firstPage(size: 18).request.url.absoluteString.hasSuffix("?a=%2f&size=18&b=x+y#f"))
         #expect(endpoint.firstPage().request.url == endpoint.endpoint.request.url)
         #expect(endpoint.firstPage(size: 3).size == 3)
-        let custom = Sizer { request, size in
+        let custom = Pages.Sizer { request, size in
             var sized = request
             sized.headers.set("X-Size", String(size))
             return sized
@@ -27,7 +27,7 @@ struct PageSequenceTests {
         let empty = PagedSource { asked in
             .json(PagedSource.body(asked["page"] == 2 ? [] : [asked["page"] ?? 9]))
         }
-        let counted = Paginator<Numbers>.rule(.pageNumber(query: "page", first: 0))
+        let counted = Pages.Paginator<Numbers>.rule(.pageNumber(query: "page", first: 0))
         #expect(try await empty.loader.pages(of: try .numbers(counted)).collected() == [0, 1])
 
         let total = PagedSource { asked in
@@ -167,7 +167,7 @@ struct PageSequenceTests {
             let page = asked["page"] ?? 0
             return .json(PagedSource.body([page], next: "/list?page=\(page + 1)"))
         }
-        let paginator: Paginator<Numbers> =
+        let paginator: Pages.Paginator<Numbers> =
             isAddressable ? .rule(.pageNumber(query: "page", first: 0)) : .rule(.body(["next"]))
         var iterator = source.loader.pages(of: try .numbers(paginator), prefetch: prefetch).makeAsyncIterator()
 
@@ -185,7 +185,7 @@ struct PageSequenceTests {
             let page = asked["page"] ?? 0
             return page == 0 ? .json(PagedSource.body([page], next: "/list?page=1")) : .stalls
         }
-        let paginator: Paginator<Numbers> =
+        let paginator: Pages.Paginator<Numbers> =
             isAddressable ? .rule(.pageNumber(query: "page", first: 0)) : .rule(.body(["next"]))
         let inFlight = isAddressable ? 3 : 1
 
@@ -301,8 +301,8 @@ struct PageSequenceTests {
         }
         var endpoint = try PagedEndpoint<Numbers>.numbers()
         endpoint.total = .body(["total"])
-        let reports = Locked<[PageProgress]>([])
-        let meter = PageProgress.Meter { progress in reports.withLock { $0.append(progress) } }
+        let reports = Locked<[Pages.Progress]>([])
+        let meter = Pages.Progress.Meter { progress in reports.withLock { $0.append(progress) } }
 
         _ = try await source.loader.pages(of: endpoint, meter: meter).collected()
         let call = Call(id: Call.ID(1), time: source.time)

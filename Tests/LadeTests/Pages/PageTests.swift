@@ -93,14 +93,14 @@ struct PageTests {
         arguments: [(0, 1), (1, 1), (50, 50), (100, 100), (101, 100), (9_999, 9_999)]
     )
     func nearestSizes(size: Int, nearest: Int) {
-        #expect(PageSizes(standard: 10, allowed: 1...100, unlimited: 9_999).nearest(size) == nearest)
+        #expect(Pages.Sizes(standard: 10, allowed: 1...100, unlimited: 9_999).nearest(size) == nearest)
     }
 
     @Test("a first page has the size that its list allows, and the list's own without one", arguments: [-1, 0, 1, 500])
     func firstPages(size: Int) throws {
         let endpoint = Endpoint(try Request("https://api.example.com/list"))
         var paged = PagedEndpoint(endpoint, sizer: .query("size"), paginator: .rule(.link(relation: "next")))
-        paged.sizes = PageSizes(standard: 10, allowed: 1...100)
+        paged.sizes = Pages.Sizes(standard: 10, allowed: 1...100)
 
         let page = paged.firstPage(size: size)
 
@@ -150,8 +150,8 @@ struct PageTests {
 
     @Test("progress continues where an earlier run ended, and keeps a total that later pages do not name")
     func meter() {
-        let meter = PageProgress.Meter()
-        var earlier = PageProgress()
+        let meter = Pages.Progress.Meter()
+        var earlier = Pages.Progress()
         earlier.pages = 2
         earlier.items = 5
         meter.begin(with: earlier)
@@ -165,7 +165,7 @@ struct PageTests {
 
     @Test("progress names the wait that remains when another one has ended")
     func waits() {
-        let meter = PageProgress.Meter()
+        let meter = Pages.Progress.Meter()
         let call = Call()
         meter.record(.waitStarted(.connectivity), of: call)
         meter.record(.waitStarted(.backoff(attempt: 2)), of: call)
@@ -197,7 +197,7 @@ struct PageTests {
     func paginatorToOtherOrigin() async throws {
         let source = PagedSource { _ in .json("[]") }
         let endpoint = Endpoint(try Request("https://api.example.com/list"))
-        var paged = PagedEndpoint(endpoint, paginator: Paginator { _ in try Request("https://other.example/b") })
+        var paged = PagedEndpoint(endpoint, paginator: Pages.Paginator { _ in try Request("https://other.example/b") })
         paged.otherOrigins = .refused
 
         let first = try await source.loader.load(paged.firstPage(), of: paged)

@@ -11,10 +11,10 @@ import Testing
 @Suite("Which page comes next", .timeLimit(.minutes(5)))
 struct PageWalkTests {
     private func walk(
-        _ rules: [PageRule],
+        _ rules: [Pages.Rule],
         from address: String = "https://api.example.com/list?page=1",
-        total: PageRule.Place? = nil,
-        otherOrigins: PageRule.OtherOrigins = .withoutCredentials,
+        total: Pages.Rule.Place? = nil,
+        otherOrigins: Pages.Rule.OtherOrigins = .withoutCredentials,
         change: (inout Request) -> Void = { _ in }
     ) throws -> PageWalk {
         var request = try Request(address)
@@ -236,7 +236,7 @@ struct PageWalkTests {
 
     @Test("the first of counted pages has its number, unless other rules follow")
     func firstNumber() throws {
-        let number = PageRule.pageNumber(query: "p", first: 1)
+        let number = Pages.Rule.pageNumber(query: "p", first: 1)
 
         let counted = try walk([number], from: "https://api.example.com/list")
         let mixed = try walk([number, .link(relation: "next")], from: "https://api.example.com/list")

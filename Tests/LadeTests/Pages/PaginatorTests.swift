@@ -24,7 +24,7 @@ struct PaginatorTests {
     @Test("pages PA-01 finds the next page in the body by pointer and by key path", arguments: [true, false])
     func bodyTarget(byPointer: Bool) async throws {
         let source = PagedSource.linked(count: 5, size: 2)
-        let paginator: Paginator<Numbers> = byPointer ? .rule(.body(["next"])) : .target(\.next)
+        let paginator: Pages.Paginator<Numbers> = byPointer ? .rule(.body(["next"])) : .target(\.next)
 
         #expect(try await source.loader.pages(of: try .numbers(paginator)).collected() == [0, 1, 2, 3, 4])
         #expect(source.transport.lines == ["GET /list", "GET /list?from=2", "GET /list?from=4"])
@@ -40,7 +40,7 @@ struct PaginatorTests {
                 headers: inBody ? [:] : ["X-Cursor": next]
             )
         }
-        let rule: PageRule =
+        let rule: Pages.Rule =
             inBody ? .bodyCursor(["next"], query: "after") : .headerCursor("x-cursor", query: "after")
         let pages = source.loader.pages(of: try .numbers(.rule(rule), at: "https://api.example.com/list?q=a%20b"))
 
@@ -71,7 +71,7 @@ struct PaginatorTests {
     func closure() async throws {
         let source = PagedSource { asked in .json(PagedSource.body([asked["n"] ?? 0])) }
         let seen = Locked<[String]>([])
-        let paginator = Paginator<Numbers> { loaded in
+        let paginator = Pages.Paginator<Numbers> { loaded in
             seen.withLock { $0.append("\(loaded.original.url.query() ?? "-") \(loaded.size) \(loaded.number)") }
             guard loaded.value.items[0] < 2, loaded.response.status == 200 else { return nil }
             return try Request("https://api.example.com/list?n=\(loaded.number)")
@@ -84,7 +84,7 @@ struct PaginatorTests {
     @Test("pages PA-01 uses the first of several rules that names a page")
     func severalRules() async throws {
         let source = PagedSource.linked(count: 4, size: 2)
-        let paginator = Paginator<Numbers>.rules([.link(relation: "next"), .body(["next"])])
+        let paginator = Pages.Paginator<Numbers>.rules([.link(relation: "next"), .body(["next"])])
 
         #expect(try await source.loader.pages(of: try .numbers(paginator)).collected() == [0, 1, 2, 3])
     }

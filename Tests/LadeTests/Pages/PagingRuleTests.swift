@@ -35,7 +35,7 @@ struct PagingRuleTests {
 
     /// An endpoint whose values are the items alone, so that other members may have any type.
     private func endpoint(
-        _ rules: [PageRule],
+        _ rules: [Pages.Rule],
         at address: String = "https://api.example.com/list",
         body: String? = nil
     ) throws -> PagedEndpoint<Items> {
@@ -69,12 +69,12 @@ struct PagingRuleTests {
                 headers: kind == "link" ? link : [:]
             )
         }
-        let paginator: Paginator<Numbers> =
+        let paginator: Pages.Paginator<Numbers> =
             switch kind {
             case "link": .rule(.link(relation: "next"))
             case "body": .rule(.body(["next"]))
             case "target": .target(\.next)
-            default: Paginator { page in try page.value.next.map { try Request("https://api.example.com\($0)") } }
+            default: Pages.Paginator { page in try page.value.next.map { try Request("https://api.example.com\($0)") } }
             }
         let cursors = try endpoint([.bodyCursor(["next"], query: "p")])
         let others = try PagedEndpoint<Numbers>.numbers(paginator)
@@ -128,10 +128,10 @@ struct PagingRuleTests {
 
     @Test(
         "finding CF-5 null, false, an empty text and nothing end a list",
-        arguments: [PageRule.body(["next"]), .bodyCursor(["next"], query: "c")],
+        arguments: [Pages.Rule.body(["next"]), .bodyCursor(["next"], query: "c")],
         ["null", "false", "\"\"", nil] as [String?]
     )
-    func ends(rule: PageRule, value: String?) async throws {
+    func ends(rule: Pages.Rule, value: String?) async throws {
         let source = PagedSource { _ in .json(Self.body([1], "next", value)) }
 
         let (items, failure) = await collect(source, try endpoint([rule]))
@@ -142,15 +142,15 @@ struct PagingRuleTests {
     @Test(
         "finding CF-5 any other value that names no page is an error that shows it",
         arguments: [
-            (PageRule.body(["next"]), "{\"a\":1}", "{\"a\":1}"), (.body(["next"]), "7", "7"),
+            (Pages.Rule.body(["next"]), "{\"a\":1}", "{\"a\":1}"), (.body(["next"]), "7", "7"),
             (.body(["next"]), "true", "true"), (.body(["next"]), "[1]", "[1]"),
             (.bodyCursor(["next"], query: "c"), "{\"a\":1}", "{\"a\":1}"),
             (.bodyCursor(["next"], query: "c"), "true", "true"),
             (.bodyCursor(["next"], query: "c"), "[\"a\"]", "[\"a\"]"),
             (.cursor(.body(["next"]), to: .header("X-C")), "{}", "{}"),
-        ] as [(PageRule, String, String)]
+        ] as [(Pages.Rule, String, String)]
     )
-    func unusable(rule: PageRule, value: String, shown: String) async throws {
+    func unusable(rule: Pages.Rule, value: String, shown: String) async throws {
         let source = PagedSource { _ in .json(Self.body([1], "next", value)) }
 
         let (items, failure) = await collect(source, try endpoint([rule]))
@@ -212,14 +212,14 @@ struct PagingRuleTests {
     func endStatuses(status: Int, prefetch: Int) async throws {
         let source = PagedSource { asked in
             let page = asked["page"] ?? 0
-            return page > 3 ? .status(HTTPStatus(status)) : .json(PagedSource.body([page]))
+            return page > 3 ? .status(Response.Status(status)) : .json(PagedSource.body([page]))
         }
         var endpoint = try PagedEndpoint<Numbers>.numbers(.rule(.pageNumber(query: "page", first: 1)))
 
         let refused = await collect(source, endpoint, prefetch: prefetch)
         endpoint.endStatuses = [status]
         let ended = await collect(source, endpoint, prefetch: prefetch)
-        let first = await collect(PagedSource { _ in .status(HTTPStatus(status)) }, endpoint, prefetch: prefetch)
+        let first = await collect(PagedSource { _ in .status(Response.Status(status)) }, endpoint, prefetch: prefetch)
 
         #expect(refused.items == [1, 2, 3])
         #expect(refused.failure?.description.contains("endStatuses should have \(status)") == true)
@@ -230,14 +230,14 @@ struct PagingRuleTests {
     @Test(
         "finding CF-14 a counted list begins at the number in the address",
         arguments: [
-            (PageRule.pageNumber(query: "page"), "?page=0", ["page=0", "page=1"]),
+            (Pages.Rule.pageNumber(query: "page"), "?page=0", ["page=0", "page=1"]),
             (.pageNumber(query: "page"), "", ["page=1", "page=2"]),
             (.pageNumber(query: "page", first: 1), "?page=5", ["page=1", "page=2"]),
             (.offset(query: "offset"), "?offset=40", ["offset=40", "offset=42"]),
             (.offset(query: "offset"), "", [nil, "offset=2"]),
-        ] as [(PageRule, String, [String?])]
+        ] as [(Pages.Rule, String, [String?])]
     )
-    func beginning(rule: PageRule, query: String, expected: [String?]) async throws {
+    func beginning(rule: Pages.Rule, query: String, expected: [String?]) async throws {
         let source = PagedSource { asked in
             let number = asked["page"] ?? asked["offset"] ?? 0
             return .json("{\"items\": [\(number), \(number)]}")
@@ -260,7 +260,7 @@ struct PagingRuleTests {
         let body = #"{ "b" : 1.0, "a": "é", "vars": {"after": null} }"#
         let paths: [JSONPointer] = [["vars", "after"], ["start"], ["vars", "deep", "er"]]
         for path in paths {
-            let rule = PageRule.cursor(.body(["last"]), to: .body(path))
+            let rule = Pages.Rule.cursor(.body(["last"]), to: .body(path))
             for try await _ in source.loader.pages(of: try endpoint([rule], body: body)) {}
         }
 
@@ -365,7 +365,7 @@ struct PagingRuleTests {
             return .json("{\"items\": [1]\(members.isEmpty ? "" : ", ")\(members)}", headers: headers)
         }
 
-        #expect(await collect(source, try endpoint(PageRule.common)).items == [1, 2])
+        #expect(await collect(source, try endpoint(Pages.Rule.common)).items == [1, 2])
     }
 
     @Test(
@@ -383,9 +383,10 @@ struct PagingRuleTests {
         }
 
         #expect(
-            await collect(source, try endpoint(PageRule.common, at: "https://api.example.com/list\(query)")).items == [
-                1, 2, 3,
-            ]
+            await collect(source, try endpoint(Pages.Rule.common, at: "https://api.example.com/list\(query)")).items
+                == [
+                    1, 2, 3,
+                ]
         )
     }
 

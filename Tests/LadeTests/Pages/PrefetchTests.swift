@@ -42,7 +42,7 @@ struct PrefetchTests {
             return .json(PagedSource.body(page < 4 ? ends[page]..<ends[page + 1] : 9..<9))
         }.loader
         let endpoint = try PagedEndpoint<Numbers>.numbers(.rule(.pageNumber(query: "page", first: 0)))
-        var pages: [LoadedPage<LoadedValue<Numbers>>] = []
+        var pages: [Pages.Page<Loader.Loaded<Numbers>>] = []
 
         for try await page in loader.pages(of: endpoint, prefetch: prefetch) { pages.append(page) }
 
@@ -218,7 +218,7 @@ struct PrefetchTests {
             try Endpoint("https://api.example.com/list").decoding(Numbers.self),
             paginator: .rule(.body(["next"]))
         )
-        let meter = PageProgress.Meter()
+        let meter = Pages.Progress.Meter()
 
         _ = try await source.loader.pages(of: endpoint, meter: meter).collected()
 
@@ -238,7 +238,7 @@ struct PrefetchTests {
                 "{\"count\":\(["page", "offset"].allSatisfy { (asked[$0] ?? 0) == 0 } ? count : 0),\"total\":\(count)}"
             )
         }
-        for rule in [PageRule.pageNumber(query: "page", first: 0), .offset(query: "offset")] {
+        for rule in [Pages.Rule.pageNumber(query: "page", first: 0), .offset(query: "offset")] {
             for prefetch in [0, 3] {
                 var endpoint = PagedEndpoint(
                     try Endpoint("https://api.example.com/list").decoding(Answer.self),
@@ -246,7 +246,7 @@ struct PrefetchTests {
                     itemCount: \.count
                 )
                 endpoint.total = .body(["total"])
-                let meter = PageProgress.Meter()
+                let meter = Pages.Progress.Meter()
                 var pages = 0
                 do throws(PageError) {
                     for try await _ in source.loader.pages(of: endpoint, prefetch: prefetch, meter: meter) {

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Pages that repeat an earlier one", .timeLimit(.minutes(5)))
 struct RepeatedPageTests {
-    private static let byNumber = Paginator<Numbers>.rule(.pageNumber(query: "page", first: 0))
+    private static let byNumber = Pages.Paginator<Numbers>.rule(.pageNumber(query: "page", first: 0))
 
     /// Answers the page with a number by the numbers that a closure makes of it.
     private static func source(_ items: @escaping @Sendable (Int) -> [Int]) -> PagedSource {
@@ -37,7 +37,7 @@ struct RepeatedPageTests {
 
     @Test("ends with an error where a server ignores the number or the offset", arguments: [true, false], [0, 2])
     func ignoredQuery(byNumber: Bool, prefetch: Int) async throws {
-        let rule: PageRule = byNumber ? .pageNumber(query: "page", first: 0) : .offset(query: "offset")
+        let rule: Pages.Rule = byNumber ? .pageNumber(query: "page", first: 0) : .offset(query: "offset")
 
         let source = Self.source { _ in [1, 2] }
 
@@ -72,9 +72,9 @@ struct RepeatedPageTests {
 
     @Test(
         "cancels the pages that were requested ahead of a repeated one",
-        arguments: [PageRule.RepeatedPages.refused, .end]
+        arguments: [Pages.Rule.RepeatedPages.refused, .end]
     )
-    func cancelsAhead(repeated: PageRule.RepeatedPages) async throws {
+    func cancelsAhead(repeated: Pages.Rule.RepeatedPages) async throws {
         let second = Signal()
         let source = PagedSource { asked in
             switch asked["page"] ?? 0 {
@@ -120,7 +120,7 @@ struct RepeatedPageTests {
 
     @Test("compares pages that a closure finds, and no pages that the server names or that are empty")
     func compared() async throws {
-        let closure = Paginator<Numbers> { page in
+        let closure = Pages.Paginator<Numbers> { page in
             page.number < 4 ? try Request("https://api.example.com/list?page=\(page.number)") : nil
         }
         let linked = PagedSource { asked in

@@ -12,7 +12,7 @@ import Testing
 @Suite("Small parts", .timeLimit(.minutes(5)))
 struct SmallPartsTests {
     /// A call in flight that was cancelled a number of times, and the reports to its delegate.
-    private func cancelled(_ times: Int) async throws -> (handle: LoadHandle, reported: [Report]) {
+    private func cancelled(_ times: Int) async throws -> (handle: Loader.Handle, reported: [Report]) {
         let rig = Rig()
         let witness = Witness()
         let handle = try await rig.performStalling(witness)

@@ -110,7 +110,7 @@ struct RequestCaseTests {
     }
 
     /// The name of a method as it is sent.
-    private func word(_ method: HTTPMethod) async throws -> String {
+    private func word(_ method: Request.Method) async throws -> String {
         try await sent(Request(method, url)).method.rawValue
     }
 
@@ -155,7 +155,7 @@ struct RequestCaseTests {
     @Test("service RQ-18 weighs languages by their order")
     func languageValue() {
         #expect(
-            PreferredLanguages.headerValue(for: ["en-US", "fr-SE", "ja-SE", "sv-SE", "mk-SE", "nl-SE"])
+            Service.PreferredLanguages.headerValue(for: ["en-US", "fr-SE", "ja-SE", "sv-SE", "mk-SE", "nl-SE"])
                 == "en-US;q=1.00, fr-SE;q=0.83, ja-SE;q=0.67, sv-SE;q=0.50, mk-SE;q=0.33, nl-SE;q=0.17"
         )
     }
@@ -163,16 +163,16 @@ struct RequestCaseTests {
     @Test("service D-21 sends at most ten languages, each once, none with the weight 0, and notices a change")
     func languageLimits() async throws {
         let many = (0..<300).map { "x\($0)" } + ["X1"]
-        let value = try #require(PreferredLanguages.headerValue(for: ["x0", "X0"] + many))
+        let value = try #require(Service.PreferredLanguages.headerValue(for: ["x0", "X0"] + many))
         #expect(value.split(separator: ",").count == 10)
         #expect(value.hasPrefix("x0;q=1.00, x1;q=0.90"))
         #expect(value.hasSuffix("x9;q=0.10"))
-        #expect(PreferredLanguages.headerValue(for: []) == nil)
-        #expect(PreferredLanguages.headerValue(for: [""]) == nil)
-        #expect(PreferredLanguages.headerValue(for: ["de\r\nX: 1"]) == nil)
+        #expect(Service.PreferredLanguages.headerValue(for: []) == nil)
+        #expect(Service.PreferredLanguages.headerValue(for: [""]) == nil)
+        #expect(Service.PreferredLanguages.headerValue(for: ["de\r\nX: 1"]) == nil)
 
         let current = Locked("de")
-        let rig = Rig { $0.languages = PreferredLanguages { [current.withLock { $0 }] } }
+        let rig = Rig { $0.languages = Service.PreferredLanguages { [current.withLock { $0 }] } }
         rig.transport.onAnyRequest().respond(.text("ok"))
         _ = try await rig.loader.load(rig.request())
         current.withLock { $0 = "fr" }
@@ -220,7 +220,7 @@ struct RequestCaseTests {
         ] as [([String: String], [String])]
     )
     func environment(_ variables: [String: String], _ languages: [String]) {
-        #expect(PreferredLanguages.languages(inEnvironment: { variables[$0] }) == languages)
+        #expect(Service.PreferredLanguages.languages(inEnvironment: { variables[$0] }) == languages)
     }
 }
 
@@ -317,12 +317,13 @@ struct ResponseCaseTests {
     @Test("service RS-10 reads Retry-After as seconds from now")
     func retryAfterSeconds() throws {
         let now = VirtualTime.defaultDate
-        #expect(try RetryAfter("60", now: now).delay(serverDate: nil, now: now) == .seconds(60))
+        #expect(try Headers.RetryAfter("60", now: now).delay(serverDate: nil, now: now) == .seconds(60))
     }
 
     @Test("service RS-11 reads Retry-After as a date")
     func retryAfterDate() throws {
-        guard case .date(let date) = try RetryAfter("Fri, 31 Dec 1999 23:59:59 GMT", now: VirtualTime.defaultDate)
+        guard
+            case .date(let date) = try Headers.RetryAfter("Fri, 31 Dec 1999 23:59:59 GMT", now: VirtualTime.defaultDate)
         else {
             Issue.record("no date")
             return

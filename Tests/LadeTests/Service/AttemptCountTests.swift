@@ -17,9 +17,9 @@ struct AttemptCountTests {
     private final class Listener: LoaderDelegate {
         let errors = Journal<Int>()
 
-        func loader(_ loader: Loader, didLoad response: Response, for load: LoadHandle) { errors.add(-1) }
+        func loader(_ loader: Loader, didLoad response: Response, for load: Loader.Handle) { errors.add(-1) }
 
-        func loader(_ loader: Loader, didFailWith error: LoadingError, for load: LoadHandle) {
+        func loader(_ loader: Loader, didFailWith error: LoadingError, for load: Loader.Handle) {
             errors.add(error.context.attempts)
         }
     }
@@ -179,10 +179,10 @@ struct AttemptCountTests {
     @Suite("Fail-over on sockets", .timeLimit(.minutes(5)))
     struct FailOverSocketTests {
         /// Addresses at which nothing listens: ports of servers that have stopped.
-        private static func dead(_ count: Int) throws -> [HostAddress] {
+        private static func dead(_ count: Int) throws -> [HostDirectory.Address] {
             let servers = try (0..<count).map { _ in try LoopbackServer { _ in .text("stopped") } }
             for server in servers { server.stop() }
-            return servers.map { HostAddress("127.0.0.1", port: Int($0.port)) }
+            return servers.map { HostDirectory.Address("127.0.0.1", port: Int($0.port)) }
         }
 
         @Test(
@@ -191,7 +191,7 @@ struct AttemptCountTests {
         )
         func reachesTheLast(isDataLoader: Bool) async throws {
             let server = try LoopbackServer { _ in .text("alive") }
-            let list = try Self.dead(5) + [HostAddress("127.0.0.1", port: Int(server.port))]
+            let list = try Self.dead(5) + [HostDirectory.Address("127.0.0.1", port: Int(server.port))]
             let events = EventRecorder()
             var settings = isDataLoader ? try Service.Settings.dataLoader() : Service.Settings()
             settings.retries.limit = 0

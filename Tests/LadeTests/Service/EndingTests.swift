@@ -31,9 +31,9 @@ struct EndingTests {
     func cancelledMeanwhile() async throws {
         let rig = Rig()
         let witness = Witness(chunks: true)
-        let handle = Locked<LoadHandle?>(nil)
+        let handle = Locked<Loader.Handle?>(nil)
         let count = Locked(0)
-        let executor = CompletionExecutor { work in
+        let executor = Service.CompletionExecutor { work in
             let number = count.withLock { count in
                 count += 1
                 return count
@@ -76,11 +76,11 @@ struct EndingTests {
         )
         .then(.json(#"{"access_token":"o2","token_type":"Bearer","expires_in":3600}"#))
         rig.transport.on(.get, "/thing").respond(.text("ok"))
-        let scope = CredentialScope(origins: [try Origin("https://svc.example.com")])
-        let bearer = BearerAuthoriser(token: Secret("t1"), scope: scope)
+        let scope = Authorisation.Scope(origins: [try Origin("https://svc.example.com")])
+        let bearer = Authorisation.Bearer(token: Secret("t1"), scope: scope)
         let endpoint = try #require(URL(string: "https://svc.example.com/token"))
-        let oauth = OAuth2Authoriser(
-            OAuth2Authoriser.Settings(
+        let oauth = Authorisation.OAuth2(
+            Authorisation.OAuth2.Settings(
                 tokenEndpoint: endpoint,
                 grant: .clientCredentials,
                 clientID: "c",
@@ -114,7 +114,7 @@ struct EndingTests {
     @Test("finding FQ-20 limits what a transport that streams every body may send to a buffered request")
     func bufferLimit() async throws {
         /// A body without end.
-        final class Endless: ResponseBody.Source {
+        final class Endless: Response.Body.Source {
             let given = Locked(0)
             let wasCancelled = Signal()
 
@@ -130,7 +130,7 @@ struct EndingTests {
         }
         let body = Endless()
         let transport = ClosureTransport { request, _ throws(LoadingError) in
-            Response(status: 200, body: ResponseBody(streaming: body), request: request)
+            Response(status: 200, body: Response.Body(streaming: body), request: request)
         }
         let loader = transport.makeLoader()
         var request = try Request("https://svc.example.com/thing")

@@ -16,7 +16,7 @@ struct ServiceCallCaseTests {
         let asked = Locked(0)
         let rig = Rig {
             $0.decorators = [
-                ClosureDecorator { request in
+                Service.decorator { request in
                     asked.withLock { $0 += 1 }
                     return request
                 }
@@ -32,7 +32,7 @@ struct ServiceCallCaseTests {
     @Test("service SV-10 reports one failure when authorisation fails")
     func authorisationFailed() async throws {
         struct Refused: Error {}
-        let rig = Rig { $0.decorators = [ClosureDecorator { _ in throw Refused() }] }
+        let rig = Rig { $0.decorators = [Service.decorator { _ in throw Refused() }] }
         let witness = Witness()
 
         _ = rig.perform(try rig.request(), witness)
@@ -84,7 +84,7 @@ struct ServiceCallCaseTests {
     }
 
     /// A request that the service itself retries after a failed look-up of its name, during its second exchange.
-    private func repeated(_ look: (Rig, Witness, LoadHandle) -> Void) async throws {
+    private func repeated(_ look: (Rig, Witness, Loader.Handle) -> Void) async throws {
         let rig = Rig(repeating)
         rig.transport.onAnyRequest().respond(.fails(LoadingError(.nameNotResolved(host: "svc.example.com")))).then(
             .stalls

@@ -17,7 +17,7 @@ struct ServiceCancellationCaseTests {
         let asked = Signal()
         let rig = Rig {
             $0.decorators = [
-                ClosureDecorator { request in
+                Service.decorator { request in
                     asked.raise()
                     try await signal.wait()
                     return request
@@ -56,7 +56,7 @@ struct ServiceCancellationCaseTests {
         let signal = Signal()
         let rig = Rig {
             $0.decorators = [
-                ClosureDecorator { request in
+                Service.decorator { request in
                     try await signal.wait()
                     return request
                 }

@@ -54,7 +54,7 @@ struct ServiceCaseTests {
     }
 
     /// Performs a request that no server receives.
-    private func performNowhere(_ rig: Rig, _ witness: Witness) throws -> LoadHandle {
+    private func performNowhere(_ rig: Rig, _ witness: Witness) throws -> Loader.Handle {
         rig.perform(Request(try #require(URL(string: "thing"))), witness)
     }
 

@@ -99,7 +99,7 @@ struct ServiceDefectTests {
     private struct Sources: Interceptor {
         let note: @Sendable (Response.Source) -> Void
 
-        func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+        func intercept(_ request: Request, next: Chain.Next) async throws(LoadingError) -> Response {
             let response = try await next(request)
             note(response.source)
             return response

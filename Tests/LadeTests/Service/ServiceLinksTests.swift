@@ -63,7 +63,7 @@ struct ServiceLinksTests {
         let time = VirtualTime()
         let slow = ClosureTransport { (request, _) throws(LoadingError) in
             try await time.sleep(until: time.now.advanced(by: .seconds(3_600)))
-            throw LoadingError(.cancelled, ErrorContext(request))
+            throw LoadingError(.cancelled, LoadingError.Context(request))
         }
         var settings = Service.Settings()
         settings.time = time
@@ -91,7 +91,7 @@ struct ServiceLinksTests {
             layout.remove(.redirect)
             layout.insert(Repeating(times: 1), above: .retry)
             layout.insert(ScopeProbe(seen: Locked([])), below: .cookies)
-            layout.replace(.hosts, with: ClosureInterceptor { request, next in try await next(request) })
+            layout.replace(.hosts, with: Chain.interceptor { request, next in try await next(request) })
             // Nothing stands there, as there are no authorisers.
             layout.insert(Repeating(times: 2), above: .authorisation)
         }
@@ -119,7 +119,7 @@ struct ServiceLinksTests {
         #expect(Self.slots(settings).contains(.hedging))
         if let slot {
             settings.adjustChain = {
-                $0.insert(ClosureInterceptor(observesScope: true) { try await $1($0) }, above: slot)
+                $0.insert(Chain.interceptor(observesScope: true) { try await $1($0) }, above: slot)
             }
         }
         let transport = ScriptedTransport(answering: .text("slow").after(.seconds(5)), .text("fast"))
@@ -146,7 +146,7 @@ struct ServiceLinksTests {
         let foreign = ClosureTransport { request, _ in
             let gate = Signal()
             gate.raise()
-            let body = ResponseBody(streaming: ReadyPieces(["he", "llo"], then: gate))
+            let body = Response.Body(streaming: ReadyPieces(["he", "llo"], then: gate))
             return Response(status: 200, body: body, request: request)
         }
         let scripted = ScriptedTransport()
@@ -188,7 +188,7 @@ struct ServiceLinksTests {
             $0.tracing = Tracing()
             $0.transportsByScheme = [
                 "own": ClosureTransport { (request, _) throws(LoadingError) in
-                    Response(status: 200, headers: request.headers, body: ResponseBody(), request: request)
+                    Response(status: 200, headers: request.headers, body: Response.Body(), request: request)
                 }
             ]
         }
@@ -391,8 +391,8 @@ struct ServiceLinksTests {
         var settings = Account.Settings()
         switch kind {
         case "authoriser": settings.authorisers = [NotingAuthoriser()]
-        case "decorator": settings.decorators = [OAuthDecorator()]
-        default: settings.credentialHolders = [OAuthDecorator()]
+        case "decorator": settings.decorators = [Service.OAuthDecorator()]
+        default: settings.credentialHolders = [Service.OAuthDecorator()]
         }
 
         let (first, second) = (rig.service.account(settings), rig.service.account(settings))

@@ -56,7 +56,7 @@ struct ServiceRowTests {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.text("ok"))
         let (asked, given) = (Signal(), Signal())
-        let decorator = ClosureDecorator { request in
+        let decorator = Service.decorator { request in
             asked.raise()
             // It heeds no cancellation.
             await Task { try? await given.wait() }.value
@@ -110,7 +110,7 @@ struct ServiceRowTests {
 
     @Test("finding FQ-24 service SV-10 service FA-15 a decorator's own error is the one failure, and nothing is sent")
     func decoratorFails() async throws {
-        let (rig, reported, error) = try await failing { $0.decorators = [ClosureDecorator { _ in throw Refused() }] }
+        let (rig, reported, error) = try await failing { $0.decorators = [Service.decorator { _ in throw Refused() }] }
 
         #expect(reported == [.failure("call failed: decorationFailed")])
         guard case .decorationFailed? = error?.kind, let cause = error?.underlyingError else {
@@ -130,9 +130,9 @@ struct ServiceRowTests {
             func claims(_ request: Request) -> Bool { true }
             func authorise(
                 _ request: Request,
-                in context: AuthorisationContext
+                in context: Authorisation.Context
             ) async throws(LoadingError) -> Request {
-                throw LoadingError(.transport(code: 1, message: "test"), ErrorContext(request))
+                throw LoadingError(.transport(code: 1, message: "test"), LoadingError.Context(request))
             }
         }
         let (rig, reported, error) = try await failing { $0.authorisers = [Failing()] }
@@ -150,7 +150,7 @@ struct ServiceRowTests {
         rig.service.account(
             identifier: "a",
             authorisers: [
-                BearerAuthoriser(scope: try CredentialScope("https://svc.example.com")) {
+                Authorisation.Bearer(scope: try Authorisation.Scope("https://svc.example.com")) {
                     (_, _) throws(LoadingError) in
                     .init(
                         Secret(

@@ -18,9 +18,10 @@ struct WholeChainTests {
         return settings
     }()
 
-    private func bearer() throws -> BearerAuthoriser {
+    private func bearer() throws -> Authorisation.Bearer {
         let count = Locked(0)
-        return BearerAuthoriser(scope: try CredentialScope("https://svc.example.com")) { (_, _) throws(LoadingError) in
+        return Authorisation.Bearer(scope: try Authorisation.Scope("https://svc.example.com")) {
+            (_, _) throws(LoadingError) in
             let number = count.withLock { count in
                 count += 1
                 return count
@@ -82,7 +83,7 @@ struct WholeChainTests {
     // MARK: - Slots
 
     /// A refusal whose body is longer than what is read to keep a connection, of unknown length, or never complete.
-    private static func refusal(_ status: HTTPStatus, _ body: Int) -> ScriptedAnswer {
+    private static func refusal(_ status: Response.Status, _ body: Int) -> ScriptedAnswer {
         switch body {
         case 0: .bytes(Data(repeating: 1, count: 1 << 20), status: status)
         case 1: .chunks(Array(repeating: String(repeating: "1", count: 1 << 10), count: 1 << 10), status: status)
@@ -178,9 +179,9 @@ struct WholeChainTests {
             .respond(.json(#"{"access_token": "a"}"#).adding("Set-Cookie", "id=1; Domain=example.com"))
         rig.transport.onAnyRequest().respond(.text("ok").adding("Set-Cookie", "app=1; Domain=example.com"))
         let endpoint = try #require(URL(string: "https://id.example.com/token"))
-        let oauth = OAuth2Authoriser(
-            OAuth2Authoriser.Settings(tokenEndpoint: endpoint, grant: .clientCredentials),
-            scope: try CredentialScope("https://svc.example.com")
+        let oauth = Authorisation.OAuth2(
+            Authorisation.OAuth2.Settings(tokenEndpoint: endpoint, grant: .clientCredentials),
+            scope: try Authorisation.Scope("https://svc.example.com")
         )
         let loader = rig.service.account(identifier: "a", authorisers: [oauth]).makeLoader()
 

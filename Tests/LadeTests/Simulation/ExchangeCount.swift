@@ -42,11 +42,11 @@ final class ExchangePlace: Sendable {
 }
 
 /// A streamed body whose exchange counts until it ends, fails or is cancelled.
-final class CountedBody: ResponseBody.Source {
-    private let source: any ResponseBody.Source
+final class CountedBody: Response.Body.Source {
+    private let source: any Response.Body.Source
     private let place: ExchangePlace
 
-    init(_ source: any ResponseBody.Source, _ place: ExchangePlace) {
+    init(_ source: any Response.Body.Source, _ place: ExchangePlace) {
         self.source = source
         self.place = place
     }

@@ -205,7 +205,7 @@ final class ModelServers: Transport {
     }
 
     /// The client has received a response: a delay that it requests counts from here on.
-    private func heard(_ status: HTTPStatus, _ headers: Headers, _ key: ServiceKey) {
+    private func heard(_ status: Response.Status, _ headers: Headers, _ key: ServiceKey) {
         guard status == 429 || status == 503, let seconds = headers["Retry-After"].flatMap({ Int64($0) }) else {
             return
         }

@@ -174,14 +174,14 @@ struct ScriptedRun {
             if traces { settings.tracing = Tracing() }
             if decorates {
                 settings.decorators = [
-                    ClosureDecorator { request in
+                    Service.decorator { request in
                         try await time.sleep(for: .milliseconds(10))
                         return request
                     }
                 ]
             }
             if hasLayers {
-                let layer = ClosureInterceptor { request, next in try await next(request) }
+                let layer = Chain.interceptor { request, next in try await next(request) }
                 settings.callInterceptors = [layer]
                 settings.attemptInterceptors = [layer]
             }
@@ -192,7 +192,7 @@ struct ScriptedRun {
     private func makeLoader(_ rig: Rig) throws -> Loader {
         guard random.unit() < 0.5 else { return rig.loader }
         let (time, random) = (rig.time, SeededRandom(seed: random.next()))
-        let authoriser = BearerAuthoriser(scope: try CredentialScope("https://svc.example.com")) {
+        let authoriser = Authorisation.Bearer(scope: try Authorisation.Scope("https://svc.example.com")) {
             (_, _) throws(LoadingError) in
             try await time.sleep(for: .milliseconds(1 + random.next(below: 200)))
             guard random.unit() < 0.85 else { throw LoadingError(.timedOut(.idle)) }
@@ -249,7 +249,7 @@ struct ScriptedRun {
             return random.unit() < 0.6 ? answer.adding("Retry-After", "\(random.next(below: 4))") : answer
         case ..<0.80:
             let host = request.url.host() ?? ""
-            return .fails(LoadingError(.cannotConnect(host: host, reason: .refused), ErrorContext(request)))
+            return .fails(LoadingError(.cannotConnect(host: host, reason: .refused), LoadingError.Context(request)))
         case ..<0.86: return .connectionLost(isSafeToRepeat: random.unit() < 0.5)
         case ..<0.91: return ScriptedAnswer.text("0123456789").breaking(after: 3)
         case ..<0.95: return .status(random.unit() < 0.5 ? 404 : 500, headers: ["Cache-Control": "max-age=2"], "no")

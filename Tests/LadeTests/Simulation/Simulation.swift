@@ -80,7 +80,7 @@ final class Simulation: Sendable {
         settings.languages = .fixed(["en"])
         settings.rateLimiter = try RateLimiter(limits, time: time, random: SeededRandom(seed: seed ^ 0xF00D))
         for (key, cap) in ModelServers.caps { try settings.rateLimiter?.setConcurrency(cap, for: key) }
-        settings.hosts = HostDirectory(["cdn.example.com": ModelServers.cdnAddresses.map { HostAddress($0) }])
+        settings.hosts = HostDirectory(["cdn.example.com": ModelServers.cdnAddresses.map { HostDirectory.Address($0) }])
         sabotage(&settings)
         self.settings = settings
         service = Service(settings, transport: servers)
@@ -145,12 +145,12 @@ final class Simulation: Sendable {
         }
         let name = "user-\(number)"
         guard let endpoint = URL(string: "https://id.example.com/token") else { return }
-        let oauth = OAuth2Authoriser.Settings(
+        let oauth = Authorisation.OAuth2.Settings(
             tokenEndpoint: endpoint,
             grant: .refreshToken(ModelServers.refreshToken(of: name)),
             clientID: "app"
         )
-        let authoriser = OAuth2Authoriser(oauth, scope: try CredentialScope("https://api.example.com"))
+        let authoriser = Authorisation.OAuth2(oauth, scope: try Authorisation.Scope("https://api.example.com"))
         let account = service.account(identifier: name, authorisers: [authoriser])
         let loaders = (0..<Self.loadersPerAccount).map { _ in account.makeLoader() }
         state.withLock { state in
@@ -286,7 +286,7 @@ final class Simulation: Sendable {
     }
 
     @discardableResult
-    private func callBack(_ request: Request, by loader: Loader) -> LoadHandle {
+    private func callBack(_ request: Request, by loader: Loader) -> Loader.Handle {
         let reported = Locked(0)
         return loader.load(request, on: .anywhere) { [self] result in
             let count = reported.withLock { count in

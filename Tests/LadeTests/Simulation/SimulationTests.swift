@@ -97,7 +97,7 @@ struct SimulationTests {
     }
 
     /// How often requests were hedged.
-    private final class EventCount: EventSink, CustomStringConvertible {
+    private final class EventCount: Call.Observer, CustomStringConvertible {
         private let counts = Locked((started: 0, used: 0, unused: 0, refused: 0))
 
         var started: Int { counts.withLock(\.started) }
@@ -106,7 +106,7 @@ struct SimulationTests {
         var refused: Int { counts.withLock(\.refused) }
         var description: String { "\(counts.withLock { $0 })" }
 
-        func record(_ event: CallEvent, of call: Call) {
+        func record(_ event: Call.Event, of call: Call) {
             switch event {
             case .hedgeStarted: counts.withLock { $0.started += 1 }
             case .hedgeFinished(let used): counts.withLock { if used > 0 { $0.used += 1 } else { $0.unused += 1 } }
@@ -189,19 +189,19 @@ enum Sabotage: CaseIterable, Sendable {
 
     /// Puts a secret into an error.
     private struct Reporting: Interceptor {
-        func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+        func intercept(_ request: Request, next: Chain.Next) async throws(LoadingError) -> Response {
             let response = try await next(request)
             guard response.status == 404 else { return response }
             throw LoadingError(
                 .transport(code: 1, message: request.headers["Authorization"] ?? ""),
-                ErrorContext(request)
+                LoadingError.Context(request)
             )
         }
     }
 
     /// Gives each attempt a different idempotency key.
     private struct Rekeying: Interceptor {
-        func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+        func intercept(_ request: Request, next: Chain.Next) async throws(LoadingError) -> Response {
             guard let key = request.headers["Idempotency-Key"] else { return try await next(request) }
             var changed = request
             changed.headers["Idempotency-Key"] = "\(key)-\(next.call.attempt)"
@@ -211,7 +211,7 @@ enum Sabotage: CaseIterable, Sendable {
 
     /// Waits without saying why.
     private struct Dawdling: Interceptor {
-        func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+        func intercept(_ request: Request, next: Chain.Next) async throws(LoadingError) -> Response {
             try await next.call.time.sleep(for: .milliseconds(300))
             return try await next(request)
         }

@@ -15,7 +15,7 @@ import LadeTesting
 #endif
 
 /// Follows every call by its events, and records violations.
-final class StoryCheck: EventSink {
+final class StoryCheck: Call.Observer {
     private struct Story {
         var started = 0
         var endings = 0
@@ -49,7 +49,7 @@ final class StoryCheck: EventSink {
     var calls: Int { state.withLock { $0.stories.count } }
     var lines: [String] { state.withLock(\.lines) }
 
-    func record(_ event: CallEvent, of call: Call) {
+    func record(_ event: Call.Event, of call: Call) {
         let now = call.time.now
         let number = state.withLock { state in
             state.events += 1
@@ -79,7 +79,7 @@ final class StoryCheck: EventSink {
     }
 
     private func follow(
-        _ event: CallEvent,
+        _ event: Call.Event,
         _ call: Call,
         _ now: Instant,
         _ times: Call.Times?,

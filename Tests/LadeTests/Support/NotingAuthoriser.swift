@@ -25,7 +25,7 @@ final class NotingAuthoriser: Authoriser {
         return isClaiming
     }
 
-    func authorise(_ request: Request, in context: AuthorisationContext) async throws(LoadingError) -> Request {
+    func authorise(_ request: Request, in context: Authorisation.Context) async throws(LoadingError) -> Request {
         notes.withLock { $0.append("authorise") }
         try await signal?.wait()
         var request = request

@@ -6,7 +6,7 @@ struct ScopeProbe: Interceptor {
     let seen: Locked<[Bool]>
     var observesScope: Bool { true }
 
-    func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+    func intercept(_ request: Request, next: Chain.Next) async throws(LoadingError) -> Response {
         seen.withLock { $0.append(next.call.scope != nil) }
         return try await next(request)
     }

@@ -34,13 +34,13 @@ final class Witness: Sendable {
     let loads = Locked<[Call.ID]>([])
     let supportsChunks: Bool
     private let ended = Locked<Set<Call.ID>>([])
-    fileprivate let newBody: RequestBody?
-    private let onReport: @Sendable (Report, LoadHandle) -> Void
+    fileprivate let newBody: Request.Body?
+    private let onReport: @Sendable (Report, Loader.Handle) -> Void
 
     init(
         chunks: Bool = false,
-        newBody: RequestBody? = nil,
-        onReport: @escaping @Sendable (Report, LoadHandle) -> Void = { _, _ in }
+        newBody: Request.Body? = nil,
+        onReport: @escaping @Sendable (Report, Loader.Handle) -> Void = { _, _ in }
     ) {
         supportsChunks = chunks
         self.newBody = newBody
@@ -49,7 +49,7 @@ final class Witness: Sendable {
 
     var reported: [Report] { journal.all }
 
-    fileprivate func add(_ reported: Report, _ load: LoadHandle) {
+    fileprivate func add(_ reported: Report, _ load: Loader.Handle) {
         let isLate = ended.withLock { $0.contains(load.id) || (reported.isEnding && !$0.insert(load.id).inserted) }
         if isLate { Issue.record("\(reported) was reported for \(load.id) after its end") }
         onReport(reported, load)
@@ -57,7 +57,7 @@ final class Witness: Sendable {
         journal.add(reported)
     }
 
-    fileprivate func add(_ result: Result<Response, LoadingError>, _ load: LoadHandle) {
+    fileprivate func add(_ result: Result<Response, LoadingError>, _ load: Loader.Handle) {
         switch result {
         case .success(let response):
             add(.success(response.status.code, String(decoding: response.body.bytes ?? Data(), as: UTF8.self)), load)
@@ -91,29 +91,29 @@ final class WitnessedDelegate: LoaderDelegate {
         self.witness = witness
     }
 
-    func loader(_ loader: Loader, didLoad response: Response, for load: LoadHandle) {
+    func loader(_ loader: Loader, didLoad response: Response, for load: Loader.Handle) {
         witness.add(.success(response), load)
     }
 
-    func loader(_ loader: Loader, didFailWith error: LoadingError, for load: LoadHandle) {
+    func loader(_ loader: Loader, didFailWith error: LoadingError, for load: Loader.Handle) {
         witness.add(.failure(error), load)
     }
 
-    func loader(_ loader: Loader, didCancel load: LoadHandle) { witness.add(.cancelled, load) }
+    func loader(_ loader: Loader, didCancel load: Loader.Handle) { witness.add(.cancelled, load) }
 
     func loaderSupportsChunks(_ loader: Loader) -> Bool { witness.supportsChunks }
 
-    func loader(_ loader: Loader, didReceiveHead response: Response, for load: LoadHandle) {
+    func loader(_ loader: Loader, didReceiveHead response: Response, for load: Loader.Handle) {
         witness.add(.head(response.status.code), load)
     }
 
-    func loader(_ loader: Loader, didReceive chunk: Data, of response: Response, for load: LoadHandle) {
+    func loader(_ loader: Loader, didReceive chunk: Data, of response: Response, for load: Loader.Handle) {
         witness.add(.chunk(String(decoding: chunk, as: UTF8.self)), load)
     }
 
     func loaderReopensBodies(_ loader: Loader) -> Bool { witness.newBody != nil }
 
-    func loader(_ loader: Loader, needsBodyFor load: LoadHandle) async -> RequestBody? {
+    func loader(_ loader: Loader, needsBodyFor load: Loader.Handle) async -> Request.Body? {
         witness.add(.askedForBody, load)
         return witness.newBody
     }
@@ -122,7 +122,9 @@ final class WitnessedDelegate: LoaderDelegate {
 extension Loader {
     /// Performs a request as `perform(_:)` does, and reports to a witness, in the call's own task by default.
     @discardableResult
-    func perform(_ request: Request, _ witness: Witness, on executor: CompletionExecutor = .anywhere) -> LoadHandle {
+    func perform(_ request: Request, _ witness: Witness, on executor: Service.CompletionExecutor = .anywhere)
+        -> Loader.Handle
+    {
         perform(request, on: executor, acceptsChunks: witness.supportsChunks, witness.reports)
     }
 }
@@ -131,7 +133,7 @@ extension Loader {
 struct Repeating: Interceptor {
     let times: Int
 
-    func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+    func intercept(_ request: Request, next: Chain.Next) async throws(LoadingError) -> Response {
         for _ in 0..<times {
             do throws(LoadingError) {
                 return try await next(request)
@@ -145,12 +147,12 @@ struct Repeating: Interceptor {
 
 extension Rig {
     /// Performs a request, and reports to a witness in the call's own task.
-    func perform(_ request: Request, _ witness: Witness) -> LoadHandle {
+    func perform(_ request: Request, _ witness: Witness) -> Loader.Handle {
         loader.perform(request, witness)
     }
 
     /// Performs a request without a response, and returns when it has reached the server.
-    func performStalling(_ witness: Witness) async throws -> LoadHandle {
+    func performStalling(_ witness: Witness) async throws -> Loader.Handle {
         transport.onAnyRequest().respond(.stalls)
         let handle = perform(try request(), witness)
         _ = try await transport.request(at: 0)

@@ -11,7 +11,7 @@ import Testing
 
 @Suite("Uploads", .timeLimit(.minutes(5)))
 struct UploadTests {
-    private func post(_ body: RequestBody) async throws -> ScriptedTransport.Received {
+    private func post(_ body: Request.Body) async throws -> ScriptedTransport.Received {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.text("ok"))
         var request = try rig.request()
@@ -66,7 +66,7 @@ struct UploadTests {
 
     @Test("a body that reports progress, and one that is opened again, keep their trailers")
     func trailers() {
-        var body = RequestBody.text("hello")
+        var body = Request.Body.text("hello")
         body.trailers = { ["X-Sum": "1"] }
 
         #expect(body.reportingProgress { _ in }.trailers?() == ["X-Sum": "1"])
@@ -75,7 +75,7 @@ struct UploadTests {
 
     @Test("a body that reports progress can be sent again only when the body itself can", arguments: [true, false])
     func replaysWithProgress(isReplayable: Bool) {
-        let body = RequestBody.writer(length: 1, isReplayable: isReplayable) { try await $0(Data([1])) }
+        let body = Request.Body.writer(length: 1, isReplayable: isReplayable) { try await $0(Data([1])) }
 
         #expect(body.reportingProgress { _ in }.isReplayable == isReplayable)
     }
@@ -85,7 +85,7 @@ struct UploadTests {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
         let path = try folder.file("file", "from the disk")
-        let body = try RequestBody.file(path, offset: 5).reportingProgress { _ in }
+        let body = try Request.Body.file(path, offset: 5).reportingProgress { _ in }
         try Data("from the disk, and more since".utf8).write(to: URL(filePath: path))
 
         #expect(try await post(body).text == "the disk")
@@ -102,12 +102,12 @@ struct UploadTests {
 
     @Test("client D-19 reports how far the sending of a body is")
     func progress() async throws {
-        let journal = Journal<TransferProgress>()
+        let journal = Journal<Download.Progress>()
         let bytes = Data(repeating: 7, count: 150_000)
         let time = VirtualTime()
 
         let received = try await post(
-            RequestBody.bytes(bytes).reportingProgress(time: time) {
+            Request.Body.bytes(bytes).reportingProgress(time: time) {
                 journal.add($0)
                 time.advance(by: .milliseconds(100))
             }
@@ -121,8 +121,8 @@ struct UploadTests {
 
     @Test("progress is reported at most ten times a second, and always at the end")
     func reportsSeldom() async throws {
-        let journal = Journal<TransferProgress>()
-        let body = RequestBody.bytes(Data(repeating: 7, count: 10 << 20))
+        let journal = Journal<Download.Progress>()
+        let body = Request.Body.bytes(Data(repeating: 7, count: 10 << 20))
 
         _ = try await post(body.reportingProgress(time: VirtualTime()) { journal.add($0) })
 
@@ -131,25 +131,25 @@ struct UploadTests {
 
     @Test("finding LF-17 the end of an empty body is reported once, whatever it is made of", arguments: [true, false])
     func emptyProgress(isWriter: Bool) async throws {
-        let journal = Journal<TransferProgress>()
-        let body = isWriter ? RequestBody.writer(length: 0) { _ in } : .bytes(Data())
+        let journal = Journal<Download.Progress>()
+        let body = isWriter ? Request.Body.writer(length: 0) { _ in } : .bytes(Data())
 
         _ = try await post(body.reportingProgress(time: VirtualTime()) { journal.add($0) })
 
-        #expect(journal.all == [TransferProgress(completed: 0, total: 0)])
+        #expect(journal.all == [Download.Progress(completed: 0, total: 0)])
     }
 
     @Test("finding LF-17 the end of an empty download is reported once")
     func emptyDownload() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.text(""))
-        let journal = Journal<TransferProgress>()
+        let journal = Journal<Download.Progress>()
         let file = FileManager.default.temporaryDirectory.appending(path: "lade-test-\(UUID().uuidString)").path()
         defer { try? FileManager.default.removeItem(atPath: file) }
 
         _ = try await rig.loader.download(rig.request(), to: file) { journal.add($0) }
 
-        #expect(journal.all == [TransferProgress(completed: 0, total: 0)])
+        #expect(journal.all == [Download.Progress(completed: 0, total: 0)])
     }
 
     @Test("a form, a body and a download take URLs of files, and refuse others")
@@ -167,13 +167,13 @@ struct UploadTests {
         var form = try MultipartForm(boundary: "B")
         try form.addFile("a", source, fileName: "f")
         #expect(try await post(form.body).text.contains("\r\n\r\nfile\r\n"))
-        let journal = Journal<TransferProgress>()
+        let journal = Journal<Download.Progress>()
         let download = try await rig.loader.download(rig.request(), to: target) { journal.add($0) }
         #expect(try Data(contentsOf: target) == Data("hello".utf8))
         #expect(download.fileURL.path(percentEncoded: false) == target.path(percentEncoded: false))
         #expect(journal.all.last?.completed == 5)
 
-        #expect(throws: LoadingError.self) { try RequestBody.file(remote) }
+        #expect(throws: LoadingError.self) { try Request.Body.file(remote) }
         #expect(throws: LoadingError.self) { try form.addFile("a", remote) }
         await #expect(throws: LoadingError.self) { try await rig.loader.download(rig.request(), into: remote) }
     }

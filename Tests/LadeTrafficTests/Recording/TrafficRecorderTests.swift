@@ -263,7 +263,7 @@ struct TrafficRecorderTests {
         let rig = rig()
         let folder = try TemporaryFolder()
         rig.transport.on(.post, "/thing").respond(.status(201))
-        let body: RequestBody
+        let body: Request.Body
         switch kind {
         case "memory": body = .text("posted")
         case "file": body = try .file(try folder.file("body.txt", "posted"), contentType: "text/plain")

@@ -8,28 +8,28 @@ import Testing
 struct TrustDecisionTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var testDescription: String
-        var settings: TLSSettings
+        var settings: TransportSettings.TLS
         var hasAuthorities = false
         var decision: TrustDecision
     }
 
-    private static func settings(_ change: (inout TLSSettings) -> Void) -> TLSSettings {
-        var settings = TLSSettings()
+    private static func settings(_ change: (inout TransportSettings.TLS) -> Void) -> TransportSettings.TLS {
+        var settings = TransportSettings.TLS()
         change(&settings)
         return settings
     }
 
-    private static func pinned(_ settings: inout TLSSettings) {
+    private static func pinned(_ settings: inout TransportSettings.TLS) {
         do { try settings.pins.pin([pin], for: "a.test") } catch { Issue.record(error) }
     }
 
     private static let pin = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 
     static let rows: [Row] = [
-        Row(testDescription: "defaults", settings: TLSSettings(), decision: .asThePlatformDoes),
+        Row(testDescription: "defaults", settings: TransportSettings.TLS(), decision: .asThePlatformDoes),
         Row(
             testDescription: "own authorities beside the system's",
-            settings: TLSSettings(),
+            settings: TransportSettings.TLS(),
             hasAuthorities: true,
             decision: .chain(.ownAndSystemAuthorities, pins: nil)
         ),

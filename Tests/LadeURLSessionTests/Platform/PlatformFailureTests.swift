@@ -164,16 +164,16 @@ struct PlatformFailureTests {
         #expect(try loadingError(.init(.timedOut)).context.detail == "URLError -1001")
     }
 
-    private func loadingError(_ failure: PlatformFailure, body: RequestBody? = nil) throws -> LoadingError {
+    private func loadingError(_ failure: PlatformFailure, body: Request.Body? = nil) throws -> LoadingError {
         let request = try Request(.put, "http://example.com/a", body: body, delivery: .streamed)
         var state = TransferState(request: request, limits: .init(), canPause: false, now: Instant(nanoseconds: 0))
         let now = Instant(nanoseconds: 1)
         _ = state.headArrived(PlatformHead(code: 200, fields: [("Content-Length", "9")]), at: now)
         _ = state.bytesArrived(Data(count: 4), at: now)
-        return failure.error(in: state, context: ErrorContext(request))
+        return failure.error(in: state, context: LoadingError.Context(request))
     }
 
-    private func error(_ failure: PlatformFailure, body: RequestBody? = nil) throws -> String {
+    private func error(_ failure: PlatformFailure, body: Request.Body? = nil) throws -> String {
         switch try loadingError(failure, body: body).kind {
         case .cancelled: return "cancelled"
         case .timedOut(let phase): return "timed out \(phase)"

@@ -16,7 +16,7 @@ struct PlatformHeadTests {
         limits: TransportSettings.ResponseLimits = .init()
     ) throws -> Result<TransferState.Head, LoadingError> {
         PlatformHead(code: code, fields: fields)
-            .checked(for: try Request("http://example.com"), limits: limits, context: ErrorContext())
+            .checked(for: try Request("http://example.com"), limits: limits, context: LoadingError.Context())
     }
 
     private func rule(_ fields: [(String, String)]) throws -> LoadingError.MalformedResponse.Rule? {

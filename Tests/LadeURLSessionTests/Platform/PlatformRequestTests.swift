@@ -38,7 +38,7 @@ struct PlatformRequestTests {
         #expect(try refusedFeature { $0.body = .bytes(Data()) } == nil)
         #expect(
             try refusedFeature { request in
-                var body = RequestBody.bytes(Data([1]))
+                var body = Request.Body.bytes(Data([1]))
                 body.trailers = { Headers() }
                 request.method = .post
                 request.body = body
@@ -52,13 +52,14 @@ struct PlatformRequestTests {
         urlRequest.httpMethod = "get"
         let isKept = urlRequest.httpMethod == "get"
         #expect(
-            try refusedFeature { $0.method = try HTTPMethod("get") } == (isKept ? nil : "method “get” in this spelling")
+            try refusedFeature { $0.method = try Request.Method("get") }
+                == (isKept ? nil : "method “get” in this spelling")
         )
     }
 
     @Test("an empty body is left out with GET only, and keeps its type with other methods")
     func emptyBodies() throws {
-        let empty = RequestBody.bytes(Data(), contentType: "text/plain")
+        let empty = Request.Body.bytes(Data(), contentType: "text/plain")
         let get = try PlatformRequest(Request(.get, "http://example.com", body: empty))
         #expect(get.body == nil)
         #expect(get.urlRequest.value(forHTTPHeaderField: "Content-Type") == nil)
@@ -86,7 +87,7 @@ struct PlatformRequestTests {
     #if canImport(FoundationNetworking)
         @Test("transport TR-91 what must not be sent twice gets a connection that was never used")
         func freshConnections() throws {
-            func needsFresh(_ method: HTTPMethod, _ body: RequestBody? = nil) throws -> Bool {
+            func needsFresh(_ method: Request.Method, _ body: Request.Body? = nil) throws -> Bool {
                 try PlatformRequest(Request(method, "http://example.com", body: body)).needsFreshConnection
             }
             #expect(try !needsFresh(.get))

@@ -51,7 +51,7 @@ struct SupportedSettingsTests {
 
         @Test("transport TR-57 a proxy can come from the environment only, and cannot be escaped")
         func proxies() {
-            let proxy = ProxySettings.proxy(.init(.http, host: "proxy", port: 1))
+            let proxy = TransportSettings.ProxyChoice.proxy(.init(.http, host: "proxy", port: 1))
             #expect(refusedSetting { $0.proxy = proxy } == "proxy")
             #expect(refusedSetting { $0.proxy = .direct } == nil)
             #expect(refusedSetting(environment: ["no_proxy": "a"]) { $0.proxy = .direct } == nil)

@@ -9,13 +9,13 @@ struct HostGateTests {
     @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
     func order() async throws {
         let gate = HostGate(limit: 1)
-        var first: HostGate.Permit? = try await gate.enter("a", context: ErrorContext())
+        var first: HostGate.Permit? = try await gate.enter("a", context: LoadingError.Context())
         let log = Locked<[Int]>([])
         let tasks = await withTaskGroup(of: Void.self, returning: [Int].self) { group in
             for number in 1...3 {
                 // Each runs until it waits in the gate's queue before the next one arrives.
                 group.addImmediateTask {
-                    let permit = try? await gate.enter("a", context: ErrorContext())
+                    let permit = try? await gate.enter("a", context: LoadingError.Context())
                     log.withLock { $0.append(number) }
                     withExtendedLifetime(permit) {}
                 }
@@ -31,8 +31,8 @@ struct HostGateTests {
     @Test("hosts do not wait for each other")
     func hosts() async throws {
         let gate = HostGate(limit: 1)
-        let one = try await gate.enter("a", context: ErrorContext())
-        let other = try await gate.enter("b", context: ErrorContext())
+        let one = try await gate.enter("a", context: LoadingError.Context())
+        let other = try await gate.enter("b", context: LoadingError.Context())
         withExtendedLifetime((one, other)) {}
     }
 
@@ -40,8 +40,8 @@ struct HostGateTests {
     @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
     func cancelling() async throws {
         let gate = HostGate(limit: 1)
-        let first = try await gate.enter("a", context: ErrorContext())
-        let waiter = Task.immediate { _ = try await gate.enter("a", context: ErrorContext()) }
+        let first = try await gate.enter("a", context: LoadingError.Context())
+        let waiter = Task.immediate { _ = try await gate.enter("a", context: LoadingError.Context()) }
         waiter.cancel()
         let error = await #expect(throws: LoadingError.self) { try await waiter.value }
         #expect(error?.isCancellation == true)
@@ -52,9 +52,9 @@ struct HostGateTests {
     @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
     func cancellingOne() async throws {
         let gate = HostGate(limit: 1)
-        var permit: HostGate.Permit? = try await gate.enter("a", context: ErrorContext())
-        let first = Task.immediate { _ = try await gate.enter("a", context: ErrorContext()) }
-        let second = Task.immediate { _ = try await gate.enter("a", context: ErrorContext()) }
+        var permit: HostGate.Permit? = try await gate.enter("a", context: LoadingError.Context())
+        let first = Task.immediate { _ = try await gate.enter("a", context: LoadingError.Context()) }
+        let second = Task.immediate { _ = try await gate.enter("a", context: LoadingError.Context()) }
         second.cancel()
         permit = nil
         await #expect(throws: Never.self) { try await first.value }
@@ -66,7 +66,7 @@ struct HostGateTests {
     /// Enters immediately, or not at all.
     @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
     private func entersImmediately(_ gate: HostGate) async -> Bool {
-        let task = Task.immediate { _ = try await gate.enter("a", context: ErrorContext()) }
+        let task = Task.immediate { _ = try await gate.enter("a", context: LoadingError.Context()) }
         task.cancel()
         return await (try? task.value) != nil
     }
@@ -75,7 +75,7 @@ struct HostGateTests {
     @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
     func leaving() async throws {
         let gate = HostGate(limit: 1)
-        var permit: HostGate.Permit? = try await gate.enter("a", context: ErrorContext())
+        var permit: HostGate.Permit? = try await gate.enter("a", context: LoadingError.Context())
         #expect(await !entersImmediately(gate))
         permit = nil
         #expect(await entersImmediately(gate))
@@ -93,7 +93,7 @@ struct HostGateTests {
         let gate = HostGate(limit: 1)
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
-            _ = try await gate.enter("a", context: ErrorContext())
+            _ = try await gate.enter("a", context: LoadingError.Context())
         }
         let error = await #expect(throws: LoadingError.self) { try await task.value }
         #expect(error?.isCancellation == true)

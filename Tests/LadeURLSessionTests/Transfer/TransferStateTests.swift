@@ -10,7 +10,7 @@ struct TransferStateTests {
     /// The state of an exchange that waits for a slot.
     private func unstarted(
         _ delivery: Request.Delivery = .streamed,
-        method: HTTPMethod = .get,
+        method: Request.Method = .get,
         canPause: Bool = true,
         ratio: Int = 100,
         change: (inout Request) -> Void = { _ in }
@@ -28,7 +28,7 @@ struct TransferStateTests {
 
     private func state(
         _ delivery: Request.Delivery = .streamed,
-        method: HTTPMethod = .get,
+        method: Request.Method = .get,
         canPause: Bool = true,
         ratio: Int = 100,
         change: (inout Request) -> Void = { _ in }

@@ -10,10 +10,10 @@ import Testing
 #endif
 
 /// Lets bytes arrive between the decision to end an exchange and the end of its task.
-private final class LateBytes: EventSink {
+private final class LateBytes: Call.Observer {
     let transfer = Locked<Transfer?>(nil)
 
-    func record(_ event: CallEvent, of call: Call) {
+    func record(_ event: Call.Event, of call: Call) {
         guard case .waitEnded(.connectivity, _) = event else { return }
         transfer.withLock { $0 }?.bytesArrived(Data("late".utf8))
     }
@@ -111,7 +111,7 @@ struct TransferTests {
             let time = VirtualTime()
             let never = Signal()
             let isWriterCancelled = Locked(false)
-            let body = RequestBody.writer { _ in
+            let body = Request.Body.writer { _ in
                 try await withTaskCancellationHandler {
                     try await never.wait()
                 } onCancel: {
@@ -125,7 +125,9 @@ struct TransferTests {
             let sender = Task { try await transfer.run(through: gate) }
             try await never.arrivals(atLeast: 1)
             _ = try await time.nextSleeper()
-            let next = Task.immediate { _ = try await gate.enter(request.url.authority, context: ErrorContext()) }
+            let next = Task.immediate {
+                _ = try await gate.enter(request.url.authority, context: LoadingError.Context())
+            }
 
             transfer.cancel()
 

@@ -9,7 +9,7 @@ struct UploadTests {
     private struct Broken: Error {}
 
     private func spool(
-        _ body: RequestBody,
+        _ body: Request.Body,
         progress: @escaping @Sendable () -> Void = {}
     ) async throws -> SpooledFile {
         try await SpooledFile.make(
@@ -40,7 +40,7 @@ struct UploadTests {
 
     @Test("what a body throws is its failure, and leaves no file behind")
     func failing() async throws {
-        let body = RequestBody.writer { write in
+        let body = Request.Body.writer { write in
             try await write(Data([1]))
             throw Broken()
         }
@@ -55,7 +55,7 @@ struct UploadTests {
     @Test("every chunk that is spooled counts as activity")
     func progress() async throws {
         let count = Locked(0)
-        let body = RequestBody.writer { write in
+        let body = Request.Body.writer { write in
             for byte in 0..<3 { try await write(Data([UInt8(byte)])) }
         }
         _ = try await spool(body) { count.withLock { $0 += 1 } }
@@ -63,7 +63,7 @@ struct UploadTests {
     }
 
     /// The bodies of a cancelled call, by what they do.
-    private static let cancelledBodies: [(String, RequestBody)] = [
+    private static let cancelledBodies: [(String, Request.Body)] = [
         ("writes", .writer { try await $0(Data([1])) }),
         ("ignores the error of its writer", .writer { try? await $0(Data([1])) }),
         ("throws an error of its own", .writer { _ in throw Broken() }),
@@ -81,7 +81,7 @@ struct UploadTests {
 
     @Test("a body of another length than it said is refused")
     func wrongLength() async throws {
-        let body = RequestBody.writer(length: 3) { try await $0(Data([1, 2])) }
+        let body = Request.Body.writer(length: 3) { try await $0(Data([1, 2])) }
         let error = await #expect(throws: LoadingError.self) { try await spool(body) }
         guard case .invalidRequest(.contentLength("3", actual: 2)) = error?.kind else {
             Issue.record("\(String(describing: error))")
@@ -99,12 +99,12 @@ struct UploadTests {
             Issue.record("a whole file was not sent as it lies")
             return
         }
-        let part = try RequestBody.file(url.path, offset: 7)
+        let part = try Request.Body.file(url.path, offset: 7)
         #expect(Upload(immediately: part) == nil)
         #expect(try await contents(spool(part)) == "789")
 
         // It grew after the request was made: only the announced length is sent.
-        let whole = try RequestBody.file(url.path)
+        let whole = try Request.Body.file(url.path)
         try Data("0123456789abc".utf8).write(to: url)
         #expect(Upload(immediately: whole) == nil)
         #expect(try await contents(spool(whole)) == "0123456789")

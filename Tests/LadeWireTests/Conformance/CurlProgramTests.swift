@@ -31,7 +31,7 @@ struct CurlProgramTests {
         var response: Data
         var last: ServerStep = .close
         var difference: String?
-        var method = HTTPMethod.get
+        var method = Request.Method.get
 
         init(_ name: String, _ response: String, difference: String? = nil) {
             testDescription = name
@@ -44,7 +44,7 @@ struct CurlProgramTests {
             self.last = last
         }
 
-        init(_ name: String, to method: HTTPMethod, _ response: String, difference: String? = nil) {
+        init(_ name: String, to method: Request.Method, _ response: String, difference: String? = nil) {
             self.init(name, response, difference: difference)
             self.method = method
         }

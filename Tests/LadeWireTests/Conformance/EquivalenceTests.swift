@@ -237,7 +237,7 @@ private final class Stories: Sendable {
 }
 
 /// The events of one exchange without times, ports and generated names, which are passed on to the call's own sinks.
-private final class Story: EventSink {
+private final class Story: Call.Observer {
     private let call: Call
     private let parts: Locked<[String]>
 
@@ -246,14 +246,14 @@ private final class Story: EventSink {
         parts = Locked(["\(request.method.rawValue) \(Self.plain(request.url.path))"])
     }
 
-    func record(_ event: CallEvent, of _: Call) {
+    func record(_ event: Call.Event, of _: Call) {
         if let part = Self.part(event) { parts.withLock { $0.append(part) } }
         call.record(event)
     }
 
     var text: String { parts.withLock { $0.joined(separator: " · ") } }
 
-    private static func part(_ event: CallEvent) -> String? {
+    private static func part(_ event: Call.Event) -> String? {
         switch event {
         // Whether a call waits depends on the speed of both sides.
         case .waitStarted, .waitEnded: nil

@@ -88,10 +88,10 @@ struct HostilePeersTests {
         mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
         mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
         let token = "t" + String(mixed ^ (mixed >> 31), radix: 16) + "x"
-        let methods = [HTTPMethod.get, .get, .get, .head, .post]
+        let methods = [Request.Method.get, .get, .get, .head, .post]
         let delivery = number % 2 == 0 ? Request.Delivery.buffered(limit: 1 << 20) : .streamed
         let method = methods[number % methods.count]
-        let body = method == .post ? RequestBody.text("body of \(number)") : nil
+        let body = method == .post ? Request.Body.text("body of \(number)") : nil
         let address = "\(base)/fuzz?seed=\(seed)-\(number)&token=\(token)"
         var request = try Request(method, address, body: body, delivery: delivery)
         // Servers that stall are among them.

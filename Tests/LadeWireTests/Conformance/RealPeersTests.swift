@@ -49,10 +49,10 @@ struct RealPeersTests {
     struct Row: CustomTestStringConvertible, Sendable {
         var peer: String
         var preference = Request.VersionPreference.automatic
-        var version: HTTPVersion
+        var version: Response.Version
         var testDescription: String { "\(peer), \(version.rawValue)" }
 
-        init(_ peer: String, _ version: HTTPVersion, _ preference: Request.VersionPreference = .automatic) {
+        init(_ peer: String, _ version: Response.Version, _ preference: Request.VersionPreference = .automatic) {
             (self.peer, self.version, self.preference) = (peer, version, preference)
         }
     }
@@ -111,7 +111,7 @@ struct RealPeersTests {
         let (pieces, continuation) = AsyncStream.makeStream(of: Data.self)
         for _ in 0..<12 { continuation.yield(piece) }
         continuation.finish()
-        let bodies: [(RequestBody, Data)] = [
+        let bodies: [(Request.Body, Data)] = [
             (.bytes(piece), piece), (.stream { pieces }, Data(repeatElement(piece, count: 12).joined())),
         ]
         for (body, expected) in bodies {

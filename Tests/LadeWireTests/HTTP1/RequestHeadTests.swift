@@ -54,7 +54,7 @@ struct RequestHeadTests {
 
     @Test("frames the body by its length, or by chunks where there is none")
     func framing() throws {
-        func framing(_ method: HTTPMethod, _ body: RequestBody?) throws -> RequestFraming {
+        func framing(_ method: Request.Method, _ body: Request.Body?) throws -> RequestFraming {
             RequestFraming(try Request(method, "http://example.test/", body: body))
         }
         #expect(try framing(.get, nil) == .none)

@@ -32,9 +32,9 @@ final class HTTP2Client {
     /// Makes an exchange for a request.
     static func exchange(
         _ address: String = "http://a.test/x",
-        _ method: HTTPMethod = .get,
+        _ method: Request.Method = .get,
         headers: Headers = Headers(),
-        body: RequestBody? = nil,
+        body: Request.Body? = nil,
         isStreamed: Bool = false
     ) -> Exchange {
         let rules = Exchange.Rules(TransportSettings())

@@ -77,7 +77,7 @@ struct HTTP2FieldsTests {
     @Test("wire WR-62 trailers go both ways")
     func sendsTrailers() throws {
         let (client, server) = (HTTP2Client(), HTTP2Server())
-        var body = RequestBody.bytes(Data("up".utf8))
+        var body = Request.Body.bytes(Data("up".utf8))
         body.trailers = { ["X-Sum": "2", "Content-Length": "9", "Authorization": "t"] }
         let stream = try #require(client.open(HTTP2Client.exchange("http://a.test/", .post, body: body)))
         client.talk(to: server)

@@ -188,7 +188,7 @@ struct HTTP2LoopTests {
         Beginning.allCases
     )
     func neverAppends(change: Change, beginning: Beginning) throws {
-        for method in [HTTPMethod.get, .post] {
+        for method in [Request.Method.get, .post] {
             let settings = TransportSettings()
             var sendings = 0
             let system = HTTP2System { system, peer, stream in

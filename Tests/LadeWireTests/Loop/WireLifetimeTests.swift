@@ -42,8 +42,10 @@ struct WireLifetimeTests {
             settings.tls.authorities = [.file(try found.text("ca"))]
             settings.proxy = .direct
             if let proxy = peers.proxy {
-                let kind: ProxySettings.Proxy.Kind = self == .socks ? .socks5 : .http
-                settings.proxy = .proxy(ProxySettings.Proxy(kind, host: "127.0.0.1", port: try found.port(proxy)))
+                let kind: TransportSettings.ProxyChoice.Proxy.Kind = self == .socks ? .socks5 : .http
+                settings.proxy = .proxy(
+                    TransportSettings.ProxyChoice.Proxy(kind, host: "127.0.0.1", port: try found.port(proxy))
+                )
             }
             return try WireTransport(settings: settings)
         }
@@ -131,7 +133,7 @@ private struct Leftovers {
 }
 
 /// Counts the ends of a call; all open ones are counted too.
-private final class CallSink: EventSink {
+private final class CallSink: Call.Observer {
     private static let count = Locked(0)
     static var open: Int { count.withLock { $0 } }
 
@@ -142,7 +144,7 @@ private final class CallSink: EventSink {
 
     var endings: Int { ends.withLock { $0 } }
 
-    func record(_ event: CallEvent, of _: Call) {
+    func record(_ event: Call.Event, of _: Call) {
         switch event {
         case .exchangeFinished, .exchangeFailed: ends.withLock { $0 += 1 }
         default: break

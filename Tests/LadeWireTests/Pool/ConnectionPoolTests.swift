@@ -125,12 +125,12 @@ struct ConnectionPoolTests {
             (["closed"], [], .http1_1, true, true, nil), ([], ["close"], .http1_1, true, false, nil),
             ([], [], .http1_1, true, true, ("timeout=5, max=100", 4)),
             ([], [], .http1_1, true, true, ("max=1, Timeout=1", 0)),
-        ] as [([String], [String], HTTPVersion, Bool, Bool, (String, Int64)?)]
+        ] as [([String], [String], Response.Version, Bool, Bool, (String, Int64)?)]
     )
     func reuse(
         response: [String],
         request: [String],
-        version: HTTPVersion,
+        version: Response.Version,
         isWhole: Bool,
         isPossible: Bool,
         keepAlive: (String, Int64)?

@@ -24,13 +24,20 @@ struct ProxyLoopTests {
     private static let ok = SimulatedServer.Answer("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
     private static let consent = "HTTP/1.1 200 OK\r\n\r\n"
 
-    private func proxy(_ kind: ProxySettings.Proxy.Kind = .http, host: String = "10.0.0.9") -> ProxySettings.Proxy {
-        ProxySettings.Proxy(kind, host: host, port: Int(SimulatedProxy.port), credentials: SimulatedProxy.credentials)
+    private func proxy(_ kind: TransportSettings.ProxyChoice.Proxy.Kind = .http, host: String = "10.0.0.9")
+        -> TransportSettings.ProxyChoice.Proxy
+    {
+        TransportSettings.ProxyChoice.Proxy(
+            kind,
+            host: host,
+            port: Int(SimulatedProxy.port),
+            credentials: SimulatedProxy.credentials
+        )
     }
 
     private func simulation(
         _ lanes: [[Call]],
-        _ proxy: ProxySettings.Proxy,
+        _ proxy: TransportSettings.ProxyChoice.Proxy,
         place: SimulatedSystem.Place? = nil,
         _ behaviour: SimulatedProxy
     ) -> Simulation {
@@ -191,7 +198,8 @@ struct ProxyLoopTests {
     @Test("wire WR-17 a zone is in nothing that is sent to a proxy")
     func zone() {
         for (kind, behaviour) in [
-            (ProxySettings.Proxy.Kind.http, SimulatedProxy(.forward)), (.socks5, SimulatedProxy(.socks5())),
+            (TransportSettings.ProxyChoice.Proxy.Kind.http, SimulatedProxy(.forward)),
+            (.socks5, SimulatedProxy(.socks5())),
         ] {
             let simulation = simulation([[call("[fe80::1%25lo]")]], proxy(kind), behaviour)
             simulation.run()

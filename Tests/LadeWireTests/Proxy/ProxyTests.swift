@@ -82,7 +82,7 @@ struct ProxyTests {
 
     @Test("SOCKS 5 takes credentials of 255 bytes, and longer ones are an invalid setting", arguments: [255, 256])
     func longCredentials(count: Int) {
-        var settings = ProxySettings.Proxy(.socks5, host: "p.test", port: 1)
+        var settings = TransportSettings.ProxyChoice.Proxy(.socks5, host: "p.test", port: 1)
         settings.credentials = .init(user: String(repeating: "x", count: count), password: "secret")
         if count > 255 {
             #expect(throws: LoadingError.self) { try Proxy(settings) }
@@ -93,7 +93,7 @@ struct ProxyTests {
 
     @Test("the settings' SOCKS 5 proxy resolves names, and credentials are Basic")
     func settings() throws {
-        var settings = ProxySettings.Proxy(.socks5, host: "[::1]", port: 9)
+        var settings = TransportSettings.ProxyChoice.Proxy(.socks5, host: "[::1]", port: 9)
         #expect(try Proxy(settings).kind == .socks5(resolvesNames: true))
         #expect(try Proxy(settings).host == "::1")
         #expect(try Proxy(settings).authorization == nil)

@@ -8,7 +8,7 @@ import Testing
 struct SOCKS5Tests {
     private static let name = Tunnel.Target(host: "a.test", port: 0x0102)
     private static let connectName: [UInt8] = [5, 1, 0, 3, 6] + Array("a.test".utf8) + [1, 2]
-    private static let credentials = ProxySettings.Proxy.Credentials(user: "me", password: "pw!")
+    private static let credentials = TransportSettings.ProxyChoice.Proxy.Credentials(user: "me", password: "pw!")
     private static let offer: [UInt8] = [1, 2, 0x6D, 0x65, 3, 0x70, 0x77, 0x21]
 
     /// Gives a proxy's bytes in two pieces, cut at a byte.
@@ -18,7 +18,7 @@ struct SOCKS5Tests {
         _ bytes: [UInt8],
         cut: Int,
         _ target: Tunnel.Target = name,
-        _ credentials: ProxySettings.Proxy.Credentials? = nil
+        _ credentials: TransportSettings.ProxyChoice.Proxy.Credentials? = nil
     ) -> (steps: [Tunnel.Step], rest: [UInt8]) {
         var tunnel = Tunnel.socks5(SOCKS5(to: target, credentials: credentials))
         var steps: [Tunnel.Step] = []
@@ -41,7 +41,7 @@ struct SOCKS5Tests {
     struct Row: CustomTestStringConvertible, Sendable {
         var testDescription: String
         var bytes: [UInt8]
-        var credentials: ProxySettings.Proxy.Credentials?
+        var credentials: TransportSettings.ProxyChoice.Proxy.Credentials?
         var steps: [Tunnel.Step]
     }
 

@@ -39,12 +39,12 @@ struct ExchangeRuleTests {
         Call(target: target, content: content)
     }
 
-    private func post(_ body: RequestBody, _ fields: Headers = Headers()) -> Call {
+    private func post(_ body: Request.Body, _ fields: Headers = Headers()) -> Call {
         Call(target: "/", method: .post, headers: fields, body: body, content: "ok", upload: "uploaded")
     }
 
     private static func pipe(_ parts: Int = 3, _ failed: @escaping @Sendable (any Error) -> Void = { _ in })
-        -> RequestBody
+        -> Request.Body
     {
         .writer { write in
             do {
@@ -151,7 +151,7 @@ struct ExchangeRuleTests {
     @Test("wire WR-38 a stream is asked for only after the kernel has accepted the head")
     func producerWaits() {
         let isAsked = Locked(false)
-        let body = RequestBody.writer { write in
+        let body = Request.Body.writer { write in
             isAsked.withLock { $0 = true }
             try await write(Data("uploaded".utf8))
         }
@@ -298,7 +298,7 @@ struct ExchangeRuleTests {
         let hasHead = Signal()
         let hasEnded = Signal()
         let failure = Locked<LoadingError.Kind?>(nil)
-        let body = RequestBody.writer { write in
+        let body = Request.Body.writer { write in
             // The status comes before the body.
             try? await hasHead.wait()
             defer { hasEnded.raise() }
@@ -458,9 +458,9 @@ struct ExchangeRuleTests {
 
     @Test(
         "wire WR-46 a connection found dead before a byte was accepted costs nothing, whatever the method",
-        arguments: [HTTPMethod.get, .post]
+        arguments: [Request.Method.get, .post]
     )
-    func deadBefore(method: HTTPMethod) {
+    func deadBefore(method: Request.Method) {
         var second = method == .post ? post(.text("uploaded")) : get()
         second.target = "/2"
         let simulation = simulation(
@@ -478,9 +478,9 @@ struct ExchangeRuleTests {
 
     @Test(
         "wire WR-47 a reused connection lost before the first byte of the response: once more if the method allows it",
-        arguments: [(HTTPMethod.get, false, true), (.put, false, true), (.post, false, false), (.put, true, false)]
+        arguments: [(Request.Method.get, false, true), (.put, false, true), (.post, false, false), (.put, true, false)]
     )
-    func lostReused(method: HTTPMethod, isStream: Bool, isRepeated: Bool) {
+    func lostReused(method: Request.Method, isStream: Bool, isRepeated: Bool) {
         var second = Call(target: "/2", method: method, content: "ok")
         if method != .get { second.body = isStream ? Self.pipe(1) : .text("uploaded") }
         let answers = ["/": Answer(Self.ok), "/2": Answer(Self.ok)]

@@ -13,7 +13,7 @@ struct Scenario: CustomStringConvertible, Sendable {
     /// The addresses to which connecting fails.
     var refused: Set<String> = []
     /// The proxy of the settings, and what it does; nil without one.
-    var proxy: (settings: ProxySettings.Proxy, behaviour: SimulatedProxy)?
+    var proxy: (settings: TransportSettings.ProxyChoice.Proxy, behaviour: SimulatedProxy)?
     /// The names that have addresses.
     var names: [String: SimulatedSystem.Name] = [:]
     /// Makes the server of a connection; nil for one of HTTP/1.1 in clear text with the answers.
@@ -97,13 +97,13 @@ struct Scenario: CustomStringConvertible, Sendable {
         return Scenario(name, ["/0": answer], [[call]])
     }
 
-    private static func post(_ call: inout Call, _ body: RequestBody) {
+    private static func post(_ call: inout Call, _ body: Request.Body) {
         call.method = .post
         call.body = body
         call.upload = "uploaded"
     }
 
-    private static var pipe: RequestBody {
+    private static var pipe: Request.Body {
         .writer { write in
             for part in ["up", "load", "ed"] { try await write(Data(part.utf8)) }
         }
@@ -112,7 +112,7 @@ struct Scenario: CustomStringConvertible, Sendable {
     /// Calls through a proxy, with credentials for it and secrets for the origins.
     private static func proxied(
         _ name: String,
-        _ kind: ProxySettings.Proxy.Kind,
+        _ kind: TransportSettings.ProxyChoice.Proxy.Kind,
         _ behaviour: SimulatedProxy,
         tunnels: Bool = false,
         exceptions: [String] = [],
@@ -126,7 +126,7 @@ struct Scenario: CustomStringConvertible, Sendable {
         }
         let answers = ["/0": Answer(length), "/1": Answer(chunked)]
         var scenario = Scenario(name, answers, lanes)
-        var settings = ProxySettings.Proxy(
+        var settings = TransportSettings.ProxyChoice.Proxy(
             kind,
             host: "10.0.0.9",
             port: Int(SimulatedProxy.port),

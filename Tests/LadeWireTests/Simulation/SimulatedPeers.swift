@@ -230,5 +230,5 @@ enum SimulatedRealm {
         return try? TLSServer(identity, chain: others + [intermediate])
     }()
 
-    static var authorities: [TLSSettings.CertificateSource] { authority.map { [.pem($0.pem)] } ?? [] }
+    static var authorities: [TransportSettings.TLS.CertificateSource] { authority.map { [.pem($0.pem)] } ?? [] }
 }

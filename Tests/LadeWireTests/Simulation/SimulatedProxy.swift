@@ -12,7 +12,10 @@ struct SimulatedProxy: Sendable {
     }
 
     /// The credentials that proxies ask for, and the settings have.
-    static let credentials = ProxySettings.Proxy.Credentials(user: "proxy-user", password: "proxy-secret")
+    static let credentials = TransportSettings.ProxyChoice.Proxy.Credentials(
+        user: "proxy-user",
+        password: "proxy-secret"
+    )
     /// `proxy-user:proxy-secret` as Basic has it.
     static let basic = "cHJveHktdXNlcjpwcm94eS1zZWNyZXQ="
     static let port: UInt16 = 3_128

@@ -24,10 +24,10 @@ final class Simulation: @unchecked Sendable {
         /// Whether HTTP/2 is spoken in clear text.
         var knowsHTTP2 = false
         var host = "10.0.0.1"
-        var method = HTTPMethod.get
+        var method = Request.Method.get
         var headers = Headers()
         var destination: Request.Destination?
-        var body: RequestBody?
+        var body: Request.Body?
         var reader = Reader.none
         var status = 200
         var content = ""
@@ -62,7 +62,7 @@ final class Simulation: @unchecked Sendable {
     }
 
     /// Counts the events of one call; used by one thread.
-    private final class Tally: EventSink, @unchecked Sendable {
+    private final class Tally: LadeCore.Call.Observer, @unchecked Sendable {
         let simulation: Simulation
         let index: Int
 
@@ -71,7 +71,7 @@ final class Simulation: @unchecked Sendable {
             self.index = index
         }
 
-        func record(_ event: CallEvent, of call: LadeCore.Call) {
+        func record(_ event: LadeCore.Call.Event, of call: LadeCore.Call) {
             if simulation.recordsEvents { simulation.outcomes[index].events += "\(event)\n" }
             if simulation.outcomes[index].endings > 0 { simulation.outcomes[index].hasEventAfterEnd = true }
             switch event {

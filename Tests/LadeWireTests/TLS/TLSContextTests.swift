@@ -7,8 +7,8 @@ import Testing
 @Suite("Settings of TLS that are checked when the transport is made", .timeLimit(.minutes(5)))
 struct TLSContextTests {
     /// The name of the refused setting and the reason; nil when the settings are accepted.
-    private func refusal(_ change: (inout TLSSettings) -> Void) -> (name: String, reason: String)? {
-        var settings = TLSSettings()
+    private func refusal(_ change: (inout TransportSettings.TLS) -> Void) -> (name: String, reason: String)? {
+        var settings = TransportSettings.TLS()
         settings.trustsSystemAuthorities = false
         change(&settings)
         do throws(LoadingError) {
@@ -30,7 +30,7 @@ struct TLSContextTests {
         let text = "\(lines[0])\n\(der.base64EncodedString())\n\(lines[lines.count - 1])\n"
         let damaged = Data(text.utf8)
         #expect(refusal { $0.authorities = [.pem(good), .pem(good)] } == nil)
-        let sources: [TLSSettings.CertificateSource] = [
+        let sources: [TransportSettings.TLS.CertificateSource] = [
             .pem(Data()), .pem(Data("text".utf8)), .pem(Data(good.dropLast(30))), .file("/nonexistent.pem"),
             .pem(Data("-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n".utf8)), .pem(damaged),
         ]
@@ -70,7 +70,7 @@ struct TLSContextTests {
         ]
         for row in rows {
             let refusal = refusal {
-                $0.clientIdentity = TLSSettings.ClientIdentity(
+                $0.clientIdentity = TransportSettings.TLS.ClientIdentity(
                     certificateFile: row.certificate,
                     keyFile: row.key,
                     passphrase: row.passphrase.map { Secret($0) }

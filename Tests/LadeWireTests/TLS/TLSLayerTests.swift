@@ -10,7 +10,7 @@ struct TLSLayerTests {
     /// An authority and what trusts it alone.
     private struct Realm {
         let authority: Identity
-        var settings = TLSSettings()
+        var settings = TransportSettings.TLS()
 
         init() throws {
             authority = try Identity("Root", isAuthority: true)
@@ -213,7 +213,7 @@ struct TLSLayerTests {
         let leaf = try Identity("leaf", names: "DNS:example.com", issuer: middle)
         let server = try TLSServer(leaf, chain: [middle])
         func cause(_ anchor: Identity?) throws -> LoadingError.TrustCause.Cause? {
-            var settings = TLSSettings()
+            var settings = TransportSettings.TLS()
             settings.trustsSystemAuthorities = false
             settings.authorities = anchor.map { [.pem($0.pem)] } ?? []
             return try Self.cause(try TLSPair(server, settings))
@@ -278,7 +278,7 @@ struct TLSLayerTests {
         let key = try Self.publicKey(bits: size.bits, exponent: size.exponent)
         defer { EVP_PKEY_free(key) }
         let other = try Identity("Other", issuer: root, isAuthority: true, publicKey: key)
-        var settings = TLSSettings()
+        var settings = TransportSettings.TLS()
         settings.trustsSystemAuthorities = false
         settings.authorities = [.pem(root.pem)]
         if !isChecked { settings.verification = .unsafelyAcceptEveryCertificate }
@@ -393,7 +393,7 @@ struct TLSLayerTests {
 
     @Test("accepts any certificate when that is asked for")
     func unchecked() throws {
-        var settings = TLSSettings()
+        var settings = TransportSettings.TLS()
         settings.trustsSystemAuthorities = false
         settings.verification = .unsafelyAcceptEveryCertificate
         let server = try TLSServer(try Identity("server", names: "DNS:other.com"))
@@ -412,10 +412,10 @@ struct TLSLayerTests {
         let server = try TLSServer(leaf, chain: [middle, stranger])
         func isAccepted(
             _ pin: Identity,
-            _ scope: TLSSettings.PinScope,
-            _ verification: TLSSettings.Verification = .full
+            _ scope: TransportSettings.TLS.PinScope,
+            _ verification: TransportSettings.TLS.Verification = .full
         ) throws -> Bool {
-            var settings = TLSSettings()
+            var settings = TransportSettings.TLS()
             settings.trustsSystemAuthorities = false
             settings.authorities = [.pem(root.pem)]
             settings.pinScope = scope
@@ -455,13 +455,13 @@ struct TLSLayerTests {
         let folder = FileManager.default.temporaryDirectory.appending(path: "lade-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        func settings(_ client: Identity?) throws -> TLSSettings {
+        func settings(_ client: Identity?) throws -> TransportSettings.TLS {
             var settings = realm.settings
             guard let client else { return settings }
             let (certificate, key) = (folder.appending(path: "c.pem"), folder.appending(path: "k.pem"))
             try client.pem.write(to: certificate)
             try client.keyPEM(passphrase: "word").write(to: key)
-            settings.clientIdentity = TLSSettings.ClientIdentity(
+            settings.clientIdentity = TransportSettings.TLS.ClientIdentity(
                 certificateFile: certificate.path,
                 keyFile: key.path,
                 passphrase: Secret("word")

@@ -90,7 +90,7 @@ final class TLSPair {
 
     convenience init(
         _ server: TLSServer,
-        _ settings: TLSSettings,
+        _ settings: TransportSettings.TLS,
         limits: TransportSettings.ResponseLimits = TransportSettings.ResponseLimits(),
         host: String = "example.com",
         session: TLSSession? = nil

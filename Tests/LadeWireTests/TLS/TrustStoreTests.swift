@@ -22,8 +22,8 @@ struct TrustStoreTests {
         }
     }
 
-    private func sources(_ settings: (inout TLSSettings) -> Void) -> TrustStore.Sources {
-        var tls = TLSSettings()
+    private func sources(_ settings: (inout TransportSettings.TLS) -> Void) -> TrustStore.Sources {
+        var tls = TransportSettings.TLS()
         tls.trustsSystemAuthorities = false
         settings(&tls)
         return TrustStore.Sources(tls)

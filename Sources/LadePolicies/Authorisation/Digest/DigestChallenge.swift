@@ -1,4 +1,5 @@
 package import LadeCore
+import LadeFields
 
 /// A challenge of the Digest scheme to which this client can respond (RFC 7616 §3.3).
 package struct DigestChallenge: Equatable, Sendable {
@@ -81,7 +82,7 @@ package struct DigestChallenge: Equatable, Sendable {
     package func answer(
         user: String,
         password: Secret,
-        method: HTTPMethod,
+        method: Request.Method,
         target: String,
         count: Int,
         clientNonce: String

@@ -20,7 +20,7 @@ import LadeCore
 /// | `bad_refresh_token` | GitHub, with status 200 |
 /// | `invalid_refresh_token`, `token_expired`, `token_revoked` | Slack, with status 200 |
 enum TokenAnswer {
-    case tokens(OAuth2Authoriser.Tokens)
+    case tokens(Authorisation.OAuth2.Tokens)
     /// The endpoint refused with an error code: `invalid_grant`, `invalid_client` …
     case refused(code: String)
     /// A response that cannot be interpreted.
@@ -107,7 +107,7 @@ enum TokenAnswer {
     }
 
     /// Reads a response.
-    init(status: HTTPStatus, body: Data) {
+    init(status: Response.Status, body: Data) {
         let fields: Fields
         do {
             fields = try JSONDecoder().decode(Fields.self, from: body)
@@ -131,11 +131,11 @@ enum TokenAnswer {
         }
     }
 
-    private static func tokens(_ token: String, _ fields: Fields) -> OAuth2Authoriser.Tokens {
+    private static func tokens(_ token: String, _ fields: Fields) -> Authorisation.OAuth2.Tokens {
         let type = fields.tokenType ?? "Bearer"
         // Zero means that the server does not say: a token with that life would never be used.
         let life = fields.seconds.flatMap { $0 > 0 ? Duration.seconds(min($0, 1e9)) : nil }
-        return OAuth2Authoriser.Tokens(
+        return Authorisation.OAuth2.Tokens(
             accessToken: Secret(token),
             tokenType: type.asciiLowercased == "bearer" ? "Bearer" : type,
             end: life.map { .after($0) } ?? .never,

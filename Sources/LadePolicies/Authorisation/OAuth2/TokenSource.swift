@@ -7,7 +7,7 @@ import LadeCore
 
 /// Obtains tokens from a token endpoint.
 struct TokenSource: Sendable {
-    let settings: OAuth2Authoriser.Settings
+    let settings: Authorisation.OAuth2.Settings
     let identifier: String
     let transport: (any Transport)?
     /// Set when the user signs out: the user's credentials are not used again.
@@ -16,8 +16,8 @@ struct TokenSource: Sendable {
     private static let answerLimit = 1 << 20
 
     /// Tokens by the last refresh token where there is one, else by the grant.
-    func tokens(after last: OAuth2Authoriser.Tokens?, _ context: AuthorisationContext) async throws(LoadingError)
-        -> OAuth2Authoriser.Tokens
+    func tokens(after last: Authorisation.OAuth2.Tokens?, _ context: Authorisation.Context) async throws(LoadingError)
+        -> Authorisation.OAuth2.Tokens
     {
         if let refreshToken = last?.refreshToken {
             switch try await ask(.refreshToken(refreshToken), context) {
@@ -73,14 +73,14 @@ struct TokenSource: Sendable {
     }
 
     private func ask(
-        _ grant: OAuth2Authoriser.Settings.Grant,
-        _ context: AuthorisationContext
+        _ grant: Authorisation.OAuth2.Settings.Grant,
+        _ context: Authorisation.Context
     ) async throws(LoadingError) -> TokenAnswer {
         let request = makeRequest(grant)
         guard settings.allowsInsecureEndpoint || Origin(request.url)?.isSecure == true else {
             throw LoadingError(
                 .authorisationFailed(.init(authoriser: identifier, cause: .insecure)),
-                ErrorContext(request)
+                LoadingError.Context(request)
             )
         }
         let response = try await context.using(transport).send(request, call: context.call)
@@ -88,7 +88,7 @@ struct TokenSource: Sendable {
         // The body of a server error says nothing about the grant.
         guard status.code != 429, status.statusClass != .serverError else {
             response.body.cancel()
-            var context = ErrorContext(request)
+            var context = LoadingError.Context(request)
             context.status = status
             throw LoadingError(.unacceptableStatus(status), context)
         }
@@ -108,7 +108,7 @@ struct TokenSource: Sendable {
     ]
 
     /// The secrets that a request for tokens carries.
-    private func secrets(of grant: OAuth2Authoriser.Settings.Grant) -> [String] {
+    private func secrets(of grant: Authorisation.OAuth2.Settings.Grant) -> [String] {
         var secrets = settings.parameters.map { $0.value.reveal() }
         switch grant {
         case .clientCredentials: break
@@ -122,7 +122,7 @@ struct TokenSource: Sendable {
         return secrets
     }
 
-    private func makeRequest(_ grant: OAuth2Authoriser.Settings.Grant) -> Request {
+    private func makeRequest(_ grant: Authorisation.OAuth2.Settings.Grant) -> Request {
         var fields: [(String, String)]
         switch grant {
         case .clientCredentials:
@@ -145,7 +145,7 @@ struct TokenSource: Sendable {
             // Both are form-encoded first, so that a colon in one does not end the user name (RFC 6749 §2.3.1).
             let encoded = Secret(secret.reveal().formEncoded)
             let user = (settings.clientID ?? "").formEncoded
-            request.headers.set("Authorization", secret: BasicAuthoriser.field(user: user, password: encoded))
+            request.headers.set("Authorization", secret: Authorisation.Basic.field(user: user, password: encoded))
         }
         let form = fields.map { "\($0.0.formEncoded)=\($0.1.formEncoded)" }.joined(separator: "&")
         request.body = .bytes(Data(form.utf8), contentType: "application/x-www-form-urlencoded")

@@ -1,0 +1,432 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+public import LadeCore
+
+extension Authorisation {
+    /// Credentials that are renewed by a single refresh at a time, for all calls that need them.
+    ///
+    /// Authorisers use it for tokens that expire. Calls that need new credentials wait for the one refresh. The refresh has
+    /// its own deadline, bypasses the authorised chain, and continues when the call that started it is cancelled. It ends
+    /// when the credentials are deallocated.
+    public final class RefreshingCredentials<Value: Sendable>: Sendable {
+        /// Credentials and when they expire.
+        public struct Fresh: Sendable {
+            /// The credentials.
+            public var value: Value
+            /// When they expire.
+            public var end: Authorisation.Expiry
+
+            /// Makes credentials.
+            public init(_ value: Value, end: Authorisation.Expiry = .never) {
+                self.value = value
+                self.end = end
+            }
+        }
+
+        /// Credentials with their version.
+        public struct Versioned: Sendable {
+            /// The credentials.
+            public var value: Value
+            /// Their version, from 1.
+            public var version: Int
+        }
+
+        /// Obtains new credentials.
+        ///
+        /// It receives the last credentials, if there were any, and a context with a call of its own. It may throw anything.
+        /// `LoadingError.Kind.authorisationFailed` says that only the user can help, unless its cause passes. Every other error
+        /// passes, and is the cause `refreshFailed` of the error of the waiting calls. A `LoadingError` that says that
+        /// nothing was sent is not remembered: the next call tries again. A closure that has not returned by
+        /// ``Authorisation/RefreshSettings/deadline`` is cancelled and abandoned, and its later result is not used.
+        public typealias Refresh = @Sendable (Value?, Authorisation.Context) async throws -> Fresh
+
+        private enum Outcome: Sendable {
+            /// The state has changed: ask again.
+            case changed
+            case failed(LoadingError.AuthorisationCause.Cause, detail: String?)
+            case deadline
+            case cancelled
+        }
+
+        private struct State {
+            var machine: CredentialMachine<Value>
+            /// Credentials from outside.
+            ///
+            /// They take effect with the next call, which supplies the current time.
+            var pending: Fresh?
+            /// The latest credentials from outside; another user may have them.
+            var replacement: Value?
+            /// The last credentials; a refresh starts from them.
+            var last: Value?
+            var waiters: [UInt64: Waiter<Outcome>] = [:]
+            var lastWaiter: UInt64 = 0
+            /// The refresh in progress and its deadline task; cancelled when the result is no longer needed.
+            var tasks: [Task<Void, Never>] = []
+
+            mutating func takeTasks() -> [Task<Void, Never>] {
+                defer { tasks = [] }
+                return tasks
+            }
+
+            /// A call waits for the next change; returns its number, or the outcome if there is nothing to wait for.
+            mutating func addWaiter() -> (number: UInt64, ended: Outcome?) {
+                // The refresh may have ended since the caller checked. Its failure is the failure of this call too, even a
+                // failure that is not remembered.
+                guard machine.isRefreshing else {
+                    return (0, machine.lastFailure.map { .failed($0.cause, detail: $0.detail) } ?? .changed)
+                }
+                lastWaiter += 1
+                waiters[lastWaiter] = Waiter()
+                return (lastWaiter, nil)
+            }
+
+            mutating func endWaiters(_ outcome: Outcome) -> [Waiter<Outcome>.Wake] {
+                // In order of arrival, so that runs are reproducible.
+                waiters.keys.sorted().compactMap { end($0, outcome) }
+            }
+
+            /// Ends the wait of a call; its entry stays until the call has its outcome.
+            mutating func end(_ waiter: UInt64, _ outcome: Outcome) -> Waiter<Outcome>.Wake? {
+                let wake = waiters[waiter]?.end(outcome)
+                if wake != nil { waiters[waiter] = nil }
+                return wake
+            }
+
+            mutating func wait(_ waiter: UInt64, _ resumption: Resumption<Outcome>) -> Waiter<Outcome>.Wake? {
+                let wake = waiters[waiter]?.wait(resumption)
+                if wake != nil { waiters[waiter] = nil }
+                return wake
+            }
+        }
+
+        /// The name of the credentials in events and errors.
+        public let identifier: String
+        /// How they are renewed.
+        public let settings: Authorisation.RefreshSettings
+        private let makeNew: Refresh?
+        private let onFresh: (@Sendable (Value) async -> Void)?
+        private let locked: Locked<State>
+
+        /// Makes credentials.
+        ///
+        /// - Parameters:
+        ///   - identifier: The name in events and errors.
+        ///   - initial: Known credentials; nil obtains them at the first call.
+        ///   - settings: How they are renewed.
+        ///   - refresh: Obtains new credentials; nil when they cannot be renewed.
+        public convenience init(
+            identifier: String,
+            initial: Fresh? = nil,
+            settings: Authorisation.RefreshSettings = Authorisation.RefreshSettings(),
+            refresh: Refresh?
+        ) {
+            self.init(identifier: identifier, initial: initial, settings: settings, onFresh: nil, refresh: refresh)
+        }
+
+        /// Makes credentials.
+        ///
+        /// - Parameters:
+        ///   - identifier: The name in events and errors.
+        ///   - initial: Known credentials; nil obtains them at the first call.
+        ///   - settings: How they are renewed.
+        ///   - onFresh: Receives the result of a refresh before it is used. It is not called for results that arrive after
+        ///     ``forget()`` or ``replace(with:)``.
+        ///   - refresh: Obtains new credentials; nil when they cannot be renewed.
+        init(
+            identifier: String,
+            initial: Fresh?,
+            settings: Authorisation.RefreshSettings,
+            onFresh: (@Sendable (Value) async -> Void)?,
+            refresh: Refresh?
+        ) {
+            self.identifier = identifier
+            self.settings = settings
+            self.onFresh = onFresh
+            makeNew = refresh
+            locked = Locked(State(machine: CredentialMachine(settings), pending: initial))
+        }
+
+        deinit {
+            for task in locked.withLock({ $0.takeTasks() }) { task.cancel() }
+        }
+
+        // MARK: - Calls
+
+        /// The credentials to use now.
+        ///
+        /// Waits for a refresh when they have expired or were refused.
+        ///
+        /// - Throws: `LoadingError.Kind.authorisationFailed` when there are none, `LoadingError.Kind.deadlineExceeded` when the
+        ///   call's deadline comes first, `LoadingError.Kind.cancelled` when its task or scope is cancelled. The refresh
+        ///   continues in all cases.
+        public func current(in context: Authorisation.Context) async throws(LoadingError) -> Versioned {
+            let call = context.call
+            // The credentials of a successful refresh may be refused for another call immediately. That call waits again,
+            // up to the limit on refreshes, which ends the loop.
+            while true {
+                // A cancelled call starts no refresh: no other call may need it, and the user may have signed out.
+                guard !call.isCancelled else { throw LoadingError(.cancelled) }
+                switch request(at: call.time) {
+                case .use(let value, let version, let refresh):
+                    if let refresh { start(refresh, context) }
+                    return Versioned(value: value, version: version)
+                case .fail(let cause):
+                    throw failure(cause, locked.withLock(\.machine.failureDetail))
+                case .wait(let refresh):
+                    if let refresh { start(refresh, context) }
+                    let reason = Call.WaitReason.authorisation(authoriser: identifier)
+                    let outcome = try await call.wait(for: reason) { () async throws(LoadingError) in
+                        await self.outcome(by: call)
+                    }
+                    switch outcome {
+                    case .changed: continue
+                    case .failed(let cause, let detail): throw failure(cause, detail)
+                    case .deadline: throw LoadingError(.deadlineExceeded(call.deadlineReport(at: call.time.now)))
+                    case .cancelled: throw LoadingError(.cancelled)
+                    }
+                }
+            }
+        }
+
+        /// The credentials that can be used now, without waiting; nil when only a refresh, or the user, can supply some.
+        ///
+        /// For ``Authoriser/renewed(_:in:)``. A refresh that is due begins, and is not waited for.
+        public func available(in context: Authorisation.Context) -> Versioned? {
+            guard !context.call.isCancelled else { return nil }
+            switch request(at: context.call.time) {
+            case .use(let value, let version, let refresh):
+                if let refresh { start(refresh, context) }
+                return Versioned(value: value, version: version)
+            case .fail: return nil
+            case .wait(let refresh):
+                if let refresh { start(refresh, context) }
+                return nil
+            }
+        }
+
+        /// The request of an authoriser with the newest of these credentials, for ``Authoriser/renewed(_:in:)``.
+        ///
+        /// - Parameters:
+        ///   - request: The request with the credentials of a version (`Request.setCredentialVersion(_:of:)`).
+        ///   - context: The call.
+        ///   - add: Adds credentials to the request, in place of its old ones.
+        /// - Returns: The request, changed if there is a newer version; nil when its version cannot be used any more and no newer
+        ///   one exists.
+        func renewed(
+            _ request: Request,
+            in context: Authorisation.Context,
+            by add: (Versioned, inout Request) -> Void
+        ) -> Request? {
+            guard let version = request.credentialVersion(of: identifier) else { return request }
+            guard let newest = available(in: context) else { return nil }
+            guard newest.version != version else { return request }
+            var request = request
+            add(newest, &request)
+            return request
+        }
+
+        /// Receives the refusal of a version; returns whether ``current(in:)`` would return a different version.
+        public func refuse(version: Int) -> Bool {
+            guard makeNew != nil else {
+                // Credentials that the program supplied meanwhile take effect with the next use.
+                return locked.withLock { $0.pending != nil || version < ($0.machine.held?.version ?? 0) }
+            }
+            locked.withLock { $0.machine.refuse(version) }
+            return true
+        }
+
+        // MARK: - The app
+
+        /// Makes the next call obtain new credentials first.
+        public func refresh() {
+            guard makeNew != nil else { return }
+            locked.withLock { $0.machine.invalidate() }
+        }
+
+        /// Replaces the credentials from outside: the user has signed in.
+        public func replace(with fresh: Fresh) {
+            change { state in
+                state.pending = fresh
+                state.replacement = fresh.value
+                state.machine.replace(with: nil, end: .never, now: Instant(nanoseconds: 0), date: .distantPast)
+            }
+        }
+
+        /// The latest credentials from outside; nil where there were none after the first.
+        var replacement: Value? { locked.withLock(\.replacement) }
+
+        /// Forgets the credentials and what a refresh would start from, and cancels a refresh in progress.
+        public func forget() {
+            change { state in
+                state.pending = nil
+                state.last = nil
+                state.machine.replace(with: nil, end: .never, now: Instant(nanoseconds: 0), date: .distantPast)
+            }
+        }
+
+        private func change(_ body: (inout State) -> Void) {
+            let (tasks, wakes) = locked.withLock { state in
+                body(&state)
+                return (state.takeTasks(), state.endWaiters(.changed))
+            }
+            for task in tasks { task.cancel() }
+            for wake in wakes { wake.resume() }
+        }
+
+        private func failure(_ cause: LoadingError.AuthorisationCause.Cause, _ detail: String? = nil) -> LoadingError {
+            LoadingError(.authorisationFailed(.init(authoriser: identifier, cause: cause, detail: detail)))
+        }
+
+        private func request(at time: any TimeSource) -> CredentialMachine<Value>.Answer {
+            let (now, date) = (time.now, time.date)
+            return locked.withLock { state in
+                if let pending = state.pending {
+                    state.pending = nil
+                    state.last = pending.value
+                    state.machine.replace(with: pending.value, end: pending.end, now: now, date: date)
+                }
+                // If they cannot be renewed, the existing credentials are used to their end and beyond.
+                guard makeNew != nil else {
+                    guard let held = state.machine.held else { return .fail(.signInRequired) }
+                    return .use(held.value, version: held.version, starting: nil)
+                }
+                return state.machine.request(at: now)
+            }
+        }
+
+        // MARK: - Waiting
+
+        /// Waits for the end of the refresh, the call's deadline or its cancellation, whichever comes first.
+        private func outcome(by call: Call) async -> Outcome {
+            let (waiter, ended) = locked.withLock { $0.addWaiter() }
+            if let ended { return call.isCancelled ? .cancelled : ended }
+            return await Waiter.outcome(of: call, until: call.deadline) { [locked] resumption in
+                locked.withLock { $0.wait(waiter, resumption) }
+            } cancel: { [locked] in
+                locked.withLock { $0.end(waiter, .cancelled) }?.resume()
+            } expire: { [locked] in
+                locked.withLock { $0.end(waiter, .deadline) }?.resume()
+            }
+        }
+
+        // MARK: - The refresh
+
+        /// Starts the refresh, and a task that ends it at its deadline.
+        ///
+        /// These credentials own the tasks and cancel them when deallocated. The tasks are not children of one group: a
+        /// source that ignores its cancellation would keep the group, and with it the refresh, forever.
+        private func start(_ refresh: Int, _ context: Authorisation.Context) {
+            guard let makeNew else { return }
+            let last = locked.withLock { $0.last }
+            let call = Call(id: context.call.id, like: context.call)
+            let own = Authorisation.Context(call: call, like: context)
+            let (start, onFresh) = (call.time.now, onFresh)
+            let deadline = start.advanced(by: settings.deadline)
+            call.record(.refreshStarted(authoriser: identifier))
+            let work = Task(executorPreference: TaskExecutors.current) { [weak self] in
+                do {
+                    let fresh = try await makeNew(last, own)
+                    // Checked after the last suspension before it: after a sign-out no callback is called.
+                    if let onFresh, self?.isAwaited(refresh) == true { await onFresh(fresh.value) }
+                    self?.finish(.success(fresh), of: refresh, call, start)
+                } catch {
+                    self?.finish(.failure(error), of: refresh, call, start)
+                }
+            }
+            let timer = Task(executorPreference: TaskExecutors.current) { [weak self] in
+                do throws(LoadingError) {
+                    try await call.time.sleep(until: deadline)
+                } catch {
+                    return
+                }
+                self?.finish(.failure(LoadingError(.timedOut(.whole))), of: refresh, call, start)
+            }
+            let isAwaited = locked.withLock { state in
+                let isAwaited = state.machine.isAwaited(refresh)
+                if isAwaited { state.tasks = [work, timer] }
+                return isAwaited
+            }
+            guard !isAwaited else { return }
+            // The refresh has ended already, or other credentials were supplied meanwhile.
+            work.cancel()
+            timer.cancel()
+        }
+
+        private func isAwaited(_ refresh: Int) -> Bool { locked.withLock { $0.machine.isAwaited(refresh) } }
+
+        /// Takes the first end of a refresh.
+        ///
+        /// A further end, and the end of a refresh that is no longer awaited, have no effect.
+        private func finish(_ result: Result<Fresh, any Error>, of refresh: Int, _ call: Call, _ start: Instant) {
+            let (now, date) = (call.time.now, call.time.date)
+            let (tasks, wakes, isFirst) = locked.withLock {
+                state -> ([Task<Void, Never>], [Waiter<Outcome>.Wake], Bool) in
+                guard state.machine.isAwaited(refresh) else { return ([], [], false) }
+                switch result {
+                case .success(let fresh):
+                    state.last = fresh.value
+                    state.machine.succeed(fresh.value, end: fresh.end, refresh: refresh, now: now, date: date)
+                    return (state.takeTasks(), state.endWaiters(.changed), true)
+                case .failure(let error):
+                    let (cause, memory, detail) = Self.cause(of: error)
+                    state.machine.fail(cause, memory, detail: detail, refresh: refresh, now: now)
+                    return (state.takeTasks(), state.endWaiters(.failed(cause, detail: detail)), true)
+                }
+            }
+            guard isFirst else { return }
+            let duration = start.duration(to: now)
+            switch result {
+            case .success: call.record(.refreshFinished(authoriser: identifier, after: duration))
+            case .failure(let error):
+                call.record(
+                    .refreshFailed(authoriser: identifier, error as? LoadingError ?? failure(.refreshFailed(error)))
+                )
+            }
+            for task in tasks { task.cancel() }
+            for wake in wakes { wake.resume() }
+        }
+
+        private static func cause(
+            of error: any Error
+        ) -> (LoadingError.AuthorisationCause.Cause, CredentialMachine<Value>.Memory, detail: String?) {
+            let memory: CredentialMachine<Value>.Memory = FailureKind.isUnsent(error) ? .none : .passing
+            guard case .authorisationFailed(let fault)? = (error as? LoadingError)?.kind else {
+                return (.refreshFailed(error), memory, nil)
+            }
+            switch fault.cause {
+            // The source of the tokens is signed in by tokens of its own, whose refresh may succeed later.
+            case .refreshFailed, .excessiveRefresh: return (fault.cause, memory, fault.detail)
+            default: return (fault.cause, .lasting, fault.detail)
+            }
+        }
+    }
+}
+
+extension Authorisation.RefreshingCredentials: CustomStringConvertible, CustomReflectable {
+    /// The name of the credentials, never their values.
+    public var description: String { "credentials of \(identifier)" }
+
+    /// A mirror that shows no credentials.
+    public var customMirror: Mirror { Mirror(self, children: ["identifier": identifier]) }
+}
+
+extension Authorisation.RefreshingCredentials.Fresh: CustomReflectable {
+    /// A mirror that shows no credentials.
+    public var customMirror: Mirror { Mirror(self, children: ["end": end]) }
+}
+
+extension Authorisation.RefreshingCredentials.Fresh: CustomStringConvertible {
+    /// When they expire; never their values.
+    public var description: String { "credentials, end: \(end)" }
+}
+
+extension Authorisation.RefreshingCredentials.Versioned: CustomStringConvertible, CustomReflectable {
+    /// Their version; never their values.
+    public var description: String { "credentials, version \(version)" }
+
+    /// A mirror that shows no credentials.
+    public var customMirror: Mirror { Mirror(self, children: ["version": version]) }
+}
