@@ -401,28 +401,16 @@ final class StoreCore: Sendable {
         let job = WriteJob(work: .file { file.append(bytes) }, bytes: bytes.count) { _ in }
         guard post(job) else { return true }
         guard queue.queuedBytes > Self.queueLimit else { return true }
-        let race = Locked(CheckedContinuation<Bool, Never>?.none)
-        let end: @Sendable (Bool) -> Void = { hasRoom in
-            let continuation = race.withLock { continuation in
-                defer { continuation = nil }
-                return continuation
-            }
-            continuation?.resume(returning: hasRoom)
+        let hasRoom = Locked(Waiter<Bool>())
+        if !post(WriteJob(work: .file {}) { _ in hasRoom.end(true) }) { hasRoom.end(true) }
+        // Ends with the call.
+        let timer = Task { [time] in
+            // Cancelled once there is room.
+            try? await time.sleep(for: Self.queuePatience)
+            hasRoom.end(false)
         }
-        var timer: Task<Void, Never>?
-        let hasRoom = await withCheckedContinuation { continuation in
-            race.withLock { $0 = continuation }
-            if !post(WriteJob(work: .file {}) { _ in end(true) }) { end(true) }
-            let time = time
-            // Ends with the call, a few lines below.
-            timer = Task {
-                // Cancelled once there is room.
-                try? await time.sleep(for: Self.queuePatience)
-                end(false)
-            }
-        }
-        timer?.cancel()
-        return hasRoom
+        defer { timer.cancel() }
+        return await hasRoom.outcome()
     }
 
     /// Stores an entry, by a write that is not waited for unless its result depends on others.

@@ -63,7 +63,7 @@ public final class ResponseCache: Sendable {
         self.rules = rules
         partition = CachePlace.partition(settings.name, transport)
         connection = ConnectionFacts(transport)
-        state = Locked(State(collapse: CollapseState(rules)))
+        state = Locked(State(collapse: CollapseState()))
     }
 
     /// What the cache has done since it was made.

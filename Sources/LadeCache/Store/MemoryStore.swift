@@ -174,8 +174,17 @@ public final class MemoryStore: CacheStore {
 /// Collects the bytes of one entry; the store sees them when they are committed.
 private final class MemoryWriter: CacheWriter {
     private struct State {
-        var bytes = Data()
+        var body = CollectedBody()
         var isOver = false
+
+        /// Ends the entry.
+        ///
+        /// - Returns: What was collected; it is released outside of the lock.
+        mutating func end() -> CollectedBody? {
+            guard !isOver else { return nil }
+            isOver = true
+            return body.take()
+        }
     }
 
     private let store: MemoryStore
@@ -191,35 +200,22 @@ private final class MemoryWriter: CacheWriter {
     }
 
     func append(_ bytes: Data) async throws(CacheError) {
-        let fits = state.withLock { state in
-            guard !state.isOver else { return true }
-            guard Int64(state.bytes.count + bytes.count) <= limit else {
-                state.isOver = true
-                state.bytes = Data()
-                return false
-            }
-            // The only chunk of a small body is shared with the response.
-            if state.bytes.isEmpty { state.bytes = bytes } else { state.bytes.append(bytes) }
-            return true
+        let refused = state.withLock { state -> CollectedBody? in
+            guard !state.isOver else { return nil }
+            guard Int64(state.body.count + bytes.count) <= limit else { return state.end() }
+            state.body.append(bytes)
+            return nil
         }
-        guard fits else { throw CacheError(.tooLarge) }
+        if refused != nil { throw CacheError(.tooLarge) }
     }
 
     func commit(_ head: StoredHead) async throws(CacheError) -> UInt64? {
-        let bytes = state.withLock { state -> Data? in
-            guard !state.isOver else { return nil }
-            state.isOver = true
-            return state.bytes
-        }
-        guard let bytes else { return nil }
+        guard let bytes = state.withLock({ $0.end() })?.bytes else { return nil }
         return try store.changeOpen { $0.commit(write, head, bytes) }
     }
 
     func abort() async {
-        state.withLock { state in
-            state.isOver = true
-            state.bytes = Data()
-        }
+        _ = state.withLock { $0.end() }
     }
 }
 
