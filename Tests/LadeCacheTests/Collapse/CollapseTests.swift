@@ -333,7 +333,9 @@ extension CollapseState {
     /// The head of an exchange has arrived, or nil where its response is not shared.
     fileprivate mutating func receive(_ exchange: UInt64, _ head: StoredHead?, now: Instant) -> [Action] {
         guard let head else { return receive(exchange, .unshared, now: now) }
-        let matching = closeToOthers(exchange).filter { !CacheRules().variants(of: $0.value.query, in: [head]).isEmpty }
+        let matching = closeToOthers(exchange).filter {
+            !ResponseCache.Rules().variants(of: $0.value.query, in: [head]).isEmpty
+        }
         return receive(exchange, .shared(with: Set(matching.keys)), now: now)
     }
 }
