@@ -8,8 +8,8 @@ public import LadeCore
 extension ResponseCache {
     /// A store in the memory of this process: one lock around a state, bounded by bytes.
     ///
-    /// Bodies are shared with their readers, not copied. When there is no room, entries that were not used since they were stored go
-    /// first.
+    /// Bodies are shared with their readers, not copied. When there is no room, entries that were not used since they were stored
+    /// go first.
     public final class MemoryStore: Sendable, CacheStore {
         /// The limit that stores have by default: 32 MiB.
         public static let defaultLimit = 32 << 20
