@@ -181,7 +181,7 @@ private final class MemoryWriter: CacheWriter {
 
         /// Ends the entry.
         ///
-        /// - Returns: What was collected; it is released outside of the lock.
+        /// - Returns: The collected bytes; they are released outside of the lock.
         mutating func end() -> CollectedBody? {
             guard !isOver else { return nil }
             isOver = true

@@ -20,7 +20,7 @@ final class BodyWriter: CacheWriter {
 
         /// Ends the entry.
         ///
-        /// - Returns: What it was; its bytes and its file are released outside of the lock.
+        /// - Returns: The state before; its bytes and its file are released outside of the lock.
         mutating func end() -> State? {
             guard !isOver else { return nil }
             defer { self = State(isOver: true) }
