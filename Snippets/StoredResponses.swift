@@ -6,7 +6,7 @@ let address = CommandLine.arguments.dropFirst().first ?? "https://api.example.co
 let folder = CommandLine.arguments.dropFirst(2).first ?? "/tmp/example-cache"
 let store = try SQLiteStore(directory: folder)
 var settings = Service.Settings()
-settings.cache = CacheSettings(store: store)
+settings.cache = ResponseCache.Settings(store: store)
 let service = try Service(settings)
 let request = try Request(address + "/shows/1")
 

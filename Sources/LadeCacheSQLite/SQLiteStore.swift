@@ -14,7 +14,7 @@ public import LadeCore
 ///
 /// Entries are read on the calling thread and written on a thread of the store, which does not keep calls waiting. Call
 /// ``close()`` before the process ends, otherwise what was stored last may be lost.
-public final class SQLiteStore: CacheStore {
+public final class SQLiteStore: Sendable, CacheStore {
     /// The limits of a store.
     public struct Settings: Sendable, Hashable {
         /// The bytes that all entries may take, at least 65,536; 256 MiB by default.
@@ -73,7 +73,7 @@ public final class SQLiteStore: CacheStore {
     deinit { core.end() }
 
     /// The key of the digests that stand for credentials; it is kept in the store.
-    public var digestKey: [UInt8] { core.digestKey }
+    package var digestKey: [UInt8] { core.digestKey }
 
     /// The largest body that is stored, in bytes.
     public var bodyLimit: Int64 { core.settings.bodyLimit }
@@ -82,7 +82,7 @@ public final class SQLiteStore: CacheStore {
     public var isReadOnly: Bool { core.folder.isReadOnly }
 
     /// How many entries and bytes this process evicted so far.
-    public var evictions: CacheRemoval { core.evictions }
+    public var evictions: ResponseCache.Removal { core.evictions }
 
     /// Changes the limit; entries that have no room any more are evicted before this returns.
     ///
@@ -99,26 +99,26 @@ public final class SQLiteStore: CacheStore {
     }
 
     /// Finds the heads of all variants of a key.
-    public func lookUp(_ key: CacheKey) async throws(CacheError) -> CacheLookup { try await core.lookUp(key) }
+    package func lookUp(_ key: CacheKey) async throws(CacheError) -> CacheLookup { try await core.lookUp(key) }
 
     /// Opens the body of an entry.
-    public func open(_ id: UInt64, span: Range<Int64>?) async throws(CacheError) -> (any CacheReader)? {
+    package func open(_ id: UInt64, span: Range<Int64>?) async throws(CacheError) -> (any CacheReader)? {
         try await core.open(id, span)
     }
 
     /// Keeps why the latest response for a key was not stored; explanations of other processes find it, too.
-    public func note(_ refusal: CacheRule, for key: CacheKey) { core.note(refusal, for: key) }
+    package func note(_ refusal: Response.CacheRule, for key: CacheKey) { core.note(refusal, for: key) }
 
     /// Begins an entry; nil while nothing can be written.
-    public func begin(_ write: CacheWrite) async throws(CacheError) -> (any CacheWriter)? { try core.begin(write) }
+    package func begin(_ write: CacheWrite) async throws(CacheError) -> (any CacheWriter)? { try core.begin(write) }
 
     /// Replaces the head of an entry that still has the version.
-    public func update(_ head: StoredHead) async throws(CacheError) -> Bool {
+    package func update(_ head: StoredHead) async throws(CacheError) -> Bool {
         try await core.change { session throws(StoreFault) in try session.update(head) }
     }
 
     /// Adds a variant with the body of another entry.
-    public func add(
+    package func add(
         _ head: StoredHead,
         sharingBodyOf id: UInt64,
         version: UInt64
@@ -128,7 +128,7 @@ public final class SQLiteStore: CacheStore {
     }
 
     /// Marks entries, so that they are validated before the next use.
-    public func invalidate(_ selection: CacheSelection) async throws(CacheError) -> Int {
+    public func invalidate(_ selection: ResponseCache.Selection) async throws(CacheError) -> Int {
         core.noteRemoval()
         defer { core.noteRemoval() }
         return try await core.change(patience: .seconds(5)) { session throws(StoreFault) in
@@ -140,13 +140,13 @@ public final class SQLiteStore: CacheStore {
     ///
     /// After the entries of an account are removed, no file has their bytes. While another process is reading, the bytes remain
     /// until the next checkpoint.
-    public func remove(_ selection: CacheSelection) async throws(CacheError) -> CacheRemoval {
+    public func remove(_ selection: ResponseCache.Selection) async throws(CacheError) -> ResponseCache.Removal {
         core.forgetNotes()
         core.noteRemoval()
         defer { core.noteRemoval() }
         if case .account(let account) = selection.kind { core.signOut(account) }
         let removal = try await core.changeAlone { (transact) throws(StoreFault) in
-            var all = CacheRemoval()
+            var all = ResponseCache.Removal()
             var isFirst = true
             while true {
                 // Short transactions, so that the log stays small and other processes can write between them.
@@ -167,14 +167,14 @@ public final class SQLiteStore: CacheStore {
     }
 
     /// The entries of a selection at one moment; addresses are shown without secrets, and keys as digests.
-    public func entries(_ selection: CacheSelection) async throws(CacheError) -> [CacheEntry] {
+    public func entries(_ selection: ResponseCache.Selection) async throws(CacheError) -> [ResponseCache.Entry] {
         try await core.flush()
         return try core.read { (connection, database) throws(StoreFault) in
-            var entries: [CacheEntry] = []
+            var entries: [ResponseCache.Entry] = []
             let condition = StoredSelection(selection, database.digests).condition
             try Reading.rows(connection, condition.sql, condition.values) { row in
                 guard let key = row.facts.listedKey else { return }
-                entries.append(CacheEntry(key: key, head: row.head, bytes: row.cost))
+                entries.append(ResponseCache.Entry(key: key, head: row.head, bytes: row.cost))
             }
             return entries
         }
@@ -191,10 +191,10 @@ public final class SQLiteStore: CacheStore {
     }
 
     /// Reserves the exchange for a key in all processes that use the folder.
-    public func reserveExchange(for key: CacheKey) -> Bool { core.reserveExchange(for: key) }
+    package func reserveExchange(for key: CacheKey) -> Bool { core.reserveExchange(for: key) }
 
     /// Ends a reservation, once what was committed for the key is in the files of the store.
-    public func endExchange(for key: CacheKey) { core.endExchange(for: key) }
+    package func endExchange(for key: CacheKey) { core.endExchange(for: key) }
 
     /// Waits until everything that was committed is in the files of the store.
     public func flush() async throws(CacheError) { try await core.flush() }
@@ -204,4 +204,11 @@ public final class SQLiteStore: CacheStore {
 
     /// Waits for the writes that are queued, and closes the files; bodies that are being read stay readable.
     public func close() async { await core.close() }
+}
+
+extension ResponseCache.Settings {
+    /// Makes the default settings for a store in a folder.
+    public init(store: SQLiteStore) {
+        self.init(store: store as any CacheStore)
+    }
 }

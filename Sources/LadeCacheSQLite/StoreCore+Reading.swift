@@ -99,7 +99,7 @@ extension StoreCore {
     private func discard(_ ids: [UInt64]) {
         guard !folder.isReadOnly else { return }
         let work: @Sendable (WriteSession) throws(StoreFault) -> Void = { session throws(StoreFault) in
-            let selection = StoredSelection(CacheSelection(.ids(Set(ids))), session.database.digests)
+            let selection = StoredSelection(ResponseCache.Selection(.ids(Set(ids))), session.database.digests)
             _ = try session.remove(selection, atMost: ids.count)
         }
         _ = post(WriteJob(work: .change(work)) { _ in })

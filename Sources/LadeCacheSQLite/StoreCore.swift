@@ -28,13 +28,13 @@ final class StoreCore: Sendable {
         var isRecording = false
         var pausedUntil: Instant?
         /// Why responses were not stored, by key, as far as this process has written it.
-        var notes: [[UInt8]: CacheRule] = [:]
+        var notes: [[UInt8]: Response.CacheRule] = [:]
         /// Why a write failed that no call waited for.
         var fault: CacheError?
         /// The accounts that signed out lately, and the number of all that did.
         var signOuts: [String] = []
         var signOutCount = 0
-        var evictions = CacheRemoval()
+        var evictions = ResponseCache.Removal()
     }
 
     let folder: StoreFolder
@@ -80,7 +80,7 @@ final class StoreCore: Sendable {
     }
 
     var settings: SQLiteStore.Settings { state.withLock { $0.settings } }
-    var evictions: CacheRemoval { state.withLock { $0.evictions } }
+    var evictions: ResponseCache.Removal { state.withLock { $0.evictions } }
     var isClosed: Bool { state.withLock { $0.isClosed } }
 
     // MARK: - The writing thread
@@ -375,7 +375,7 @@ final class StoreCore: Sendable {
     }
 
     /// Keeps why the latest response for a key was not stored, unless this process has written that before.
-    func note(_ refusal: CacheRule, for key: CacheKey) {
+    func note(_ refusal: Response.CacheRule, for key: CacheKey) {
         guard !folder.isReadOnly, let digest = (state.withLock { $0.database })?.digests.key(key) else { return }
         let isNew = state.withLock { state in
             guard !state.isClosed, state.notes[digest] != refusal else { return false }
@@ -401,28 +401,16 @@ final class StoreCore: Sendable {
         let job = WriteJob(work: .file { file.append(bytes) }, bytes: bytes.count) { _ in }
         guard post(job) else { return true }
         guard queue.queuedBytes > Self.queueLimit else { return true }
-        let race = Locked(CheckedContinuation<Bool, Never>?.none)
-        let end: @Sendable (Bool) -> Void = { hasRoom in
-            let continuation = race.withLock { continuation in
-                defer { continuation = nil }
-                return continuation
-            }
-            continuation?.resume(returning: hasRoom)
+        let hasRoom = Locked(Waiter<Bool>())
+        if !post(WriteJob(work: .file {}) { _ in hasRoom.end(true) }) { hasRoom.end(true) }
+        // Ends with the call.
+        let timer = Task { [time] in
+            // Cancelled once there is room.
+            try? await time.sleep(for: Self.queuePatience)
+            hasRoom.end(false)
         }
-        var timer: Task<Void, Never>?
-        let hasRoom = await withCheckedContinuation { continuation in
-            race.withLock { $0 = continuation }
-            if !post(WriteJob(work: .file {}) { _ in end(true) }) { end(true) }
-            let time = time
-            // Ends with the call, a few lines below.
-            timer = Task {
-                // Cancelled once there is room.
-                try? await time.sleep(for: Self.queuePatience)
-                end(false)
-            }
-        }
-        timer?.cancel()
-        return hasRoom
+        defer { timer.cancel() }
+        return await hasRoom.outcome()
     }
 
     /// Stores an entry, by a write that is not waited for unless its result depends on others.

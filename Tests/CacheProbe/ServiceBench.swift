@@ -67,7 +67,7 @@ struct ServiceBench {
         isEmpty: Bool = false
     ) -> Service {
         var settings = Service.Settings()
-        settings.cache = store.map { CacheSettings(store: $0) }
+        settings.cache = store.map { ResponseCache.Settings(store: $0) }
         if isEmpty { settings.adjustChain = { layout in for slot in layout.slots { layout.remove(slot) } } }
         return Service(settings, transport: CannedTransport(status: 200, headers: headers, body: body))
     }
@@ -130,7 +130,8 @@ struct ServiceBench {
 
     /// Makes calls of one kind and nothing else, so that their allocations can be counted from outside.
     @concurrent func repeatCalls(_ kind: String) async throws {
-        let store: (any CacheStore)? = kind == "plain" || kind == "empty" ? nil : try MemoryStore(limit: 256 << 20)
+        let store: (any CacheStore)? =
+            kind == "plain" || kind == "empty" ? nil : try ResponseCache.MemoryStore(limit: 256 << 20)
         let body = Data(repeating: 7, count: 1_000)
         let loader = service(Self.fresh, body, store, isEmpty: kind == "empty").anonymous.makeLoader()
         for number in 0..<count {
@@ -145,7 +146,7 @@ struct ServiceBench {
 
     private func rows(of body: Data, _ name: String) async throws -> Result {
         let plain = service(Self.fresh, body, nil).anonymous.makeLoader()
-        let memory = service(Self.fresh, body, try MemoryStore(limit: 256 << 20)).anonymous.makeLoader()
+        let memory = service(Self.fresh, body, try ResponseCache.MemoryStore(limit: 256 << 20)).anonymous.makeLoader()
         let address = "https://example.org/a"
         let base = try await measure("no cache, scripted response, \(name)", count) { _ in
             _ = try await load(plain, address)
@@ -219,7 +220,8 @@ struct ServiceBench {
     private func validations() async throws {
         let fields: Headers = ["Cache-Control": "no-cache", "ETag": "\"a\""]
         let plain = service(fields, Data(), nil).anonymous.makeLoader()
-        let cached = service(fields, Data(repeating: 7, count: 1_000), try MemoryStore()).anonymous.makeLoader()
+        let cached = service(fields, Data(repeating: 7, count: 1_000), try ResponseCache.MemoryStore()).anonymous
+            .makeLoader()
         let base = try await measure("no cache, empty body", count) { _ in
             _ = try await load(plain, "https://example.org/a")
         }
@@ -233,13 +235,14 @@ struct ServiceBench {
         report("| calls | per second | µs of processor each | ÷ without a cache |\n|---|--:|--:|--:|")
         func loader(_ store: (any CacheStore)?) throws -> Loader {
             var settings = Service.Settings()
-            settings.cache = store.map { CacheSettings(store: $0) }
+            settings.cache = store.map { ResponseCache.Settings(store: $0) }
             return try Service(settings).anonymous.makeLoader()
         }
         let plain = try loader(nil)
         let base = try await measure("no cache", count) { _ in _ = try await load(plain, address) }
         let disk = try SQLiteStore(directory: folder)
-        for (name, store) in [("memory", try MemoryStore()), ("disk", disk)] as [(String, any CacheStore)] {
+        for (name, store) in [("memory", try ResponseCache.MemoryStore()), ("disk", disk)] as [(String, any CacheStore)]
+        {
             let cached = try loader(store)
             _ = try await measure("served from \(name)", count, against: base) { _ in
                 _ = try await load(cached, address)
@@ -262,7 +265,7 @@ struct ServiceBench {
 
     /// CA-244: decisions alone.
     private func rules() async throws {
-        let rules = CacheRules()
+        let rules = ResponseCache.Rules()
         let key = RandomCalls.key("a")
         let now = Moment(date: Date(), instant: nil)
         func head(_ number: Int) -> StoredHead {
@@ -292,10 +295,12 @@ struct ServiceBench {
 
     /// CA-246: one exchange for 1,000 calls, beside 1,000 exchanges that wait as long.
     private func waiters() async throws {
-        for (name, store) in [("1,000 exchanges", nil), ("1,000 calls on one exchange", try MemoryStore())] {
+        for (name, store) in [
+            ("1,000 exchanges", nil), ("1,000 calls on one exchange", try ResponseCache.MemoryStore()),
+        ] {
             let transport = HeldTransport()
             var settings = Service.Settings()
-            settings.cache = store.map { CacheSettings(store: $0) }
+            settings.cache = store.map { ResponseCache.Settings(store: $0) }
             let service = Service(settings, transport: transport)
             let loader = service.anonymous.makeLoader()
             let before = Self.heapBytes()

@@ -12,7 +12,7 @@ package struct Desk {
     package static let start = Date(timeIntervalSince1970: 1_767_225_600)
     package static let digester = CacheDigester(key: Array("tests".utf8))
 
-    package var rules = CacheRules()
+    package var rules = ResponseCache.Rules()
 
     package init() { rules.digester = Self.digester }
 
@@ -93,7 +93,7 @@ package struct Desk {
         url: String = "https://example.org/a",
         mode: Request.CacheMode = .standard,
         at seconds: Double
-    ) throws -> CacheRule {
+    ) throws -> Response.CacheRule {
         rules.decide(try query(.get, url, headers, mode: mode, at: seconds), stored).rule
     }
 

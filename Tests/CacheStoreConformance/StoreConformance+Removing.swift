@@ -66,7 +66,7 @@ extension StoreConformance {
 
     package static let removals: [StoreCase] = [
         StoreCase("cache CA-197 entries are removed by address, prefix, host, account, tag, age, and all") { bench in
-            let selections: [(CacheSelection, [String])] = [
+            let selections: [(ResponseCache.Selection, [String])] = [
                 (.address(try #require(URL(string: "https://example.org/a/1"))), ["b/1", "c"]),
                 (.prefix("https://example.org/a/"), ["b/1", "c"]),
                 (.host("EXAMPLE.org"), []), (.host("example.com"), ["a/1", "b/1", "c"]),
@@ -127,7 +127,9 @@ extension StoreConformance {
             }
             try await bench.put(store, "b", bench.bytes(1))
             try await bench.put(store, bench.bytes(1), account: "you")
-            let count = try await store.invalidate(CacheSelection(.places([place, place.with(scope: .shared)])))
+            let count = try await store.invalidate(
+                ResponseCache.Selection(.places([place, place.with(scope: .shared)]))
+            )
 
             #expect(count == 2)
             #expect(try await bench.heads(store).map(\.mustValidate) == [true, true])
@@ -137,7 +139,7 @@ extension StoreConformance {
         StoreCase("cache CA-144 an exchange that began before an invalidation stores what must be validated") { bench in
             let store = try await bench.store()
             let ticket = try await store.lookUp(Desk.key()).ticket
-            _ = try await store.invalidate(CacheSelection(.places([Desk.key().place])))
+            _ = try await store.invalidate(ResponseCache.Selection(.places([Desk.key().place])))
             try await bench.put(store, "a", bench.bytes(1), ["ETag": "\"a\""], ticket: ticket)
             try await bench.put(store, "b", bench.bytes(1), ["ETag": "\"a\""], ticket: ticket)
 
@@ -164,7 +166,7 @@ extension StoreConformance {
             let store = try await bench.store()
             try await bench.put(store, bench.bytes(1))
             try await bench.put(store, bench.bytes(1), account: "you")
-            let origin = CacheSelection(.origin("https://example.org", scopes: [.account("me"), .shared]))
+            let origin = ResponseCache.Selection(.origin("https://example.org", scopes: [.account("me"), .shared]))
 
             #expect(try await store.remove(origin).entries == 1)
             #expect(try await bench.heads(store, account: "you").count == 1)
@@ -218,7 +220,7 @@ extension StoreConformance {
             #expect(heads.count == 2)
             for head in heads { #expect(try await bench.read(store, head.id) == body) }
             // Either may go without the other.
-            _ = try await store.remove(CacheSelection(.ids([id])))
+            _ = try await store.remove(ResponseCache.Selection(.ids([id])))
             #expect(try await bench.body(store) == body)
         },
         StoreCase("cache CA-31 trailers and all other parts of a head are kept") { bench in

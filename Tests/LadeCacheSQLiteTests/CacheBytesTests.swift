@@ -126,8 +126,9 @@ struct CacheBytesTests {
         let server = try LoopbackServer { Self.respond($0) }
         let plain = try Service(Service.Settings())
         var settings = Service.Settings()
-        let store: any CacheStore = isOnDisk ? try shelf.store(limit: 512 << 20) : try MemoryStore(limit: 512 << 20)
-        settings.cache = CacheSettings(store: store)
+        let store: any CacheStore =
+            isOnDisk ? try shelf.store(limit: 512 << 20) : try ResponseCache.MemoryStore(limit: 512 << 20)
+        settings.cache = ResponseCache.Settings(store: store)
         // What is older than the lifetime by its `Date` would be stale.
         settings.cache?.rules.usesApparentAge = false
         let cached = try Service(settings)

@@ -24,7 +24,7 @@ import Testing
 /// Services on two stores of one folder, as two processes have.
 @Suite("Cache stores that share exchanges", .timeLimit(.minutes(5)))
 struct SQLiteExchangeTests {
-    private func rig(_ store: SQLiteStore) -> Rig { Rig { $0.cache = CacheSettings(store: store) } }
+    private func rig(_ store: SQLiteStore) -> Rig { Rig { $0.cache = ResponseCache.Settings(store: store) } }
 
     private func load(_ rig: Rig) async throws -> String {
         String(decoding: try await rig.loader.load(rig.request()).body.collect(), as: UTF8.self)

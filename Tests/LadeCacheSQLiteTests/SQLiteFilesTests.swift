@@ -341,7 +341,7 @@ struct SQLiteFilesTests {
         )
         let place = CachePlace(partition: "service", scope: .account("me"), address: address)
         let key = CacheKey(place, secret, digester: digester)
-        var rules = CacheRules()
+        var rules = ResponseCache.Rules()
         rules.digester = digester
         var query = try shelf.bench.desk.query(
             .get,

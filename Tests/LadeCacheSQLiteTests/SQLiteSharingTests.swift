@@ -43,10 +43,10 @@ struct SQLiteSharingTests {
         arguments: [
             .all, .prefix("https://example.org/a"), .host("example.org"), .account("me"), .tag("x"),
             .received(before: Desk.start.addingTimeInterval(5)),
-            CacheSelection(.origin("https://example.org", scopes: [.account("me")])),
-        ] as [CacheSelection]
+            ResponseCache.Selection(.origin("https://example.org", scopes: [.account("me")])),
+        ] as [ResponseCache.Selection]
     )
-    func removedElsewhere(selection: CacheSelection) async throws {
+    func removedElsewhere(selection: ResponseCache.Selection) async throws {
         let shelf = try Shelf()
         let (first, second) = (try shelf.store(), try shelf.store())
         let ticket = try await first.lookUp(Desk.key()).ticket

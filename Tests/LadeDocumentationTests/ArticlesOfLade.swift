@@ -270,7 +270,7 @@ final class Playlists: LoaderDelegate {
 private func caching(loader: Loader, endpoint: Endpoint<Show>, folder: String) async throws {
     do {
         var settings = Service.Settings()
-        settings.cache = CacheSettings()
+        settings.cache = ResponseCache.Settings()
         let service = try Service(settings)
         _ = service
     }
@@ -281,7 +281,7 @@ private func caching(loader: Loader, endpoint: Endpoint<Show>, folder: String) a
             let show: Show = try await loader.load(endpoint)
             print(show.title)
         } catch {
-            print(error.underlyingError as? NotStoredReason ?? .nothing)
+            print(error.underlyingError as? ResponseCache.NotStoredReason ?? .nothing)
         }
     }
     do {
@@ -291,7 +291,7 @@ private func caching(loader: Loader, endpoint: Endpoint<Show>, folder: String) a
     var request = try Request("https://api.example.com/balance")
     request.cacheOptions.storesResponse = false
     var settings = Service.Settings()
-    settings.cache = CacheSettings(store: try SQLiteStore(directory: folder))
+    settings.cache = ResponseCache.Settings(store: try SQLiteStore(directory: folder))
     try await explaining(request, account: account)
 }
 

@@ -91,7 +91,7 @@ public final class Account: Sendable {
     /// - Parameter request: The request, with the fields that the service adds to it.
     /// - Returns: The decision; nil for a service without a cache.
     /// - Throws: Why the store cannot be read.
-    public func explainCaching(of request: Request) async throws(CacheError) -> CacheExplanation? {
+    public func explainCaching(of request: Request) async throws(CacheError) -> ResponseCache.Explanation? {
         guard let cache = service.cache else { return nil }
         let identity = chain.interceptors.lazy.compactMap { ($0 as? HopInterceptor)?.cache }.first?.identity
         return try await cache.explain(

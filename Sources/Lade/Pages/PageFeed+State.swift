@@ -48,11 +48,14 @@ extension PageFeed {
         var lastID: UInt64 = 0
         var isFollowing = false
         var isCancelled = false
-        var waiter: CheckedContinuation<Void, Never>?
+        /// The wait of the consumer for its next page.
+        var wait = Waiter<Void>()
 
-        mutating func takeWaiter() -> CheckedContinuation<Void, Never>? {
-            defer { waiter = nil }
-            return waiter
+        /// Makes the wait for a position; false where the consumer has nothing to wait for.
+        mutating func mustWait(for position: Int) -> Bool {
+            guard !isReady(position) else { return false }
+            wait = Waiter()
+            return true
         }
 
         mutating func makeID() -> UInt64 {

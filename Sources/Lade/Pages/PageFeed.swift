@@ -71,12 +71,12 @@ package final class PageFeed<Content: Sendable>: Sendable {
 
     /// Cancels everything in flight.
     package func cancel() {
-        let (tasks, waiter) = state.withLock { state in
+        let (tasks, wake) = state.withLock { state in
             state.isCancelled = true
-            return (state.slots.values.compactMap(\.task), state.takeWaiter())
+            return (state.slots.values.compactMap(\.task), state.wait.end(()))
         }
         for task in tasks { task.cancel() }
-        waiter?.resume()
+        wake?.resume()
     }
 
     // MARK: - Loading
@@ -135,7 +135,7 @@ package final class PageFeed<Content: Sendable>: Sendable {
         }
         guard isWanted else { return }
         followAll()
-        state.withLock { $0.takeWaiter() }?.resume()
+        state.withLock { $0.wait.end(()) }?.resume()
         if prefetch > 0 { pump() }
     }
 
@@ -295,19 +295,12 @@ package final class PageFeed<Content: Sendable>: Sendable {
     // MARK: - Delivering
 
     private func wait(for position: Int) async {
-        await withTaskCancellationHandler {
-            while !state.withLock({ $0.isReady(position) }) {
-                await withCheckedContinuation { continuation in
-                    let isLate = state.withLock { state in
-                        guard !state.isReady(position) else { return true }
-                        state.waiter = continuation
-                        return false
-                    }
-                    if isLate { continuation.resume() }
-                }
+        while state.withLock({ $0.mustWait(for: position) }) {
+            await Waiter<Void>.outcome { resumption in
+                state.withLock { $0.wait.wait(resumption) }
+            } _: {
+                cancel()
             }
-        } onCancel: {
-            cancel()
         }
     }
 

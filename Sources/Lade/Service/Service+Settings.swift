@@ -28,7 +28,7 @@ extension Service {
 
         /// The cache that stores responses, and serves them instead of asking the server again; nil, no cache, by
         /// default.
-        public var cache: CacheSettings?
+        public var cache: ResponseCache.Settings?
         /// How long calls and their exchanges may take.
         public var deadlines = DeadlineSettings()
         /// How redirects are followed.

@@ -29,9 +29,9 @@ package struct CollapseState: Sendable {
 
     /// The meaning of a response's head for the calls that wait.
     package enum Head: Sendable {
-        /// The response is stored, and the calls that match it share it.
-        case shared(StoredHead)
-        /// The response is not stored, or no request can be known to match it.
+        /// It is stored, and these calls match it and share it.
+        case shared(with: Set<UInt64>)
+        /// It is not stored, or no request can be known to match it.
         case unshared
     }
 
@@ -40,19 +40,21 @@ package struct CollapseState: Sendable {
         let began: Instant
         var priority: Request.Priority
         /// The calls that wait.
-        var waiters: [UInt64: Waiter] = [:]
+        var waiters: [UInt64: WaitingCall] = [:]
+        var hasHead = false
         /// Until when the call that carries it out waits itself, where that is known.
         var waitsUntil: Instant?
         /// The calls that read the shared body.
         var readers: Set<UInt64> = []
     }
 
-    private struct Waiter {
-        let query: CacheQuery
-        let deadline: Instant?
+    /// A call that waits for the head of an exchange.
+    package struct WaitingCall: Sendable {
+        /// Its request.
+        package let query: CacheQuery
+        fileprivate let deadline: Instant?
     }
 
-    private let rules: CacheRules
     private var exchanges: [UInt64: Exchange] = [:]
     private var open: [CacheKey: UInt64] = [:]
     private var calls: [UInt64: UInt64] = [:]
@@ -67,9 +69,7 @@ package struct CollapseState: Sendable {
     package static let apartLimit = 1_000
 
     /// Makes a machine without exchanges.
-    package init(_ rules: CacheRules) {
-        self.rules = rules
-    }
+    package init() {}
 
     /// How many exchanges, calls and keys are known; all zero when nothing is in flight.
     package var counts: (exchanges: Int, calls: Int, keys: Int) { (exchanges.count, calls.count, open.count) }
@@ -95,7 +95,7 @@ package struct CollapseState: Sendable {
         now: Instant
     ) -> [Action] {
         guard let key = query.key, Self.mayJoin(query), !isApart(key, now) else { return [.alone(call: call)] }
-        let waiter = Waiter(query: query, deadline: deadline)
+        let waiter = WaitingCall(query: query, deadline: deadline)
         if let number = open[key], let exchange = exchanges[number] {
             if let end = exchange.waitsUntil, let deadline, end > deadline {
                 return [.tooLate(exchange: number, call: call, until: end)]
@@ -157,12 +157,23 @@ package struct CollapseState: Sendable {
 
     // MARK: - Exchanges
 
-    /// The head of an exchange has arrived.
+    /// The head of an exchange has arrived: no other call joins it from now on.
+    ///
+    /// - Returns: The calls that wait for it, by number. They are compared with the head outside of any lock, because that may
+    ///   ask a cookie jar.
+    package mutating func closeToOthers(_ number: UInt64) -> [UInt64: WaitingCall] {
+        guard let exchange = exchanges[number], !exchange.hasHead else { return [:] }
+        if open[exchange.key] == number { open[exchange.key] = nil }
+        return exchange.waiters
+    }
+
+    /// The head of an exchange has arrived, and its meaning is known.
     ///
     /// - Returns: The delivery to each call that shares it, in the order of arrival; the others go alone, all immediately.
     package mutating func receive(_ number: UInt64, _ head: Head, now: Instant) -> [Action] {
-        guard let exchange = exchanges[number], open[exchange.key] == number else { return [] }
-        open[exchange.key] = nil
+        guard let exchange = exchanges[number], !exchange.hasHead else { return [] }
+        exchanges[number]?.hasHead = true
+        if open[exchange.key] == number { open[exchange.key] = nil }
         let waiting = exchange.waiters.keys.sorted()
         exchanges[number]?.waiters = [:]
         var actions: [Action] = []
@@ -173,11 +184,8 @@ package struct CollapseState: Sendable {
             for (index, call) in waiting.enumerated() {
                 if index == 0 { actions.append(take(call, number)) } else { actions.append(part(call)) }
             }
-        case .shared(let head):
-            for call in waiting {
-                let matches = exchange.waiters[call].map { !rules.variants(of: $0.query, in: [head]).isEmpty } ?? false
-                actions.append(matches ? take(call, number) : part(call))
-            }
+        case .shared(let matching):
+            for call in waiting { actions.append(matching.contains(call) ? take(call, number) : part(call)) }
         }
         if exchanges[number]?.readers.isEmpty ?? false {
             close(number)

@@ -3,10 +3,10 @@
 #else
     package import Foundation
 #endif
-public import LadeCore
+package import LadeCore
 
 /// Everything about one stored response but its body: the variant of a key that a request can match.
-public struct StoredHead: Sendable, Hashable {
+package struct StoredHead: Sendable, Hashable {
     /// How much of the body is stored.
     package enum Extent: Sendable, Hashable {
         /// All of it, with its length.
@@ -20,9 +20,9 @@ public struct StoredHead: Sendable, Hashable {
     /// Counts the updates of the head.
     package var version: UInt64 = 0
     /// The status of the response.
-    public package(set) var status: Response.Status
+    package var status: Response.Status
     /// The fields of the response, without those that belong to the connection.
-    public package(set) var headers: Headers {
+    package var headers: Headers {
         didSet { reading = ResponseReading(headers, received: times.received.date) }
     }
     /// The trailer section.

@@ -3,8 +3,8 @@ package import LadeCore
 /// The key of a stored response: everything about a request that is not a header field named by `Vary`.
 ///
 /// The parts are joined with their lengths, so that no two lists of parts have the same bytes.
-public struct CacheKey: Sendable, Hashable {
-    /// The parts that distinguish requests for one address.
+package struct CacheKey: Sendable, Hashable {
+    /// What distinguishes requests for one address.
     package struct Parts: Sendable {
         /// The method; GET and HEAD share responses.
         package var method = Request.Method.get
@@ -68,20 +68,20 @@ public struct CacheKey: Sendable, Hashable {
     }
 
     /// Whether all parts are the same.
-    public static func == (lhs: CacheKey, rhs: CacheKey) -> Bool { lhs.octets == rhs.octets }
+    package static func == (lhs: CacheKey, rhs: CacheKey) -> Bool { lhs.octets == rhs.octets }
 
     /// Feeds all parts into a hasher.
-    public func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) {
         octets.withUnsafeBytes { hasher.combine(bytes: $0) }
     }
 }
 
 extension CacheKey: CustomStringConvertible {
     /// The address without secrets.
-    public var description: String { Redaction.standard.address(place.address.text) }
+    package var description: String { Redaction.standard.address(place.address.text) }
 }
 
 extension CacheKey: CustomReflectable {
     /// A mirror that shows no secrets.
-    public var customMirror: Mirror { Mirror(self, children: ["key": description]) }
+    package var customMirror: Mirror { Mirror(self, children: ["key": description]) }
 }

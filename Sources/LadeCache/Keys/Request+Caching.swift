@@ -1,44 +1,46 @@
 public import LadeCore
 
-/// How the cache treats one request, beside its mode.
-public struct CacheOptions: Sendable, Hashable {
-    /// A key that the caller states.
-    public struct CustomKey: Sendable, Hashable {
-        /// The key.
-        public var text: String
-        /// Whether the key stands for the body; otherwise the body is part of the key, too.
-        public var replacesBody: Bool
+extension Request {
+    /// How the cache treats one request, beside its mode.
+    public struct CacheOptions: Sendable, Hashable {
+        /// A key that the caller states.
+        public struct CustomKey: Sendable, Hashable {
+            /// The key.
+            public var text: String
+            /// Whether the key stands for the body; otherwise the body is part of the key, too.
+            public var replacesBody: Bool
 
-        /// Makes a key.
-        public init(_ text: String, replacesBody: Bool = false) {
-            self.text = text
-            self.replacesBody = replacesBody
+            /// Makes a key.
+            public init(_ text: String, replacesBody: Bool = false) {
+                self.text = text
+                self.replacesBody = replacesBody
+            }
         }
+
+        /// Whether the response may be stored; true by default.
+        public var storesResponse = true
+        /// Whether all accounts of the service may use the response; false by default.
+        ///
+        /// It is stored only if the request was sent without `Authorization` and `Cookie`, and the response has no
+        /// `Set-Cookie`. Other accounts can find out that it was requested.
+        public var isShared = false
+        /// A key beside the address, which also makes POST a method whose responses are stored; nil by default.
+        public var key: CustomKey?
+        /// Names by which the stored response can be removed.
+        public var tags: Set<String> = []
+
+        /// Makes the default options.
+        public init() {}
     }
-
-    /// Whether the response may be stored; true by default.
-    public var storesResponse = true
-    /// Whether all accounts of the service may use the response; false by default.
-    ///
-    /// It is stored only if the request was sent without `Authorization` and `Cookie`, and the response has no
-    /// `Set-Cookie`. Other accounts can find out that it was requested.
-    public var isShared = false
-    /// A key beside the address, which also makes POST a method whose responses are stored; nil by default.
-    public var key: CustomKey?
-    /// Names by which the stored response can be removed.
-    public var tags: Set<String> = []
-
-    /// Makes the default options.
-    public init() {}
 }
 
 private enum CacheOptionsTag: Request.Tag {
-    static let defaultValue = CacheOptions()
+    static let defaultValue = Request.CacheOptions()
 }
 
 extension Request {
     /// How the cache treats the request, beside ``/LadeCore/Request/cacheMode``.
-    public var cacheOptions: CacheOptions {
+    public var cacheOptions: Request.CacheOptions {
         get { self[CacheOptionsTag.self] }
         set { self[CacheOptionsTag.self] = newValue }
     }

@@ -13,7 +13,7 @@ package enum CacheDecision: Sendable, Hashable {
     /// Ask the server as if nothing were stored.
     case fetch
     /// Fail: the request must not reach the server.
-    case unsatisfiable(NotStoredReason)
+    case unsatisfiable(ResponseCache.NotStoredReason)
     /// Leave the request to the server.
     case passBy
 }
@@ -28,18 +28,20 @@ package struct Serving: Sendable, Hashable {
     package let span: Range<Int64>?
 }
 
-/// Why there is no response for a request that must not reach the server.
-public enum NotStoredReason: Sendable, Hashable {
-    /// Nothing is stored for the address.
-    case nothing
-    /// Only responses to other values of the varying fields are stored.
-    case otherVariant
-    /// The stored response has been stale for too long.
-    case stale(by: Duration)
-    /// The stored response must be validated.
-    case mustBeValidated(CacheRule)
-    /// Only a part of the body is stored.
-    case incomplete
-    /// The request is one that the cache does not serve.
-    case notServed(CacheRule)
+extension ResponseCache {
+    /// Why there is no response for a request that must not reach the server.
+    public enum NotStoredReason: Sendable, Hashable {
+        /// Nothing is stored for the address.
+        case nothing
+        /// Only responses to other values of the varying fields are stored.
+        case otherVariant
+        /// The stored response has been stale for too long.
+        case stale(by: Duration)
+        /// The stored response must be validated.
+        case mustBeValidated(Response.CacheRule)
+        /// Only a part of the body is stored.
+        case incomplete
+        /// The request is one that the cache does not serve.
+        case notServed(Response.CacheRule)
+    }
 }

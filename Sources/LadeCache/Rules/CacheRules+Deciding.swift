@@ -1,6 +1,6 @@
 package import LadeCore
 
-extension CacheRules {
+extension ResponseCache.Rules {
     /// Decides what to do with a request, given everything stored under its key; the order of `stored` does not matter.
     package func decide(_ query: CacheQuery, _ stored: [StoredHead]) -> Explained<CacheDecision> {
         if let rule = passes(query) { return passing(query, rule) }
@@ -34,7 +34,7 @@ extension CacheRules {
     }
 
     /// The rule by which a request passes by the cache.
-    package func passes(_ query: CacheQuery) -> CacheRule? {
+    package func passes(_ query: CacheQuery) -> Response.CacheRule? {
         if query.key == nil { return .scheme }
         if !query.isLookedUp { return .method }
         if query.directives.noStore { return .requestNoStore }
@@ -44,7 +44,7 @@ extension CacheRules {
         return query.isReplayable ? nil : .oneShotBody
     }
 
-    private func passing(_ query: CacheQuery, _ rule: CacheRule) -> Explained<CacheDecision> {
+    private func passing(_ query: CacheQuery, _ rule: Response.CacheRule) -> Explained<CacheDecision> {
         guard query.isStoredOnly, rule != .scheme else { return Explained(.passBy, rule) }
         return Explained(.unsatisfiable(.notServed(rule)), rule)
     }
@@ -52,9 +52,9 @@ extension CacheRules {
     /// Asks without a condition, or fails where the server must not be asked.
     private func asking(
         _ query: CacheQuery,
-        _ rule: CacheRule,
-        _ reason: NotStoredReason,
-        _ freshness: Freshness? = nil
+        _ rule: Response.CacheRule,
+        _ reason: ResponseCache.NotStoredReason,
+        _ freshness: ResponseCache.Freshness? = nil
     ) -> Explained<CacheDecision> {
         guard query.isStoredOnly else { return Explained(.fetch, rule, freshness) }
         return Explained(.unsatisfiable(reason), rule, freshness)
@@ -84,8 +84,8 @@ extension CacheRules {
     private func suitable(
         _ heads: [StoredHead],
         for query: CacheQuery
-    ) -> (heads: [(StoredHead, Range<Int64>?)], misfit: CacheRule) {
-        var misfit = CacheRule.incomplete
+    ) -> (heads: [(StoredHead, Range<Int64>?)], misfit: Response.CacheRule) {
+        var misfit = Response.CacheRule.incomplete
         var suitable: [(StoredHead, Range<Int64>?)] = []
         for head in heads {
             guard case .single = query.range, head.status == 200 else {
@@ -124,7 +124,7 @@ extension CacheRules {
     }
 
     private func validating(_ query: CacheQuery, _ use: Use) -> Explained<CacheDecision> {
-        let reason: NotStoredReason =
+        let reason: ResponseCache.NotStoredReason =
             use.rule == .stale || use.rule == .mustRevalidate
             ? .stale(by: use.freshness.staleness) : .mustBeValidated(use.rule)
         let condition = condition(for: use.head)

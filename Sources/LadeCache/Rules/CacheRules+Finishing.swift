@@ -9,7 +9,7 @@ package enum BodyEnd: Sendable, Hashable {
     case brokenOff
 }
 
-extension CacheRules {
+extension ResponseCache.Rules {
     /// Decides what remains of a storage decision once the body has ended (RFC 9111 §3.3).
     ///
     /// - Parameters:

@@ -13,7 +13,7 @@ package enum InvalidationDecision: Sendable, Hashable {
     case mustValidate([CacheAddress])
 }
 
-extension CacheRules {
+extension ResponseCache.Rules {
     /// Decides what a response invalidates (RFC 9111 §4.4).
     package func invalidation(
         _ query: CacheQuery,

@@ -10,7 +10,7 @@ package enum CompletionDecision: Sendable, Hashable {
     case fetchAnew
 }
 
-extension CacheRules {
+extension ResponseCache.Rules {
     /// Decides whether a 206 is stored as a part (RFC 9111 §3.3).
     func partStorage(_ query: CacheQuery, _ received: ReceivedHead, _ key: CacheKey) -> Explained<StorageDecision> {
         guard case .single(let asked) = query.range, !received.isDecoded, let range = ContentRange(received.headers),

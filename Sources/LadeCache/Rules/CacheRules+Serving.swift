@@ -1,6 +1,6 @@
 package import LadeCore
 
-extension CacheRules {
+extension ResponseCache.Rules {
     /// The head of a response from the store.
     ///
     /// - Parameters:
@@ -10,7 +10,7 @@ extension CacheRules {
     /// - Returns: The status and the fields.
     package static func served(
         _ head: StoredHead,
-        _ freshness: Freshness?,
+        _ freshness: ResponseCache.Freshness?,
         span: Range<Int64>? = nil
     ) -> (status: Response.Status, headers: Headers) {
         var headers = head.headers

@@ -1,6 +1,6 @@
 package import LadeCore
 
-extension CacheRules {
+extension ResponseCache.Rules {
     /// Decides what to store of a response once its head has arrived (RFC 9111 §3).
     ///
     /// - Parameters:
@@ -40,7 +40,7 @@ extension CacheRules {
 
     // MARK: - Refusals
 
-    private func refusal(_ query: CacheQuery, _ received: ReceivedHead, _ key: CacheKey) -> CacheRule? {
+    private func refusal(_ query: CacheQuery, _ received: ReceivedHead, _ key: CacheKey) -> Response.CacheRule? {
         if query.directives.noStore { return .requestNoStore }
         if query.mode == .bypass { return .bypass }
         if received.isFromOtherHost { return .otherHost }
@@ -80,13 +80,13 @@ extension CacheRules {
     }
 
     /// `no-store`, and `must-understand`, which overrides it where the status is understood (RFC 9111 §5.2.2.3).
-    private func directiveRefusal(_ status: Response.Status, _ directives: CacheControl) -> CacheRule? {
+    private func directiveRefusal(_ status: Response.Status, _ directives: CacheControl) -> Response.CacheRule? {
         let isUnderstood = Self.isUnderstood(status)
         if directives.mustUnderstand { return isUnderstood ? nil : .notUnderstood }
         return directives.noStore ? .noStore : nil
     }
 
-    private func sizeRefusal(_ head: StoredHead) -> CacheRule? {
+    private func sizeRefusal(_ head: StoredHead) -> Response.CacheRule? {
         if head.cost > headLimit { return .headTooLarge }
         return Self.announcedLength(of: head) ?? 0 > bodyLimit ? .tooLarge : nil
     }

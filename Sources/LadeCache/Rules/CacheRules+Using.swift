@@ -1,19 +1,19 @@
 import LadeCore
 
-extension CacheRules {
+extension ResponseCache.Rules {
     /// Whether and why one matching response is used.
     struct Use {
         let head: StoredHead
         let span: Range<Int64>?
-        let freshness: Freshness
-        let rule: CacheRule
+        let freshness: ResponseCache.Freshness
+        let rule: Response.CacheRule
         let isServed: Bool
 
         /// Orders uses: what needs no validation is better, then what the server made later.
         static func isWorse(_ first: Use, _ second: Use) -> Bool {
             let (one, other) = (first.rule == .whileRevalidate, second.rule == .whileRevalidate)
             guard one == other else { return one }
-            return CacheRules.isLater(second.head, first.head)
+            return ResponseCache.Rules.isLater(second.head, first.head)
         }
     }
 
@@ -26,7 +26,9 @@ extension CacheRules {
         return Use(head: head, span: span, freshness: freshness, rule: rule, isServed: isServed)
     }
 
-    private func rule(for head: StoredHead, _ freshness: Freshness, _ query: CacheQuery) -> (CacheRule, Bool) {
+    private func rule(for head: StoredHead, _ freshness: ResponseCache.Freshness, _ query: CacheQuery) -> (
+        Response.CacheRule, Bool
+    ) {
         if head.mustValidate { return (.invalidated, false) }
         if hasUnseenField(head, query) { return (.unseenField, false) }
         if query.isNoCache { return (.requestNoCache, false) }
@@ -49,7 +51,9 @@ extension CacheRules {
     }
 
     /// The app's own choice to use stale responses; the header of the request still limits it.
-    private func forcedRule(_ rule: CacheRule, _ freshness: Freshness, _ query: CacheQuery) -> (CacheRule, Bool) {
+    private func forcedRule(_ rule: Response.CacheRule, _ freshness: ResponseCache.Freshness, _ query: CacheQuery) -> (
+        Response.CacheRule, Bool
+    ) {
         let directives = query.directives
         let isLimited = directives.minFresh != nil || directives.maxStale != nil
         if isLimited, !fits(freshness, directives, mayBeStale: true) {
@@ -58,7 +62,9 @@ extension CacheRules {
         return (freshness.isFresh ? .fresh : rule, true)
     }
 
-    private func standardRule(for head: StoredHead, _ freshness: Freshness, _ query: CacheQuery) -> (CacheRule, Bool) {
+    private func standardRule(for head: StoredHead, _ freshness: ResponseCache.Freshness, _ query: CacheQuery) -> (
+        Response.CacheRule, Bool
+    ) {
         let directives = head.reading.directives
         if fits(freshness, query.directives, mayBeStale: !directives.mustRevalidate) {
             return (freshness.isFresh ? .fresh : .maxStale, true)
@@ -74,7 +80,7 @@ extension CacheRules {
     }
 
     /// Whether age + `min-fresh` < lifetime + `max-stale`.
-    private func fits(_ freshness: Freshness, _ directives: CacheControl, mayBeStale: Bool) -> Bool {
+    private func fits(_ freshness: ResponseCache.Freshness, _ directives: CacheControl, mayBeStale: Bool) -> Bool {
         var bound = freshness.lifetime
         if mayBeStale {
             switch directives.maxStale {
@@ -87,7 +93,7 @@ extension CacheRules {
     }
 
     /// Whether a response may be used if the server fails (RFC 5861 §4).
-    package func mayStandIn(_ head: StoredHead, _ freshness: Freshness, _ query: CacheQuery) -> Bool {
+    package func mayStandIn(_ head: StoredHead, _ freshness: ResponseCache.Freshness, _ query: CacheQuery) -> Bool {
         let directives = head.reading.directives
         guard !head.mustValidate, !hasUnseenField(head, query), !head.reading.requiresValidation,
             !directives.mustRevalidate,

@@ -48,7 +48,7 @@ package enum ExchangeFailure: Sendable, Hashable, CaseIterable {
     }
 }
 
-extension CacheRules {
+extension ResponseCache.Rules {
     /// Decides what a response to a request with a condition means (RFC 9111 §4.3.3, §4.3.4).
     ///
     /// - Parameters:

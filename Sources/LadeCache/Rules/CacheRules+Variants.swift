@@ -1,6 +1,6 @@
 package import LadeCore
 
-extension CacheRules {
+extension ResponseCache.Rules {
     /// The stored responses whose varying fields have the values of a request (RFC 9111 §4.1), in the form that the request
     /// asks for.
     ///
@@ -159,7 +159,7 @@ private struct Forms {
     // Few names: the comparison of two short texts costs less than a hash.
     private var known: [(name: String, form: [UInt8]?)] = []
 
-    init(_ query: CacheQuery, _ matching: CacheRules.VariantMatching) {
+    init(_ query: CacheQuery, _ matching: ResponseCache.Rules.VariantMatching) {
         (headers, cookies) = (query.headers, query.cookies)
         isExact = matching == .exact
     }

@@ -3,7 +3,7 @@ package import LadeCore
 /// How a cache handled a request, as the member of `Cache-Status` that it adds (RFC 9211).
 package struct CacheStatus: Sendable, Hashable {
     /// The rule that decided.
-    package var rule: CacheRule
+    package var rule: Response.CacheRule
     /// Whether the response is from the store, and the server was not asked.
     package var isHit: Bool
     /// The status of the server's response, where it differs from the status of the served response.
@@ -11,14 +11,14 @@ package struct CacheStatus: Sendable, Hashable {
     /// Whether the server's response was stored.
     package var isStored = false
     /// Why the server's response was not stored, where that is known.
-    package var refusal: CacheRule?
+    package var refusal: Response.CacheRule?
     /// Whether the request shared the exchange of another one.
     package var isCollapsed = false
     /// The rest of the lifetime; negative for a stale response.
-    package var freshness: Freshness?
+    package var freshness: ResponseCache.Freshness?
 
     /// Makes a member.
-    package init(_ rule: CacheRule, isHit: Bool, _ freshness: Freshness? = nil) {
+    package init(_ rule: Response.CacheRule, isHit: Bool, _ freshness: ResponseCache.Freshness? = nil) {
         self.rule = rule
         self.isHit = isHit
         self.freshness = freshness
@@ -49,7 +49,7 @@ package struct CacheStatus: Sendable, Hashable {
     }
 
     /// The reasons of RFC 9211 §2.2.
-    private static func forwarding(_ rule: CacheRule) -> String {
+    private static func forwarding(_ rule: Response.CacheRule) -> String {
         switch rule {
         case .uriMiss: "uri-miss"
         case .variantMiss: "vary-miss"

@@ -5,12 +5,12 @@ package struct Explained<Decision: Sendable>: Sendable {
     /// The decision.
     package let decision: Decision
     /// The rule that made it.
-    package let rule: CacheRule
+    package let rule: Response.CacheRule
     /// The lifetime and age that were compared; nil where none were.
-    package let freshness: Freshness?
+    package let freshness: ResponseCache.Freshness?
 
     /// Makes a decision.
-    package init(_ decision: Decision, _ rule: CacheRule, _ freshness: Freshness? = nil) {
+    package init(_ decision: Decision, _ rule: Response.CacheRule, _ freshness: ResponseCache.Freshness? = nil) {
         self.decision = decision
         self.rule = rule
         self.freshness = freshness

@@ -1,39 +1,41 @@
-/// How long a stored response is fresh, and how old it is (RFC 9111 §4.2).
-public struct Freshness: Sendable, Hashable {
-    /// The source of the lifetime.
-    public enum Source: String, Sendable, Hashable {
-        /// `max-age`.
-        case maxAge = "max-age"
-        /// `Expires`.
-        case expires = "Expires"
-        /// The time since `Last-Modified`.
-        case heuristic
-        /// Nothing: the response is stale from the beginning.
-        case none
+extension ResponseCache {
+    /// How long a stored response is fresh, and how old it is (RFC 9111 §4.2).
+    public struct Freshness: Sendable, Hashable {
+        /// The source of the lifetime.
+        public enum Source: String, Sendable, Hashable {
+            /// `max-age`.
+            case maxAge = "max-age"
+            /// `Expires`.
+            case expires = "Expires"
+            /// The time since `Last-Modified`.
+            case heuristic
+            /// Nothing: the response is stale from the beginning.
+            case none
+        }
+
+        /// How long the response is fresh.
+        public let lifetime: Duration
+        /// The source of the lifetime.
+        public let source: Source
+        /// The age by `Date` on arrival; zero where it is not used.
+        public let apparentAge: Duration
+        /// `Age` of the response.
+        public let statedAge: Duration
+        /// How long the exchange took.
+        public let delay: Duration
+        /// How long the response has been stored; nil where the clock was set back.
+        public let residence: Duration?
+
+        /// The age: the larger one on arrival, and the time since.
+        public var age: Duration { min(max(apparentAge, statedAge + delay) + (residence ?? .zero), Self.limit) }
+
+        /// Whether the lifetime exceeds the age.
+        public var isFresh: Bool { residence != nil && lifetime > age }
+
+        /// How long the response has been stale; negative while it is fresh.
+        public var staleness: Duration { age - lifetime }
+
+        /// Times of HTTP saturate at 2³¹ seconds (RFC 9111 §1.2.2).
+        package static let limit = Duration.seconds(Int64(1) << 31)
     }
-
-    /// How long the response is fresh.
-    public let lifetime: Duration
-    /// The source of the lifetime.
-    public let source: Source
-    /// The age by `Date` on arrival; zero where it is not used.
-    public let apparentAge: Duration
-    /// `Age` of the response.
-    public let statedAge: Duration
-    /// How long the exchange took.
-    public let delay: Duration
-    /// How long the response has been stored; nil where the clock was set back.
-    public let residence: Duration?
-
-    /// The age: the larger one on arrival, and the time since.
-    public var age: Duration { min(max(apparentAge, statedAge + delay) + (residence ?? .zero), Self.limit) }
-
-    /// Whether the lifetime exceeds the age.
-    public var isFresh: Bool { residence != nil && lifetime > age }
-
-    /// How long the response has been stale; negative while it is fresh.
-    public var staleness: Duration { age - lifetime }
-
-    /// Times of HTTP saturate at 2³¹ seconds (RFC 9111 §1.2.2).
-    package static let limit = Duration.seconds(Int64(1) << 31)
 }

@@ -14,7 +14,7 @@ package enum CacheStep: Sendable {
 /// A call asks what to do. While the step is to send a request, it sends that request and settles the question with the outcome,
 /// which is the next step.
 ///
-/// `CacheRules` decides, and this carries the decisions out. A served call passes no interceptor below. Retries happen
+/// `ResponseCache.Rules` decides, and this carries the decisions out. A served call passes no interceptor below. Retries happen
 /// below, so that only the final response or error of a request is seen here. While the server is waited for, no function of the
 /// cache is: what it needs afterwards is in the question.
 package struct AccountCache: Sendable {
@@ -96,7 +96,7 @@ package final class CacheQuestion: Sendable {
         /// of the call before it.
         case left(Request, Chain.Next, Int)
         /// The request passes by for a reason, and its response may change stored responses.
-        case passed(CacheWork, CacheRule, CacheLookup)
+        case passed(CacheWork, Response.CacheRule, CacheLookup)
         /// It asks for a response that may be stored.
         case asked(Inquiry)
     }
@@ -137,13 +137,13 @@ struct Inquiry: Sendable {
     let form: Form
     let lookup: CacheLookup
     /// Why the server is asked.
-    let rule: CacheRule
-    var freshness: Freshness?
+    let rule: Response.CacheRule
+    var freshness: ResponseCache.Freshness?
     /// The exchange that other calls wait for, too.
     var lead: CacheLead?
 
     /// The same without a condition, as if nothing were stored; its response is final.
-    func anew(_ rule: CacheRule? = nil) -> Inquiry {
+    func anew(_ rule: Response.CacheRule? = nil) -> Inquiry {
         let lookup = CacheLookup(heads: [], ticket: lookup.ticket)
         return Inquiry(
             work: work,

@@ -13,7 +13,7 @@ final class CacheEntryWriting: Sendable {
         var received: Int64 = 0
         var digest: SHA256?
         var isOver = false
-        var refusal: CacheRule?
+        var refusal: Response.CacheRule?
     }
 
     private let work: CacheWork
@@ -77,9 +77,9 @@ final class CacheEntryWriting: Sendable {
     }
 
     /// Why nothing is stored, once that is known.
-    var refusal: CacheRule? { state.withLock(\.refusal) }
+    var refusal: Response.CacheRule? { state.withLock(\.refusal) }
 
-    private func refuse(_ rule: CacheRule, isReported: Bool = true) {
+    private func refuse(_ rule: Response.CacheRule, isReported: Bool = true) {
         state.withLock { $0.refusal = rule }
         work.refused(rule, isReported: isReported)
     }
@@ -136,7 +136,7 @@ final class CacheEntryWriting: Sendable {
         }
         if let joined, bodyEnd == .complete { head = joined }
         head.trailers = trailers
-        let digest = joined == nil ? nil : CacheRules.needsDigest(head)
+        let digest = joined == nil ? nil : ResponseCache.Rules.needsDigest(head)
         // Until the digest of all parts is known to be right, they do not count as a whole.
         let written = digest == nil ? head : head.asParts
         do throws(CacheError) {
@@ -171,7 +171,7 @@ final class CacheEntryWriting: Sendable {
                 isRight = try await store.add(whole, sharingBodyOf: id, version: version)
             }
         }
-        _ = try await store.remove(CacheSelection(.ids([id])))
+        _ = try await store.remove(ResponseCache.Selection(.ids([id])))
         return isRight
     }
 
@@ -198,7 +198,7 @@ extension CacheWork {
         _ storage: Explained<StorageDecision>,
         _ lookup: CacheLookup,
         isMiss: Bool = false
-    ) async -> (response: Response, head: StoredHead?, refusal: CacheRule?) {
+    ) async -> (response: Response, head: StoredHead?, refusal: Response.CacheRule?) {
         if isMiss { cache.count { $0.missed += 1 } }
         let isDecoded = response.metrics.contentEncoding != nil
         let bytes = response.body.bytes
@@ -231,8 +231,8 @@ extension CacheWork {
         isDecoded: Bool,
         _ storage: Explained<StorageDecision>,
         _ lookup: CacheLookup,
-        in memory: MemoryStore
-    ) -> (head: StoredHead?, refusal: CacheRule?)? {
+        in memory: ResponseCache.MemoryStore
+    ) -> (head: StoredHead?, refusal: Response.CacheRule?)? {
         let decision = isDecoded ? storage.decision.decoded : storage.decision
         guard let begun = decision.head, let key = query.key else { return nil }
         var write = CacheWrite(key, begun, ticket: lookup.ticket)
@@ -278,7 +278,7 @@ extension CacheWork {
 extension StoredHead {
     /// Whether the server announces a digest of the body as it is stored (RFC 9530).
     var hasDigest: Bool {
-        reading.names.contains(.digest) && CacheRules.expectedDigest(headers, status) != nil
+        reading.names.contains(.digest) && ResponseCache.Rules.expectedDigest(headers, status) != nil
     }
 }
 
@@ -300,7 +300,7 @@ extension ResponseCache {
     /// Reports what was evicted since the last report.
     func recordEvictions(_ call: Call) {
         let all = settings.store.evictions
-        let evicted = state.withLock { state -> CacheRemoval in
+        let evicted = state.withLock { state -> ResponseCache.Removal in
             var new = all
             new.entries -= state.evictions.entries
             new.bytes -= state.evictions.bytes

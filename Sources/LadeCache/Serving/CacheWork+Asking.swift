@@ -66,7 +66,7 @@ extension CacheWork {
     /// Decides about what is stored.
     private func decided(_ lookup: CacheLookup) throws(LoadingError) -> Rest {
         let decided = rules.decideLookedUp(query, lookup.heads)
-        func inquiry(_ form: Inquiry.Form, _ rule: CacheRule) -> Inquiry {
+        func inquiry(_ form: Inquiry.Form, _ rule: Response.CacheRule) -> Inquiry {
             var known = lookup
             // Not held while the server is waited for.
             known.opened = nil
@@ -98,7 +98,7 @@ extension CacheWork {
         _ serving: Serving,
         _ lookup: CacheLookup,
         _ decided: Explained<CacheDecision>,
-        from memory: MemoryStore
+        from memory: ResponseCache.MemoryStore
     ) throws(LoadingError) -> CacheStep {
         guard let freshness = decided.freshness else { return try lost(lookup) }
         let bytes: Data?
@@ -128,7 +128,7 @@ extension CacheWork {
     }
 
     /// Leaves the request to the server; `settle` only checks whether its response affects stored responses.
-    private func passing(_ rule: CacheRule, _ lookup: CacheLookup) -> CacheStep {
+    private func passing(_ rule: Response.CacheRule, _ lookup: CacheLookup) -> CacheStep {
         if rule != .scheme, rule != .method { call.record(.cacheMissed(rule)) }
         let sent = asked(CacheCondition(), hasStored: false)
         return .send(sent, CacheQuestion(.passed(self, rule, lookup), at: Moment(now: call.time)))

@@ -6,12 +6,12 @@
 import LadeCore
 
 /// A call that waits for the exchange of another one.
-enum CacheWaiter: Sendable {
-    /// Its exchange is settled before it begins to wait, or after that.
-    case open
-    /// It waits until an instant at most.
-    case waiting(Resumption<CacheWait>, until: Instant)
-    case settled(CacheWait)
+///
+/// All of them share one timer: that of ``Waiter`` would be a task for each, with more memory than the call.
+struct CacheWaiter: Sendable {
+    var waiter = Waiter<CacheWait>()
+    /// When it ends at the latest; nil before it begins.
+    var end: Instant?
 }
 
 /// How a wait for the exchange of another call ends.
@@ -251,7 +251,7 @@ extension ResponseCache {
                         _ = state.collapse.leave(number)
                         return (.alone, nil)
                     }
-                    state.waiters[number] = .open
+                    state.waiters[number] = CacheWaiter()
                     arrival = .wait(for: leader.call, number: number)
                 case .tooLate(let exchange, _, let end):
                     guard let leader = state.leaders[exchange], leader.ticket == lookup.ticket else { break }
@@ -278,40 +278,47 @@ extension ResponseCache {
 
     /// The call that carries out an exchange waits itself until an instant, or no longer where that is nil.
     func delay(_ exchange: UInt64, until end: Instant?) {
-        let settled = state.withLock { state -> [(Resumption<CacheWait>, CacheWait)] in
+        let wakes = state.withLock { state -> [Waiter<CacheWait>.Wake] in
             state.collapse.delay(exchange, until: end).compactMap { action in
                 guard case .tooLate(_, let call, let end) = action else { return nil }
-                return state.settle(call, .tooLate(until: end))
+                return state.end(call, .tooLate(until: end))
             }
         }
-        resume(settled)
+        resume(wakes)
     }
 
     /// An exchange has a response.
     func share(_ outcome: CacheOutcome, of exchange: UInt64, _ query: CacheQuery, now: Instant) {
-        let settled = state.withLock { state -> [(Resumption<CacheWait>, CacheWait)] in
+        // What was added below the cache may differ from call to call.
+        let shared = outcome.shared.flatMap { rules.hasUnseenField($0, query) ? nil : $0 }
+        let head = shared.map { CollapseState.Head.shared(with: matching($0, exchange)) } ?? .unshared
+        let isShared = shared != nil
+        let wakes = state.withLock { state -> [Waiter<CacheWait>.Wake] in
             let leader = state.leaders.removeValue(forKey: exchange)?.call ?? Call.ID(0)
-            // Fields that were added below the cache may differ from call to call.
-            let shared = outcome.shared.flatMap { rules.hasUnseenField($0, query) ? nil : $0 }
-            let head = shared.map { CollapseState.Head.shared($0) } ?? .unshared
             let actions = state.collapse.receive(exchange, head, now: now)
             state.collapse.end(exchange)
-            let isShared = shared != nil
             return actions.compactMap { action in
                 switch action {
                 case .deliver(_, let call):
-                    state.settle(call, isShared ? .shared(outcome.response, with: leader) : .alone)
-                case .alone(let call): state.settle(call, .alone)
+                    state.end(call, isShared ? .shared(outcome.response, with: leader) : .alone)
+                case .alone(let call): state.end(call, .alone)
                 default: nil
                 }
             }
         }
-        resume(settled)
+        resume(wakes)
+    }
+
+    /// The calls that wait for an exchange and match the head of its response.
+    private func matching(_ head: StoredHead, _ exchange: UInt64) -> Set<UInt64> {
+        // Compared outside of the lock: the cookies of a request may be those of a jar.
+        let waiting = state.withLock { $0.collapse.closeToOthers(exchange) }
+        return Set(waiting.filter { !rules.variants(of: $0.value.query, in: [head]).isEmpty }.keys)
     }
 
     /// An exchange has no response.
     func end(_ exchange: UInt64, _ number: UInt64, with error: LoadingError) {
-        let settled = state.withLock { state -> [(Resumption<CacheWait>, CacheWait)] in
+        let wakes = state.withLock { state -> [Waiter<CacheWait>.Wake] in
             // These concern the call that carried it out alone.
             let isOwn =
                 switch error.kind {
@@ -322,59 +329,52 @@ extension ResponseCache {
             if !isOwn || actions.isEmpty { state.leaders[exchange] = nil }
             return actions.compactMap { action in
                 switch action {
-                case .lead(let exchange, let call): state.settle(call, .lead(exchange: exchange))
-                case .fail(_, let call): state.settle(call, .failed(error))
+                case .lead(let exchange, let call): state.end(call, .lead(exchange: exchange))
+                case .fail(_, let call): state.end(call, .failed(error))
                 default: nil
                 }
             }
         }
-        resume(settled)
+        resume(wakes)
     }
 
-    private func resume(_ settled: [(Resumption<CacheWait>, CacheWait)]) {
-        for (waiter, outcome) in settled { waiter.resume(returning: outcome) }
-        if !settled.isEmpty { endIdleTimer() }
+    private func resume(_ wakes: [Waiter<CacheWait>.Wake]) {
+        for wake in wakes { wake.resume() }
+        if !wakes.isEmpty { endIdleTimer() }
     }
 
     /// Waits for the exchange of another call, until an instant.
     func wait(_ number: UInt64, _ call: Call, until end: Instant) async -> CacheWait {
-        let time = call.time
-        return await call.withCancellationHandler {
-            await withResumption { self.sit(number, until: end, time, $0) }
-        } onCancel: {
+        await Waiter.outcome(of: call) { resumption in
+            enter(number, until: end, call.time, resumption)
+        } cancel: {
             self.leave(number)
         }
     }
 
-    private func sit(_ number: UInt64, until end: Instant, _ time: any TimeSource, _ waiter: Resumption<CacheWait>) {
-        let (known, timer) = state.withLock { state -> (CacheWait?, WaitTimer.Start?) in
-            guard case .open = state.waiters[number] else { return (state.takeSettled(number) ?? .left, nil) }
-            state.waiters[number] = .waiting(waiter, until: end)
+    private func enter(
+        _ number: UInt64,
+        until end: Instant,
+        _ time: any TimeSource,
+        _ resumption: Resumption<CacheWait>
+    ) -> Waiter<CacheWait>.Wake? {
+        let (wake, timer) = state.withLock { state -> (Waiter<CacheWait>.Wake?, WaitTimer.Start?) in
+            if let wake = state.wait(number, resumption, until: end) { return (wake, nil) }
             return (nil, state.timer.set(until: end))
         }
-        if let known {
-            waiter.resume(returning: known)
-            endIdleTimer()
-        }
+        if wake != nil { endIdleTimer() }
         if let timer { start(timer, time) }
+        return wake
     }
 
-    /// A call is cancelled; what is settled stays.
+    /// A call is cancelled; an end that came before stays.
     private func leave(_ number: UInt64) {
-        let waiter = state.withLock { state -> Resumption<CacheWait>? in
-            switch state.waiters[number] {
-            case .open:
-                state.waiters[number] = .settled(.left)
-                _ = state.collapse.leave(number)
-                return nil
-            case .waiting(let waiter, _):
-                state.waiters[number] = nil
-                _ = state.collapse.leave(number)
-                return waiter
-            case .settled, nil: return nil
-            }
+        let wake = state.withLock { state -> Waiter<CacheWait>.Wake? in
+            guard state.waiters[number]?.waiter.hasEnded == false else { return nil }
+            _ = state.collapse.leave(number)
+            return state.end(number, .left)
         }
-        waiter?.resume(returning: .left)
+        wake?.resume()
         endIdleTimer()
     }
 
@@ -397,23 +397,22 @@ extension ResponseCache {
     /// Ends the waits that are over, and starts the timer for the next one.
     private func ring(_ number: UInt64, _ time: any TimeSource) {
         let now = time.now
-        let (over, next) = state.withLock { state -> ([Resumption<CacheWait>], WaitTimer.Start?) in
+        let (over, next) = state.withLock { state -> ([Waiter<CacheWait>.Wake], WaitTimer.Start?) in
             guard state.timer.end(number) else { return ([], nil) }
-            var over: [Resumption<CacheWait>] = []
+            var over: [Waiter<CacheWait>.Wake] = []
             var next: Instant?
-            for (number, waiter) in state.waiters {
-                guard case .waiting(let resumption, let end) = waiter else { continue }
+            for (number, waiting) in state.waiters {
+                guard waiting.waiter.isSuspended, let end = waiting.end else { continue }
                 if end <= now {
-                    state.waiters[number] = nil
                     _ = state.collapse.leave(number)
-                    over.append(resumption)
+                    if let wake = state.end(number, .left) { over.append(wake) }
                 } else {
                     next = min(next ?? end, end)
                 }
             }
             return (over, next.flatMap { state.timer.set(until: $0) })
         }
-        for waiter in over { waiter.resume(returning: .left) }
+        for wake in over { wake.resume() }
         if let next { start(next, time) }
     }
 
@@ -471,24 +470,29 @@ struct WaitTimer: Sendable {
 }
 
 extension ResponseCache.State {
-    /// Ends the wait of a call.
+    /// Ends the wait of a call, or that which it has not begun.
     ///
-    /// - Returns: The waiter to resume outside of the lock. Nil for a call that does not wait yet, and for the call that
-    ///   carries the exchange out.
-    mutating func settle(_ call: UInt64, _ outcome: CacheWait) -> (Resumption<CacheWait>, CacheWait)? {
-        switch waiters[call] {
-        case .open:
-            waiters[call] = .settled(outcome)
-            return nil
-        case .waiting(let waiter, _):
-            waiters[call] = nil
-            return (waiter, outcome)
-        case .settled, nil: return nil
-        }
+    /// - Returns: The task to resume outside of the lock; nil for a call that does not wait yet, or is the one that carries
+    ///   the exchange out.
+    mutating func end(_ call: UInt64, _ outcome: CacheWait) -> Waiter<CacheWait>.Wake? {
+        guard let wake = waiters[call]?.waiter.end(outcome) else { return nil }
+        waiters[call] = nil
+        return wake
     }
 
-    mutating func takeSettled(_ call: UInt64) -> CacheWait? {
-        guard case .settled(let outcome)? = waiters.removeValue(forKey: call) else { return nil }
-        return outcome
+    /// Begins the wait of a call.
+    ///
+    /// - Returns: The task again, if the wait has ended already.
+    mutating func wait(
+        _ call: UInt64,
+        _ resumption: Resumption<CacheWait>,
+        until end: Instant
+    ) -> Waiter<CacheWait>.Wake? {
+        guard let wake = waiters[call, default: CacheWaiter()].waiter.wait(resumption) else {
+            waiters[call]?.end = end
+            return nil
+        }
+        waiters[call] = nil
+        return wake
     }
 }

@@ -41,8 +41,8 @@ extension CacheWork {
     func serveStale(
         _ id: UInt64,
         _ lookup: CacheLookup,
-        _ rule: CacheRule,
-        _ freshness: Freshness?
+        _ rule: Response.CacheRule,
+        _ freshness: ResponseCache.Freshness?
     ) async throws(LoadingError) -> CacheOutcome? {
         guard let head = lookup.heads.first(where: { $0.id == id }), let freshness else { return nil }
         let span = rules.span(of: head, for: query)
@@ -58,7 +58,7 @@ extension CacheWork {
     }
 
     /// Reports a served response, and counts it.
-    func noteServed(_ freshness: Freshness, _ rule: CacheRule, _ length: Int64) {
+    func noteServed(_ freshness: ResponseCache.Freshness, _ rule: Response.CacheRule, _ length: Int64) {
         call.record(.cacheServed(rule, age: freshness.age, lifetime: freshness.lifetime))
         cache.count { counters in
             if freshness.isFresh { counters.servedFresh += 1 } else { counters.servedStale += 1 }
@@ -94,13 +94,13 @@ extension CacheWork {
     /// - Throws: `LoadingError.Kind.bodyTooLarge` for a body that is longer than the caller accepts.
     func form(
         of head: StoredHead,
-        _ freshness: Freshness?,
-        _ rule: CacheRule,
+        _ freshness: ResponseCache.Freshness?,
+        _ rule: Response.CacheRule,
         span: Range<Int64>?,
         confirmation: Response? = nil
     ) throws(LoadingError) -> ServedForm {
         let length = query.method == .head ? 0 : span.map { Int64($0.count) } ?? head.length
-        let (status, headers) = CacheRules.served(head, freshness, span: span)
+        let (status, headers) = ResponseCache.Rules.served(head, freshness, span: span)
         if case .buffered(let limit) = request.delivery, length > Int64(limit) {
             var context = LoadingError.Context(request)
             context.status = status
@@ -129,8 +129,8 @@ extension CacheWork {
     func served(
         _ head: StoredHead,
         _ reader: any CacheReader,
-        _ freshness: Freshness?,
-        _ rule: CacheRule,
+        _ freshness: ResponseCache.Freshness?,
+        _ rule: Response.CacheRule,
         span: Range<Int64>?,
         confirmation: Response? = nil
     ) async throws(LoadingError) -> Response? {
@@ -152,7 +152,7 @@ extension CacheWork {
                     cache.note(fault, call)
                     // Owned by no one: it ends by itself, as soon as the store has removed the entry.
                     // An error leaves the entry where it is, and the next reader finds the damage again.
-                    Task { _ = try? await cache.remove(CacheSelection(.ids([id]))) }
+                    Task { _ = try? await cache.remove(ResponseCache.Selection(.ids([id]))) }
                 }
             )
         }

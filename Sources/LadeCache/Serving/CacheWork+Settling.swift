@@ -178,7 +178,7 @@ extension CacheWork {
         _ span: Range<Int64>?,
         _ response: Response,
         _ inquiry: Inquiry,
-        _ rule: CacheRule,
+        _ rule: Response.CacheRule,
         isShared: Bool
     ) async throws(LoadingError) -> Settlement {
         guard let reader,
@@ -267,7 +267,7 @@ extension CacheWork {
     /// Carries out what a response means that passes by.
     func passed(
         _ response: Response,
-        _ rule: CacheRule,
+        _ rule: Response.CacheRule,
         _ lookup: CacheLookup,
         since began: Moment
     ) async -> CacheStep {
@@ -279,7 +279,7 @@ extension CacheWork {
 
     private func changing(
         _ response: Response,
-        _ rule: CacheRule,
+        _ rule: Response.CacheRule,
         _ lookup: CacheLookup,
         since began: Moment
     ) async -> Response {

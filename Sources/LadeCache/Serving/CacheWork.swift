@@ -57,7 +57,7 @@ final class CacheWork: Sendable {
     }
 
     var call: Call { next.call }
-    var rules: CacheRules { cache.rules }
+    var rules: ResponseCache.Rules { cache.rules }
     var store: any CacheStore { cache.settings.store }
 
     /// The query at the present.
@@ -110,7 +110,7 @@ final class CacheWork: Sendable {
         var sent = request
         if !condition.isEmpty { sent.headers = condition.adding(to: sent.headers) }
         if request.isHTTP, !request.headers.contains("Cache-Control"),
-            let directive = CacheRules.directives(for: query.mode, hasStored: hasStored)
+            let directive = ResponseCache.Rules.directives(for: query.mode, hasStored: hasStored)
         {
             sent.headers.add("Cache-Control", directive)
         }
@@ -150,7 +150,7 @@ final class CacheWork: Sendable {
     }
 
     /// Notes why a response is not stored: for the counters, the observers of the call, and later explanations.
-    func refused(_ rule: CacheRule, isReported: Bool = true) {
+    func refused(_ rule: Response.CacheRule, isReported: Bool = true) {
         cache.count { $0.refused[rule, default: 0] += 1 }
         if isReported { call.record(.cacheNotStored(rule)) }
         if let key = query.key, query.isLookedUp { store.note(rule, for: key) }
@@ -186,7 +186,7 @@ final class CacheWork: Sendable {
     }
 
     /// The error of a request that must not reach the server.
-    func notStored(_ reason: NotStoredReason) -> LoadingError {
+    func notStored(_ reason: ResponseCache.NotStoredReason) -> LoadingError {
         var context = LoadingError.Context(request)
         context.detail = "\(reason)"
         return LoadingError(.notStored, context, underlyingError: reason)
@@ -199,15 +199,15 @@ extension CacheWork {
     /// Removes what the server asks to forget.
     func clear(_ headers: Headers) async {
         guard headers.contains("Clear-Site-Data"), let place = query.key?.place,
-            CacheRules.clearsCache(headers, from: place.address)
+            ResponseCache.Rules.clearsCache(headers, from: place.address)
         else { return }
         await remove(.origin(place.address.origin, scopes: [place.scope, .shared]))
     }
 
-    func invalidate(_ kind: CacheSelection.Kind) async {
+    func invalidate(_ kind: ResponseCache.Selection.Kind) async {
         do throws(CacheError) {
             let count = try await usingStore { store throws(CacheError) in
-                try await store.invalidate(CacheSelection(kind))
+                try await store.invalidate(ResponseCache.Selection(kind))
             }
             if count > 0 { call.record(.cacheInvalidated(count: count)) }
         } catch {
@@ -215,9 +215,10 @@ extension CacheWork {
         }
     }
 
-    func remove(_ kind: CacheSelection.Kind) async {
+    func remove(_ kind: ResponseCache.Selection.Kind) async {
         do throws(CacheError) {
-            _ = try await usingStore { store throws(CacheError) in try await store.remove(CacheSelection(kind)) }
+            _ = try await usingStore { store throws(CacheError) in try await store.remove(ResponseCache.Selection(kind))
+            }
         } catch {
             cache.note(error, call)
         }

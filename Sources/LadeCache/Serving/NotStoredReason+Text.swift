@@ -1,8 +1,8 @@
 import LadeCore
 
-extension NotStoredReason: Error {}
+extension ResponseCache.NotStoredReason: Error {}
 
-extension NotStoredReason: CustomStringConvertible {
+extension ResponseCache.NotStoredReason: CustomStringConvertible {
     /// One clause that says what is missing.
     public var description: String {
         switch self {

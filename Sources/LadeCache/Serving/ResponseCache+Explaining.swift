@@ -1,38 +1,51 @@
 public import LadeCore
 
-/// The decision that the cache would make about a request now, and the reason.
-public struct CacheExplanation: Sendable {
-    /// The action of the cache.
-    @nonexhaustive
-    public enum Action: Sendable, Hashable {
-        /// Respond from the store.
-        case serve
-        /// Respond from the store, and ask the server in the background.
-        case serveAndValidate
-        /// Ask the server whether what is stored is current.
-        case validate
-        /// Ask the server for the rest of a body.
-        case complete
-        /// Ask the server.
-        case fetch
-        /// Leave the request to the server.
-        case passBy
-        /// Fail, because the request must not reach the server.
-        case fail(NotStoredReason)
-    }
+extension ResponseCache {
+    /// The decision that the cache would make about a request now, and the reason.
+    public struct Explanation: Sendable {
+        /// The action of the cache.
+        @nonexhaustive
+        public enum Action: Sendable, Hashable {
+            /// Respond from the store.
+            case serve
+            /// Respond from the store, and ask the server in the background.
+            case serveAndValidate
+            /// Ask the server whether what is stored is current.
+            case validate
+            /// Ask the server for the rest of a body.
+            case complete
+            /// Ask the server.
+            case fetch
+            /// Leave the request to the server.
+            case passBy
+            /// Fail, because the request must not reach the server.
+            case fail(ResponseCache.NotStoredReason)
+        }
 
-    /// The action of the cache.
-    public let action: Action
-    /// The rule that decides.
-    public let rule: CacheRule
-    /// The lifetime and age that are compared; nil where none are.
-    public let freshness: Freshness?
-    /// Everything that is stored for the address and the account, the latest last.
-    public let stored: [StoredHead]
-    /// Why the latest response for the request was not stored; nil where it was, or where the store does not know.
-    public let lastRefusal: CacheRule?
-    /// The fields by which a stored response differs from the request, for each of ``stored``; empty for one that matches.
-    public let differences: [[String]]
+        /// A response that is stored for the address.
+        public struct Stored: Sendable {
+            package let head: StoredHead
+            /// The names of the fields by which it differs from the request; empty for one that matches.
+            public let differences: [String]
+
+            /// Its status.
+            public var status: Response.Status { head.status }
+
+            /// Its fields, without those that belong to the connection.
+            public var headers: Headers { head.headers }
+        }
+
+        /// What the cache would do.
+        public let action: Action
+        /// The rule that decides.
+        public let rule: Response.CacheRule
+        /// The lifetime and age that are compared; nil where none are.
+        public let freshness: ResponseCache.Freshness?
+        /// Everything that is stored for the address and the account, the latest last.
+        public let stored: [Stored]
+        /// Why the latest response for the request was not stored; nil where it was, or where the store does not know.
+        public let lastRefusal: Response.CacheRule?
+    }
 }
 
 extension ResponseCache {
@@ -48,10 +61,10 @@ extension ResponseCache {
         _ request: Request,
         in call: Call,
         _ identity: CallIdentity
-    ) async throws(CacheError) -> CacheExplanation {
+    ) async throws(CacheError) -> ResponseCache.Explanation {
         let query = CacheWork.query(request, call, identity, self)
         var heads: [StoredHead] = []
-        var refusal: CacheRule?
+        var refusal: Response.CacheRule?
         if let key = query.key {
             try await settings.store.flush()
             let lookup = try await settings.store.lookUp(key)
@@ -59,7 +72,7 @@ extension ResponseCache {
             refusal = lookup.refusal
         }
         let decided = rules.decide(query, heads)
-        let action: CacheExplanation.Action =
+        let action: ResponseCache.Explanation.Action =
             switch decided.decision {
             case .serve: .serve
             case .serveAndRevalidate: .serveAndValidate
@@ -69,16 +82,15 @@ extension ResponseCache {
             case .passBy: .passBy
             case .unsatisfiable(let reason): .fail(reason)
             }
-        let differences = heads.map { head in
-            rules.differences(of: query, from: head)
+        let stored = heads.map { head in
+            ResponseCache.Explanation.Stored(head: head, differences: rules.differences(of: query, from: head))
         }
-        return CacheExplanation(
+        return ResponseCache.Explanation(
             action: action,
             rule: decided.rule,
             freshness: decided.freshness,
-            stored: heads,
-            lastRefusal: refusal,
-            differences: differences
+            stored: stored,
+            lastRefusal: refusal
         )
     }
 }

@@ -10,7 +10,7 @@ public import LadeCore
 public final class ResponseCache: Sendable {
     /// The state that all calls share, guarded by its lock.
     struct State: Sendable {
-        var counters = CacheCounters()
+        var counters = ResponseCache.Counters()
         var collapse: CollapseState
         /// The calls that wait for the exchange of another one.
         var waiters: [UInt64: CacheWaiter] = [:]
@@ -23,7 +23,7 @@ public final class ResponseCache: Sendable {
         var tasks: [UInt64: CacheTask] = [:]
         var lastNumber: UInt64 = 0
         var isClosed = false
-        var evictions = CacheRemoval()
+        var evictions = ResponseCache.Removal()
 
         mutating func nextNumber() -> UInt64 {
             lastNumber += 1
@@ -32,10 +32,10 @@ public final class ResponseCache: Sendable {
     }
 
     /// The configuration of the cache.
-    public let settings: CacheSettings
+    public let settings: ResponseCache.Settings
     /// The store, where it is in memory: no call has to wait for it.
-    let memory: MemoryStore?
-    let rules: CacheRules
+    let memory: ResponseCache.MemoryStore?
+    let rules: ResponseCache.Rules
     let partition: String
     let connection: ConnectionFacts
     let state: Locked<State>
@@ -50,26 +50,26 @@ public final class ResponseCache: Sendable {
     ///   - raise: Raises the priority of a call that waits for its turn; called when a more urgent call waits for its
     ///     response.
     package init(
-        _ settings: CacheSettings,
+        _ settings: ResponseCache.Settings,
         transport: TransportSettings,
         raise: @escaping @Sendable (Request.Priority, Call.ID) -> Void = { _, _ in }
     ) {
         self.settings = settings
         self.raise = raise
-        memory = settings.store as? MemoryStore
+        memory = settings.store as? ResponseCache.MemoryStore
         var rules = settings.rules
         rules.digester = CacheDigester(key: settings.store.digestKey)
         rules.bodyLimit = min(rules.bodyLimit, settings.store.bodyLimit)
         self.rules = rules
         partition = CachePlace.partition(settings.name, transport)
         connection = ConnectionFacts(transport)
-        state = Locked(State(collapse: CollapseState(rules)))
+        state = Locked(State(collapse: CollapseState()))
     }
 
     /// The numbers of the cache's responses and exchanges since it was made.
     ///
     /// Its numbers of bytes and entries count the whole store, and are zero where the store cannot be read.
-    public var counters: CacheCounters {
+    public var counters: ResponseCache.Counters {
         get async {
             var counters = state.withLock(\.counters)
             // An error of the store is a miss; here, nothing can be said.
@@ -94,7 +94,7 @@ public final class ResponseCache: Sendable {
     /// The stored responses of all accounts, by address and in the order of storing.
     ///
     /// - Throws: Why the store cannot be read.
-    public func entries(_ selection: CacheSelection = .all) async throws(CacheError) -> [CacheEntry] {
+    public func entries(_ selection: ResponseCache.Selection = .all) async throws(CacheError) -> [ResponseCache.Entry] {
         try await settings.store.entries(selection)
     }
 
@@ -103,7 +103,7 @@ public final class ResponseCache: Sendable {
     /// - Returns: How many there were.
     /// - Throws: Why the store cannot be written.
     @discardableResult
-    public func invalidate(_ selection: CacheSelection) async throws(CacheError) -> Int {
+    public func invalidate(_ selection: ResponseCache.Selection) async throws(CacheError) -> Int {
         try await settings.store.invalidate(selection)
     }
 
@@ -114,7 +114,7 @@ public final class ResponseCache: Sendable {
     /// - Returns: How much was removed.
     /// - Throws: Why the store cannot be written.
     @discardableResult
-    public func remove(_ selection: CacheSelection) async throws(CacheError) -> CacheRemoval {
+    public func remove(_ selection: ResponseCache.Selection) async throws(CacheError) -> ResponseCache.Removal {
         try await settings.store.remove(selection)
     }
 
@@ -170,7 +170,7 @@ public final class ResponseCache: Sendable {
     // MARK: - Notes
 
     /// Counts.
-    func count(_ change: (inout CacheCounters) -> Void) {
+    func count(_ change: (inout ResponseCache.Counters) -> Void) {
         state.withLock { change(&$0.counters) }
     }
 

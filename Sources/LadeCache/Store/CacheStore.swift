@@ -1,7 +1,7 @@
 #if canImport(FoundationEssentials)
-    public import FoundationEssentials
+    package import FoundationEssentials
 #else
-    public import Foundation
+    package import Foundation
 #endif
 public import LadeCore
 
@@ -9,14 +9,14 @@ public import LadeCore
 ///
 /// Any error is a miss or a dropped write for the cache, and never fails a call. The body of an entry never changes: a
 /// replacement is another entry. Only heads are updated, compared by their version.
-public protocol CacheStore: Sendable {
+package protocol CacheStore: Sendable {
     /// The key of the digests that stand for credentials; random, and as durable as the entries.
     var digestKey: [UInt8] { get }
     /// The largest body that is stored, in bytes.
     var bodyLimit: Int64 { get }
 
     /// How many entries and bytes were evicted so far by this process; nothing by default.
-    var evictions: CacheRemoval { get }
+    var evictions: ResponseCache.Removal { get }
 
     /// Finds the heads of all variants of a key.
     func lookUp(_ key: CacheKey) async throws(CacheError) -> CacheLookup
@@ -49,13 +49,13 @@ public protocol CacheStore: Sendable {
     /// Marks entries, so that they are validated before the next use; also those that are being written.
     ///
     /// - Returns: How many entries were marked.
-    func invalidate(_ selection: CacheSelection) async throws(CacheError) -> Int
+    func invalidate(_ selection: ResponseCache.Selection) async throws(CacheError) -> Int
 
     /// Removes entries, and drops those that are being written.
-    func remove(_ selection: CacheSelection) async throws(CacheError) -> CacheRemoval
+    func remove(_ selection: ResponseCache.Selection) async throws(CacheError) -> ResponseCache.Removal
 
     /// The entries of a selection at one moment.
-    func entries(_ selection: CacheSelection) async throws(CacheError) -> [CacheEntry]
+    func entries(_ selection: ResponseCache.Selection) async throws(CacheError) -> [ResponseCache.Entry]
 
     /// The bytes that all entries take.
     func size() async throws(CacheError) -> Int64
@@ -66,7 +66,7 @@ public protocol CacheStore: Sendable {
     /// Keeps the rule by which the latest response for a key was not stored, until one is; nothing by default.
     ///
     /// Explanations show it, as long as the store knows it.
-    func note(_ refusal: CacheRule, for key: CacheKey)
+    func note(_ refusal: Response.CacheRule, for key: CacheKey)
 
     /// Reserves the exchange for a key, so that processes that share the store do not send equal requests at the same time.
     ///
@@ -85,26 +85,26 @@ public protocol CacheStore: Sendable {
 
 extension CacheStore {
     /// Nothing.
-    public var evictions: CacheRemoval { CacheRemoval() }
+    package var evictions: ResponseCache.Removal { ResponseCache.Removal() }
 
     /// Nothing.
-    public func note(_ refusal: CacheRule, for key: CacheKey) {}
+    package func note(_ refusal: Response.CacheRule, for key: CacheKey) {}
 
     /// True: no other process uses the store.
-    public func reserveExchange(for key: CacheKey) -> Bool { true }
+    package func reserveExchange(for key: CacheKey) -> Bool { true }
 
     /// Nothing.
-    public func endExchange(for key: CacheKey) {}
+    package func endExchange(for key: CacheKey) {}
 }
 
 /// The heads of all variants of a key.
-public struct CacheLookup: Sendable {
+package struct CacheLookup: Sendable {
     /// The heads.
-    public var heads: [StoredHead]
+    package var heads: [StoredHead]
     /// The number of the latest removal or invalidation, which an exchange that begins now must know when it is stored.
-    public var ticket: UInt64
+    package var ticket: UInt64
     /// Why the latest response was not stored, where the store knows it; see ``CacheStore/note(_:for:)``.
-    public var refusal: CacheRule?
+    package var refusal: Response.CacheRule?
     /// The body of one of the entries, where finding it cost nothing more.
     package var opened: OpenedBody?
 
@@ -112,7 +112,7 @@ public struct CacheLookup: Sendable {
     package static let none = CacheLookup(heads: [], ticket: 0)
 
     /// Makes a result.
-    public init(heads: [StoredHead], ticket: UInt64, refusal: CacheRule? = nil) {
+    package init(heads: [StoredHead], ticket: UInt64, refusal: Response.CacheRule? = nil) {
         self.heads = heads
         self.ticket = ticket
         self.refusal = refusal
@@ -132,25 +132,25 @@ package struct OpenedBody: Sendable {
     }
 }
 
-/// The data that is going to be stored.
-public struct CacheWrite: Sendable {
-    /// The key by which the entry is looked up.
-    public var key: CacheKey
+/// What is going to be stored.
+package struct CacheWrite: Sendable {
+    /// What the entry is looked up by.
+    package var key: CacheKey
     /// The head, as far as it is known.
-    public var head: StoredHead
+    package var head: StoredHead
     /// The ticket of the lookup before the exchange.
-    public var ticket: UInt64
+    package var ticket: UInt64
     /// Where the written bytes begin in the body.
-    public var offset: Int64 = 0
+    package var offset: Int64 = 0
     /// The entries that this one takes the place of.
-    public var replaced: [UInt64] = []
+    package var replaced: [UInt64] = []
     /// The entry whose bytes this one continues or completes, and its version.
-    public var joined: (id: UInt64, version: UInt64)?
+    package var joined: (id: UInt64, version: UInt64)?
     /// Whether nothing was stored under the key at the lookup.
     package var isFirst = false
 
     /// Makes a write.
-    public init(_ key: CacheKey, _ head: StoredHead, ticket: UInt64) {
+    package init(_ key: CacheKey, _ head: StoredHead, ticket: UInt64) {
         self.key = key
         self.head = head
         self.ticket = ticket
@@ -158,7 +158,7 @@ public struct CacheWrite: Sendable {
 }
 
 /// Writes the body of one entry.
-public protocol CacheWriter: AnyObject, Sendable {
+package protocol CacheWriter: AnyObject, Sendable {
     /// Appends bytes.
     ///
     /// - Throws: ``CacheError/Reason/tooLarge`` above the store's limit, after which nothing is stored.
@@ -177,7 +177,7 @@ public protocol CacheWriter: AnyObject, Sendable {
 }
 
 /// Reads the body of one entry.
-public protocol CacheReader: AnyObject, Sendable {
+package protocol CacheReader: AnyObject, Sendable {
     /// All bytes, where they are in memory.
     var bytes: Data? { get }
 
@@ -187,30 +187,43 @@ public protocol CacheReader: AnyObject, Sendable {
     func next() async throws(CacheError) -> Data?
 }
 
-/// How much was removed.
-public struct CacheRemoval: Sendable, Hashable {
-    /// How many entries.
-    public var entries = 0
-    /// The bytes they took.
-    public var bytes: Int64 = 0
+extension ResponseCache {
+    /// How much was removed.
+    public struct Removal: Sendable, Hashable {
+        /// How many entries.
+        public var entries = 0
+        /// The bytes they took.
+        public var bytes: Int64 = 0
 
-    /// Makes an empty removal.
-    public init() {}
+        /// Makes an empty removal.
+        public init() {}
+    }
 }
 
-/// One entry in a listing.
-public struct CacheEntry: Sendable {
-    /// The key by which it is looked up.
-    public var key: CacheKey
-    /// Its head.
-    public var head: StoredHead
-    /// The bytes it takes.
-    public var bytes: Int64
+extension ResponseCache {
+    /// One entry in a listing.
+    public struct Entry: Sendable {
+        /// What it is looked up by.
+        package var key: CacheKey
+        /// Its head.
+        package var head: StoredHead
+        /// The bytes it takes.
+        public var bytes: Int64
 
-    /// Makes an entry.
-    public init(key: CacheKey, head: StoredHead, bytes: Int64) {
-        self.key = key
-        self.head = head
-        self.bytes = bytes
+        /// Makes an entry.
+        package init(key: CacheKey, head: StoredHead, bytes: Int64) {
+            self.key = key
+            self.head = head
+            self.bytes = bytes
+        }
+
+        /// The address, without secrets.
+        public var address: String { key.description }
+
+        /// The status of the response.
+        public var status: Response.Status { head.status }
+
+        /// The fields of the response, without those that belong to the connection.
+        public var headers: Headers { head.headers }
     }
 }

@@ -40,7 +40,7 @@ struct MemoryStoreState: Sendable {
     /// A removal or invalidation, which exchanges that began before it must not undo.
     private struct Removal: Sendable {
         let number: UInt64
-        let selection: CacheSelection
+        let selection: ResponseCache.Selection
         let isInvalidation: Bool
     }
 
@@ -48,7 +48,7 @@ struct MemoryStoreState: Sendable {
     private let variantLimit: Int
     private(set) var isClosed = false
     private(set) var size: Int64 = 0
-    private(set) var evictions = CacheRemoval()
+    private(set) var evictions = ResponseCache.Removal()
     private var entries: [UInt64: Entry] = [:]
     /// The heads of each key in the order of storing: what a look-up finds, without a copy.
     private var keys: [CacheKey: [StoredHead]] = [:]
@@ -61,7 +61,7 @@ struct MemoryStoreState: Sendable {
     private var forgotten: UInt64 = 0
     private var lastRemoval: UInt64 = 0
     /// Why the latest response for a key was not stored; the oldest go first.
-    private var refusals: [CacheKey: CacheRule] = [:]
+    private var refusals: [CacheKey: Response.CacheRule] = [:]
     private var refusalOrder: [CacheKey] = []
     /// The entries that the state no longer refers to, to be released outside of the lock.
     private var garbage: [Entry] = []
@@ -95,7 +95,7 @@ struct MemoryStoreState: Sendable {
     }
 
     /// Keeps why a response was not stored.
-    mutating func note(_ refusal: CacheRule, for key: CacheKey) {
+    mutating func note(_ refusal: Response.CacheRule, for key: CacheKey) {
         guard !isClosed, key.octets.count <= Self.refusedKeyLimit else { return }
         if refusals.updateValue(refusal, forKey: key) == nil { refusalOrder.append(key) }
         while refusalOrder.count > Self.refusalLimit { refusals[refusalOrder.removeFirst()] = nil }
@@ -131,10 +131,10 @@ struct MemoryStoreState: Sendable {
         entries[id].flatMap { entry in keys[entry.key]?.first { $0.id == id } }
     }
 
-    func list(_ selection: CacheSelection) -> [CacheEntry] {
+    func list(_ selection: ResponseCache.Selection) -> [ResponseCache.Entry] {
         selected(selection).sorted().compactMap { id in
             guard let entry = entries[id], let head = head(of: id) else { return nil }
-            return CacheEntry(key: entry.key, head: head, bytes: entry.cost)
+            return ResponseCache.Entry(key: entry.key, head: head, bytes: entry.cost)
         }
     }
 
@@ -249,7 +249,7 @@ struct MemoryStoreState: Sendable {
         (refusals, refusalOrder) = ([:], [])
     }
 
-    mutating func invalidate(_ selection: CacheSelection) -> Int {
+    mutating func invalidate(_ selection: ResponseCache.Selection) -> Int {
         note(selection, isInvalidation: true)
         let ids = selected(selection)
         for id in ids {
@@ -260,10 +260,10 @@ struct MemoryStoreState: Sendable {
         return ids.count
     }
 
-    mutating func remove(_ selection: CacheSelection) -> CacheRemoval {
+    mutating func remove(_ selection: ResponseCache.Selection) -> ResponseCache.Removal {
         note(selection, isInvalidation: false)
         if case .all = selection.kind { (refusals, refusalOrder) = ([:], []) }
-        var removal = CacheRemoval()
+        var removal = ResponseCache.Removal()
         for id in selected(selection) {
             removal.entries += 1
             removal.bytes += entries[id]?.cost ?? 0
@@ -273,7 +273,7 @@ struct MemoryStoreState: Sendable {
         return removal
     }
 
-    private func selected(_ selection: CacheSelection) -> [UInt64] {
+    private func selected(_ selection: ResponseCache.Selection) -> [UInt64] {
         switch selection.kind {
         case .ids(let ids): ids.filter { entries[$0] != nil }
         case .places(let wanted): wanted.flatMap { places[$0] ?? [] }.flatMap { keys[$0] ?? [] }.map(\.id)
@@ -282,7 +282,7 @@ struct MemoryStoreState: Sendable {
         }
     }
 
-    private mutating func note(_ selection: CacheSelection, isInvalidation: Bool) {
+    private mutating func note(_ selection: ResponseCache.Selection, isInvalidation: Bool) {
         lastRemoval += 1
         // A removal by number does not concern entries that are being written.
         if case .ids = selection.kind { return }

@@ -105,7 +105,7 @@ struct StoredSelection: Sendable {
     private let kind: Kind
     private let values: [[UInt8]]
 
-    init(_ selection: CacheSelection, _ digests: Digests) {
+    init(_ selection: ResponseCache.Selection, _ digests: Digests) {
         func octets(_ text: String) -> [UInt8] { Array(text.utf8) }
         (kind, values) =
             switch selection.kind {

@@ -28,7 +28,7 @@ enum Reading {
         var heads: [StoredHead] = []
         var ticket: UInt64 = 0
         /// Why the latest response was not stored.
-        var refusal: CacheRule?
+        var refusal: Response.CacheRule?
         /// The entries that cannot be read.
         var damaged: [UInt64] = []
         /// The body of the only entry, where it is short and lies in its row.
@@ -61,7 +61,7 @@ enum Reading {
         ) { row in
             rows += 1
             lookup.ticket = row.id(0)
-            lookup.refusal = row.optionalText(6).flatMap { CacheRule(rawValue: $0) }
+            lookup.refusal = row.optionalText(6).flatMap { Response.CacheRule(rawValue: $0) }
             guard !row.isNull(1) else { return }
             let (id, version, head) = (row.id(1), row.id(2), row.bytes(3))
             guard sum(id: id, version: version, key, head, row.bytes(5)) == row.id(4),

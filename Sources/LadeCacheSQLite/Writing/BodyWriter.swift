@@ -12,13 +12,23 @@ final class BodyWriter: CacheWriter {
     static let rowLimit = 64 << 10
 
     private struct State {
-        var bytes = Data()
+        /// The bytes that are not in the file.
+        var body = CollectedBody()
         var count: Int64 = 0
         var file: BodyFile?
         var isOver = false
+
+        /// Ends the entry.
+        ///
+        /// - Returns: The state before; its bytes and its file are released outside of the lock.
+        mutating func end() -> State? {
+            guard !isOver else { return nil }
+            defer { self = State(isOver: true) }
+            return self
+        }
     }
 
-    private enum Step { case done, refuse, write(BodyFile, Data) }
+    private enum Step { case done, refuse(State?), open, write(BodyFile) }
 
     private let core: StoreCore
     private let write: CacheWrite
@@ -34,40 +44,43 @@ final class BodyWriter: CacheWriter {
         let step = state.withLock { state -> Step in
             guard !state.isOver, !bytes.isEmpty else { return .done }
             state.count += Int64(bytes.count)
-            guard state.count <= limit else {
-                state = State(isOver: true)
-                return .refuse
-            }
-            if let file = state.file { return .write(file, bytes) }
-            if state.bytes.isEmpty { state.bytes = bytes } else { state.bytes.append(bytes) }
-            guard state.count > Int64(Self.rowLimit) else { return .done }
-            let file = core.makeFile()
-            state.file = file
-            defer { state.bytes = Data() }
-            return .write(file, state.bytes)
+            guard state.count <= limit else { return .refuse(state.end()) }
+            if let file = state.file { return .write(file) }
+            state.body.append(bytes)
+            return state.count > Int64(Self.rowLimit) ? .open : .done
         }
         switch step {
         case .done: return
         case .refuse: throw CacheError(.tooLarge)
-        case .write(let file, let bytes):
-            guard await core.append(bytes, to: file) else {
-                await abort()
-                throw CacheError(.tooSlow)
-            }
+        case .open: try await openFile()
+        case .write(let file): try await append(bytes, to: file)
+        }
+    }
+
+    /// Moves what was collected into a file.
+    private func openFile() async throws(CacheError) {
+        let file = core.makeFile()
+        let body = state.withLock { state -> CollectedBody? in
+            guard !state.isOver else { return nil }
+            state.file = file
+            return state.body.take()
+        }
+        if let body { try await append(body.bytes, to: file) }
+    }
+
+    private func append(_ bytes: Data, to file: BodyFile) async throws(CacheError) {
+        guard await core.append(bytes, to: file) else {
+            await abort()
+            throw CacheError(.tooSlow)
         }
     }
 
     func commit(_ head: StoredHead) async throws(CacheError) -> UInt64? {
-        let taken = state.withLock { state -> State? in
-            guard !state.isOver else { return nil }
-            defer { state = State(isOver: true) }
-            return state
-        }
-        guard let taken else { return nil }
-        return try await core.commit(write, head, taken.bytes, taken.file)
+        guard let taken = state.withLock({ $0.end() }) else { return nil }
+        return try await core.commit(write, head, taken.body.bytes, taken.file)
     }
 
     func abort() async {
-        state.withLock { $0 = State(isOver: true) }
+        _ = state.withLock { $0.end() }
     }
 }

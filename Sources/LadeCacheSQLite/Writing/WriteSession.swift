@@ -32,7 +32,7 @@ final class WriteSession {
     private let settings: SQLiteStore.Settings
     /// Takes the uses that are not recorded yet; nil once they are.
     private var takeUses: (() -> [(id: UInt64, count: Int64)])?
-    private(set) var evictions = CacheRemoval()
+    private(set) var evictions = ResponseCache.Removal()
     /// The blob that was inserted for the next entry, whose use is counted already.
     private var counted: UInt64?
     /// The bodies whose files are removed once the transaction is committed.
@@ -333,7 +333,7 @@ final class WriteSession {
     }
 
     /// Keeps why the latest response for a key was not stored.
-    func note(_ refusal: CacheRule, for key: [UInt8]) throws(StoreFault) {
+    func note(_ refusal: Response.CacheRule, for key: [UInt8]) throws(StoreFault) {
         try connection.run(
             "INSERT OR REPLACE INTO refusal VALUES ((SELECT ifnull(max(number), 0) + 1 FROM refusal), ?, ?)",
             [.bytes(key), .text(refusal.rawValue)]
@@ -374,8 +374,8 @@ final class WriteSession {
     }
 
     /// Removes up to some entries of a selection; the second call continues, and the last removes none.
-    func remove(_ selection: StoredSelection, atMost limit: Int) throws(StoreFault) -> CacheRemoval {
-        var removal = CacheRemoval()
+    func remove(_ selection: StoredSelection, atMost limit: Int) throws(StoreFault) -> ResponseCache.Removal {
+        var removal = ResponseCache.Removal()
         var ids: [UInt64] = []
         let condition = selection.condition
         try connection.runOnce("SELECT id, cost FROM entry WHERE \(condition.sql) LIMIT \(limit)", condition.values) {

@@ -56,7 +56,7 @@ struct CacheRun: Sendable {
     }
 
     /// The selection that the options make.
-    private var selection: CacheSelection {
+    private var selection: ResponseCache.Selection {
         if let host = settings.host { return .host(host) }
         if let account = settings.account { return .account(account) }
         if let tag = settings.tag { return .tag(tag) }
@@ -69,7 +69,7 @@ struct CacheRun: Sendable {
 
     // MARK: - ls
 
-    private func list(_ entries: [CacheEntry]) throws(CommandError) {
+    private func list(_ entries: [ResponseCache.Entry]) throws(CommandError) {
         let isJSON = settings.isJSON || !console.isOutputTerminal
         if isJSON {
             for entry in entries { try console.write(record(entry)) }
@@ -94,17 +94,17 @@ struct CacheRun: Sendable {
         for line in [table.heading(widths)] + table.lines(widths) { try console.write(line + "\n") }
     }
 
-    private func freshness(_ entry: CacheEntry) -> Freshness {
-        CacheRules().freshness(of: entry.head, at: Moment(now: context.time), entry.key.place.address)
+    private func freshness(_ entry: ResponseCache.Entry) -> ResponseCache.Freshness {
+        ResponseCache.Rules().freshness(of: entry.head, at: Moment(now: context.time), entry.key.place.address)
     }
 
-    private static func words(_ freshness: Freshness, _ head: StoredHead) -> String {
+    private static func words(_ freshness: ResponseCache.Freshness, _ head: StoredHead) -> String {
         if head.mustValidate { return "invalid" }
         let rest = Duration.zero - freshness.staleness
         return rest > .zero ? "fresh for \(rest.shortText)" : "stale since \(freshness.staleness.shortText)"
     }
 
-    private func record(_ entry: CacheEntry) -> String {
+    private func record(_ entry: ResponseCache.Entry) -> String {
         let freshness = freshness(entry)
         var account = ""
         if case .account(let name) = entry.key.place.scope { account = name }
@@ -131,13 +131,13 @@ struct CacheRun: Sendable {
         // The store is open already.
         settings.caching.isOn = false
         var call = try await PreparedCall(settings, context)
-        call.cache = CacheSettings(store: store)
+        call.cache = ResponseCache.Settings(store: store)
         // The account of the call itself, so that the explanation is about the response that the call would get.
         let account = try await Witness.observing(settings.output, settings.policy, settings.connection, context) {
             [call] (witness) async throws(CommandError) in
             try await context.account(settings.connection, settings.policy, for: .call, call, witness: witness)
         }
-        let explanation: CacheExplanation?
+        let explanation: ResponseCache.Explanation?
         do throws(CacheError) {
             explanation = try await account.explainCaching(of: call.request)
         } catch {
@@ -161,14 +161,15 @@ struct CacheRun: Sendable {
                     + "\(freshness.delay.shortText) of exchange on arrival"
             )
         }
-        for (head, differences) in zip(found.stored, found.differences) {
-            let state = differences.isEmpty ? "matches" : "differs in " + differences.joined(separator: ", ")
-            lines.append("stored: \(head.status.code), \(head.length) bytes, \(state)")
+        for stored in found.stored {
+            let names = stored.differences
+            let state = names.isEmpty ? "matches" : "differs in " + names.joined(separator: ", ")
+            lines.append("stored: \(stored.status.code), \(stored.head.length) bytes, \(state)")
         }
         for line in lines { try console.write(line.escapedForDisplay(limit: 400) + "\n") }
     }
 
-    private static func words(_ action: CacheExplanation.Action) -> String {
+    private static func words(_ action: ResponseCache.Explanation.Action) -> String {
         switch action {
         case .serve: "served from the cache"
         case .serveAndValidate: "served from the cache, and validated in the background"

@@ -5,7 +5,7 @@ final class CacheTeller: Call.Observer {
     private enum Ending {
         case open
         case stored
-        case refused(CacheRule)
+        case refused(Response.CacheRule)
     }
 
     private let onFault: @Sendable (String) -> Void

@@ -67,11 +67,11 @@ struct CachingSettings: Sendable {
     /// - Parameter onFault: Receives why the store does not work.
     /// - Returns: The settings; nil without a cache, and where the store does not work now.
     /// - Throws: A local error for a folder that is refused.
-    func cache(onFault: (String) -> Void) throws(CommandError) -> CacheSettings? {
+    func cache(onFault: (String) -> Void) throws(CommandError) -> ResponseCache.Settings? {
         guard isOn, let store = try CommandCache.store(at: CommandCache.folder(directory), onFault: onFault) else {
             return nil
         }
-        var cache = CacheSettings(store: store)
+        var cache = ResponseCache.Settings(store: store)
         cache.addsStatusField = showsStatus
         return cache
     }

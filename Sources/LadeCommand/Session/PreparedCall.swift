@@ -12,7 +12,7 @@ struct PreparedCall: Sendable {
     /// The users of hosts that redirects may lead to; nil when the first host alone has one.
     var netrc: Netrc?
     /// The cache of the call; nil without one.
-    var cache: CacheSettings?
+    var cache: ResponseCache.Settings?
     /// How fast the bodies are sent and received at most, in bytes per second.
     var bodyRate: Int?
 

@@ -1,4 +1,4 @@
-extension CacheRule {
+extension Response.CacheRule {
     /// Where the rule is defined.
     public var section: String { row.section }
 

@@ -68,17 +68,17 @@ extension Call {
         /// A paging rule found no next page on a page, and another rule was tried; see `Pages.Rule` of `Lade`.
         case pageRuleSkipped(rule: String, reason: String)
         /// The cache gave the response without asking the server.
-        case cacheServed(CacheRule, age: Duration, lifetime: Duration)
+        case cacheServed(Response.CacheRule, age: Duration, lifetime: Duration)
         /// The cache leaves the request to the server.
-        case cacheMissed(CacheRule)
+        case cacheMissed(Response.CacheRule)
         /// The cache asks the server whether what is stored is current.
-        case cacheValidating(CacheRule)
+        case cacheValidating(Response.CacheRule)
         /// The server confirmed the stored response, which the call gets.
         case cacheValidated
         /// The response was stored; `bytes` is the length of its body.
         case cacheStored(bytes: Int64, lifetime: Duration)
         /// The response was not stored.
-        case cacheNotStored(CacheRule)
+        case cacheNotStored(Response.CacheRule)
         /// The call made stored responses invalid: each is validated before its next use.
         case cacheInvalidated(count: Int)
         /// Storing the response evicted others.

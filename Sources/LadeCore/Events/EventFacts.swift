@@ -330,7 +330,7 @@ package struct EventFacts: Sendable {
 
     private static func status(_ status: Response.Status) -> Fact { Fact("status", .count(Int64(status.code))) }
 
-    private static func rule(_ rule: CacheRule) -> Fact { Fact("rule", .text(rule.rawValue)) }
+    private static func rule(_ rule: Response.CacheRule) -> Fact { Fact("rule", .text(rule.rawValue)) }
 
     private static func hedge(_ number: Int) -> Fact { Fact("number", .count(Int64(number))) }
 

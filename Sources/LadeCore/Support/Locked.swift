@@ -10,7 +10,7 @@
 ///
 /// It has reference semantics: copies share the state. `Synchronization.Mutex` is not used because the Thread Sanitizer
 /// cannot see its lock on Linux. Under the lock there is no I/O, no callback, no resumed continuation and no second
-/// lock. With `LADE_LOCKS=strict` in the environment, a second lock ends the process of a debug build.
+/// lock. A second lock ends the process of a debug build.
 package struct Locked<State>: @unchecked Sendable {
     // State and mutex share one allocation.
     @usableFromInline let storage: LockedStorage<State>
@@ -42,9 +42,8 @@ package struct Locked<State>: @unchecked Sendable {
 }
 
 #if DEBUG
-    /// Whether the current thread holds the lock of a ``Locked``; debug builds can check that it takes no second one.
+    /// Whether the current thread holds the lock of a ``Locked``; debug builds check that it takes no second one.
     package enum HeldLock {
-        private static let isStrict = getenv("LADE_LOCKS").map { strcmp($0, "strict") == 0 } ?? false
         // Made once and never changed; the value of a thread is nil without a lock.
         private static let key: pthread_key_t = {
             var key = pthread_key_t()
@@ -55,14 +54,13 @@ package struct Locked<State>: @unchecked Sendable {
 
         /// Notes that the thread takes a lock; ends the process if it holds one.
         package static func begin() {
-            guard isStrict else { return }
             precondition(pthread_getspecific(key) == nil, "a second lock is taken while one is held")
             pthread_setspecific(key, UnsafeRawPointer(bitPattern: 1))
         }
 
         /// Notes that the thread has released its lock.
         package static func end() {
-            if isStrict { pthread_setspecific(key, nil) }
+            pthread_setspecific(key, nil)
         }
     }
 #endif

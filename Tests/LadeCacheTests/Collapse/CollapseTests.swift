@@ -9,7 +9,7 @@ struct CollapseTests {
     private let desk = Desk()
     private let start = Instant(nanoseconds: 0)
 
-    private func machine() -> CollapseState { CollapseState(desk.rules) }
+    private func machine() -> CollapseState { CollapseState() }
 
     private func query(_ path: String = "a", _ headers: Headers = [:]) throws -> CacheQuery {
         try desk.query(.get, "https://example.org/\(path)", headers)
@@ -30,7 +30,7 @@ struct CollapseTests {
         }
         #expect(machine.arrive(2_000, try query("b"), now: start) == [.start(exchange: 2)])
 
-        let actions = machine.receive(1, .shared(try head()), now: start)
+        let actions = machine.receive(1, try head(), now: start)
 
         #expect(actions == (1...1_000).map { .deliver(exchange: 1, call: $0) })
         machine.end(1)
@@ -41,7 +41,7 @@ struct CollapseTests {
     func startsAfterHead() throws {
         var machine = machine()
         _ = machine.arrive(1, try query(), now: start)
-        _ = machine.receive(1, .shared(try head()), now: start)
+        _ = machine.receive(1, try head(), now: start)
 
         #expect(machine.arrive(2, try query(), now: start) == [.start(exchange: 2)])
     }
@@ -70,7 +70,7 @@ struct CollapseTests {
         #expect(machine.handOver(1, from: 1) == [.lead(exchange: 1, call: 3)])
         #expect(machine.arrive(9, try query(), deadline: at(1), now: start) == [.wait(exchange: 1)])
         #expect(
-            machine.receive(1, .shared(try head()), now: start)
+            machine.receive(1, try head(), now: start)
                 == [3, 5, 7, 9].map { .deliver(exchange: 1, call: $0) }
         )
         machine.end(1)
@@ -117,7 +117,7 @@ struct CollapseTests {
         _ = machine.arrive(2, try query("a", ["X-A": "2"]), now: start)
         _ = machine.arrive(3, try query("a", ["X-A": "1"]), now: start)
 
-        let actions = machine.receive(1, .shared(try head(["Vary": "X-A"], request: ["X-A": "1"])), now: start)
+        let actions = machine.receive(1, try head(["Vary": "X-A"], request: ["X-A": "1"]), now: start)
 
         #expect(actions == [.deliver(exchange: 1, call: 1), .alone(call: 2), .deliver(exchange: 1, call: 3)])
     }
@@ -133,7 +133,7 @@ struct CollapseTests {
         #expect(machine.leave(2).isEmpty)
         #expect(machine.leave(3) == [.cancel(exchange: 1)])
         #expect(machine.counts == (0, 0, 0))
-        #expect(machine.receive(1, .shared(try head()), now: start).isEmpty)
+        #expect(machine.receive(1, try head(), now: start).isEmpty)
         #expect(machine.arrive(4, try query(), now: start) == [.start(exchange: 2)])
     }
 
@@ -141,7 +141,7 @@ struct CollapseTests {
     func keepsReaders() throws {
         var machine = machine()
         for call in UInt64(1)...2 { _ = machine.arrive(call, try query(), now: start) }
-        _ = machine.receive(1, .shared(try head()), now: start)
+        _ = machine.receive(1, try head(), now: start)
 
         #expect(machine.leave(1).isEmpty)
         #expect(machine.leave(2) == [.cancel(exchange: 1)])
@@ -247,7 +247,7 @@ struct CollapseTests {
                         tries += 1
                         note(machine.fail(exchange))
                     } else {
-                        note(machine.receive(exchange, .shared(try head()), now: start))
+                        note(machine.receive(exchange, try head(), now: start))
                         machine.end(exchange)
                     }
                 }
@@ -313,7 +313,7 @@ struct CollapseTests {
                         note(machine.fail(exchange))
                         inFlight.remove(exchange)
                     } else {
-                        note(machine.receive(exchange, random.chance(20) ? .unshared : .shared(try head()), now: now))
+                        note(machine.receive(exchange, random.chance(20) ? nil : try head(), now: now))
                     }
                 }
             }
@@ -326,5 +326,16 @@ struct CollapseTests {
             #expect(ended.values.allSatisfy { $0 == 1 }, "seed \(random.seed), round \(round): \(ended)")
             #expect(machine.counts == (0, 0, 0), "seed \(random.seed), round \(round): \(machine.counts)")
         }
+    }
+}
+
+extension CollapseState {
+    /// The head of an exchange has arrived, or nil where its response is not shared.
+    fileprivate mutating func receive(_ exchange: UInt64, _ head: StoredHead?, now: Instant) -> [Action] {
+        guard let head else { return receive(exchange, .unshared, now: now) }
+        let matching = closeToOthers(exchange).filter {
+            !ResponseCache.Rules().variants(of: $0.value.query, in: [head]).isEmpty
+        }
+        return receive(exchange, .shared(with: Set(matching.keys)), now: now)
     }
 }

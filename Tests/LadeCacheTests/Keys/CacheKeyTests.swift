@@ -202,7 +202,7 @@ struct CacheKeyTests {
     @Test("cache CA-47 POST is looked up only by a stated key, which may replace the body")
     func looksUpPost() throws {
         let rules = Desk().rules
-        func post(_ key: CacheOptions.CustomKey?, _ body: String) throws -> CacheQuery {
+        func post(_ key: Request.CacheOptions.CustomKey?, _ body: String) throws -> CacheQuery {
             try query(.post, body: body) { $0.cacheOptions.key = key }
         }
 
@@ -212,7 +212,7 @@ struct CacheKeyTests {
         #expect(rules.decide(try post(.init("k"), "a"), []).rule == .uriMiss)
         #expect(rules.invalidation(try post(.init("k"), "a"), 200, [:]).decision == .none)
         #expect(try post(.init("k"), "a").key != post(.init("k"), "b").key)
-        let replacing = CacheOptions.CustomKey("k", replacesBody: true)
+        let replacing = Request.CacheOptions.CustomKey("k", replacesBody: true)
         #expect(try post(replacing, "a").key == post(replacing, "b").key)
     }
 

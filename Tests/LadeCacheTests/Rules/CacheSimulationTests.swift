@@ -148,7 +148,7 @@ struct CacheSimulationTests {
             let random = SeededRandom(seed: Soak.current.seed(for: name))
             let server = Server(random, paths: 5)
             server.failureRate = random.pick([0, 5, 20])
-            let store = try MemoryStore(limit: random.pick([65_536, 1 << 20]))
+            let store = try ResponseCache.MemoryStore(limit: random.pick([65_536, 1 << 20]))
             var newest: [String: Int] = [:]
             var least: [String: Int] = [:]
             for step in 0..<800 {
@@ -216,7 +216,7 @@ struct CacheSimulationTests {
     func saves() async throws {
         let server = Server(SeededRandom(seed: 3), paths: 1)
         server.resources["/0"] = .init(directives: "max-age=1000", staleness: 1_000, isStrong: true, varies: true)
-        let store = try MemoryStore()
+        let store = try ResponseCache.MemoryStore()
         let mini = MiniCache(rules: Desk().rules, store: store) { server.respond($0, $1, account: "me") }
         for number in 0..<100 {
             let headers: Headers = ["X-A": "\(number % 2)", "Cache-Control": "x=1"]
@@ -230,7 +230,7 @@ struct CacheSimulationTests {
     @Test("cache CA-271 two stores with one history respond alike")
     func respondAlike() async throws {
         let random = SeededRandom(seed: Soak.current.seed)
-        let stores = [try MemoryStore(), try MemoryStore()]
+        let stores = [try ResponseCache.MemoryStore(), try ResponseCache.MemoryStore()]
         let servers = stores.map { _ in Server(SeededRandom(seed: random.seed), paths: 3) }
         for step in 0..<300 {
             let path = "/\(random.below(3))"

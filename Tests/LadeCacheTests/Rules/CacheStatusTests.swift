@@ -8,7 +8,7 @@ import Testing
 struct CacheStatusTests {
     private let desk = Desk()
 
-    private func freshness(at seconds: Double) throws -> Freshness {
+    private func freshness(at seconds: Double) throws -> ResponseCache.Freshness {
         let head = try desk.keep(["Cache-Control": "max-age=40"])
         return desk.rules.freshness(of: head, at: Desk.at(seconds), try Desk.address("https://example.org/a"))
     }
@@ -34,11 +34,11 @@ struct CacheStatusTests {
     @Test(
         "cache CA-221 every reason is one of RFC 9211",
         arguments: [
-            (CacheRule.variantMiss, "vary-miss"), (.requestNoCache, "request"), (.ownCondition, "request"),
+            (Response.CacheRule.variantMiss, "vary-miss"), (.requestNoCache, "request"), (.ownCondition, "request"),
             (.method, "method"), (.bypass, "bypass"), (.incomplete, "partial"), (.mustRevalidate, "stale"),
         ]
     )
-    func mapsReasons(rule: CacheRule, reason: String) {
+    func mapsReasons(rule: Response.CacheRule, reason: String) {
         #expect(CacheStatus(rule, isHit: false).text == "Lade; fwd=\(reason); detail=\(rule.rawValue)")
     }
 
@@ -49,14 +49,14 @@ struct CacheStatusTests {
 
         #expect(headers.all("Cache-Status") == ["Edge; fwd=miss", "Lade; hit; detail=fresh"])
         #expect(members.count == 2)
-        for rule in CacheRule.allCases {
+        for rule in Response.CacheRule.allCases {
             #expect((try? StructuredField.List(parsing: [CacheStatus(rule, isHit: false).text])) != nil, "\(rule)")
         }
     }
 
     @Test("cache CA-223 the ratio of hits counts what the store had")
     func countsHits() {
-        var counters = CacheCounters()
+        var counters = ResponseCache.Counters()
         #expect(counters.hitRatio == 0)
         counters.servedFresh = 5
         counters.servedStale = 1
@@ -67,7 +67,7 @@ struct CacheStatusTests {
 
     @Test("cache CA-251 every rule has a name, a section and a sentence of its own")
     func explains() {
-        let rules = CacheRule.allCases
+        let rules = Response.CacheRule.allCases
 
         #expect(Set(rules.map(\.sentence)).count == rules.count)
         for rule in rules {

@@ -55,7 +55,7 @@ struct DirectiveSpellingTests {
     func requests(argument: String, isRead: Bool) throws {
         let long = try desk.keep(["Cache-Control": "max-age=100", "ETag": "\"a\""])
         let short = try desk.keep(["Cache-Control": "max-age=10", "ETag": "\"a\""])
-        func rule(_ head: StoredHead, _ name: String, at seconds: Double) throws -> CacheRule {
+        func rule(_ head: StoredHead, _ name: String, at seconds: Double) throws -> Response.CacheRule {
             try desk.rule([head], ["Cache-Control": Self.line(name, argument)], at: seconds)
         }
 

@@ -186,14 +186,14 @@ struct FreshnessTests {
         let head = try desk.keep(headers)
         let outcome = desk.rules.decide(try desk.query(at: 3.9), [head])
 
-        let (status, served) = CacheRules.served(head, outcome.freshness)
+        let (status, served) = ResponseCache.Rules.served(head, outcome.freshness)
 
         #expect(outcome.rule == .fresh)
         #expect(status == 200)
         #expect(served.all("Age") == ["33"])
         #expect(served["Date"] == Desk.date(0))
         #expect(served["Expires"] == Desk.date(50))
-        #expect(CacheRules.served(head, nil).headers["Age"] == "30")
+        #expect(ResponseCache.Rules.served(head, nil).headers["Age"] == "30")
     }
 
     private static let day = 86_400.0

@@ -74,7 +74,7 @@ struct InvalidationTests {
     func clears(value: String, clears: Bool) throws {
         let headers: Headers = ["Clear-Site-Data": value]
 
-        #expect(CacheRules.clearsCache(headers, from: try Desk.address("https://example.org/")) == clears)
-        #expect(!CacheRules.clearsCache(headers, from: try Desk.address("http://example.org/")))
+        #expect(ResponseCache.Rules.clearsCache(headers, from: try Desk.address("https://example.org/")) == clears)
+        #expect(!ResponseCache.Rules.clearsCache(headers, from: try Desk.address("http://example.org/")))
     }
 }

@@ -41,7 +41,7 @@ struct RangeTests {
             Issue.record("\(outcome.decision)")
             return
         }
-        let (status, headers) = CacheRules.served(head, outcome.freshness, span: serving.span)
+        let (status, headers) = ResponseCache.Rules.served(head, outcome.freshness, span: serving.span)
 
         #expect(serving.span == span)
         #expect(status == 206)
@@ -315,14 +315,14 @@ struct RangeTests {
         let text = "sha-256=:LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=:"
         let head = try whole(["Repr-Digest": text], length: 5)
 
-        #expect(CacheRules.needsDigest(head) == SHA256.hash(body))
-        #expect(CacheRules.needsDigest(try whole()) == nil)
+        #expect(ResponseCache.Rules.needsDigest(head) == SHA256.hash(body))
+        #expect(ResponseCache.Rules.needsDigest(try whole()) == nil)
     }
 
     @Test("cache CA-154 ranges are joined where they touch or overlap")
     func unites() {
-        #expect(CacheRules.union([5..<7, 0..<2, 2..<4, 6..<9]) == [0..<4, 5..<9])
-        #expect(CacheRules.union([]).isEmpty)
-        #expect(CacheRules.union([3..<3, 1..<2]) == [1..<2])
+        #expect(ResponseCache.Rules.union([5..<7, 0..<2, 2..<4, 6..<9]) == [0..<4, 5..<9])
+        #expect(ResponseCache.Rules.union([]).isEmpty)
+        #expect(ResponseCache.Rules.union([3..<3, 1..<2]) == [1..<2])
     }
 }

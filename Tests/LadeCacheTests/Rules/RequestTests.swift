@@ -34,7 +34,7 @@ struct RequestTests {
         return [head]
     }
 
-    private static let modes: [(StoredKind, Request.CacheMode, CacheRule, String)] = [
+    private static let modes: [(StoredKind, Request.CacheMode, Response.CacheRule, String)] = [
         (.nothing, .standard, .uriMiss, "fetch"), (.fresh, .standard, .fresh, "serve"),
         (.stale, .standard, .stale, "validate"), (.mustRevalidate, .standard, .mustRevalidate, "validate"),
         (.noCache, .standard, .noCache, "validate"), (.otherVariant, .standard, .variantMiss, "validate"),
@@ -58,7 +58,7 @@ struct RequestTests {
     ]
 
     @Test("cache CA-90 each mode treats each stored response by the table", arguments: modes)
-    func followsModes(kind: StoredKind, mode: Request.CacheMode, rule: CacheRule, decision: String) throws {
+    func followsModes(kind: StoredKind, mode: Request.CacheMode, rule: Response.CacheRule, decision: String) throws {
         let outcome = desk.rules.decide(try desk.query(mode: mode, at: 20), try stored(kind))
 
         #expect(outcome.rule == rule)
@@ -68,7 +68,7 @@ struct RequestTests {
     @Test("cache CA-90 the modes send their fields")
     func sendsFields() {
         func field(_ mode: Request.CacheMode, _ hasStored: Bool = false) -> String? {
-            CacheRules.directives(for: mode, hasStored: hasStored)
+            ResponseCache.Rules.directives(for: mode, hasStored: hasStored)
         }
 
         #expect(field(.standard) == nil)
@@ -119,7 +119,7 @@ struct RequestTests {
     @Test("cache CA-93 max-age of a request bounds the age, and zero always validates")
     func boundsAge() throws {
         let head = try desk.keep(["Cache-Control": "max-age=60", "ETag": "\"a\""])
-        func rule(_ line: String, at seconds: Double) throws -> CacheRule {
+        func rule(_ line: String, at seconds: Double) throws -> Response.CacheRule {
             try desk.rule([head], ["Cache-Control": line], at: seconds)
         }
 
@@ -128,14 +128,14 @@ struct RequestTests {
         #expect(try rule("max-age=0", at: 0) == .requestMaxAge)
     }
 
-    private static let sums: [(String, Double, CacheRule)] = [
+    private static let sums: [(String, Double, Response.CacheRule)] = [
         ("min-fresh=10", 9.9, .fresh), ("min-fresh=10", 10, .minFresh), ("max-stale=5", 24.9, .maxStale),
         ("max-stale=5", 25, .stale), ("max-stale", 1e6, .maxStale), ("max-stale=5, min-fresh=3", 21.9, .maxStale),
         ("max-stale=5, min-fresh=3", 22, .stale), ("max-stale=5, min-fresh=10", 19, .minFresh),
     ]
 
     @Test("cache CA-94 a response is served while age and min-fresh are below lifetime and max-stale", arguments: sums)
-    func addsBounds(line: String, age: Double, rule: CacheRule) throws {
+    func addsBounds(line: String, age: Double, rule: Response.CacheRule) throws {
         let head = try desk.keep(["Cache-Control": "max-age=20", "ETag": "\"a\""])
 
         #expect(try desk.rule([head], ["Cache-Control": line], at: age) == rule)
@@ -143,9 +143,9 @@ struct RequestTests {
 
     @Test(
         "cache CA-95 max-stale overrides neither must-revalidate nor no-cache",
-        arguments: [("must-revalidate", CacheRule.mustRevalidate), ("no-cache", .noCache)]
+        arguments: [("must-revalidate", Response.CacheRule.mustRevalidate), ("no-cache", .noCache)]
     )
-    func neverOverrides(directive: String, rule: CacheRule) throws {
+    func neverOverrides(directive: String, rule: Response.CacheRule) throws {
         let head = try desk.keep(["Cache-Control": "max-age=10, \(directive)", "ETag": "\"a\""])
 
         #expect(try desk.rule([head], ["Cache-Control": "max-stale"], at: 15) == rule)
@@ -177,7 +177,7 @@ struct RequestTests {
         _ headers: Headers,
         mode: Request.CacheMode = .standard,
         at seconds: Double = 20
-    ) throws -> NotStoredReason? {
+    ) throws -> ResponseCache.NotStoredReason? {
         let query = try desk.query(.get, "https://example.org/a", headers, mode: mode, at: seconds)
         guard case .unsatisfiable(let reason) = desk.rules.decide(query, stored).decision else { return nil }
         return reason

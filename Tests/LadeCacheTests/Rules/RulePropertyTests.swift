@@ -169,7 +169,7 @@ struct RulePropertyTests {
             let head = try head(random)
             let direction = random.chance(50) ? 1.0 : -1.0
             var (seconds, jump) = (5.0, 0.0)
-            var last: Freshness?
+            var last: ResponseCache.Freshness?
             for _ in 0..<30 {
                 seconds += Double(random.below(8)) / 2
                 if random.chance(20) { jump += direction * Double(random.below(5_000)) }
@@ -307,7 +307,7 @@ struct RulePropertyTests {
             _ = desk.rules.finished(stored.decision, received: 3, .complete)
             _ = desk.rules.validation(query, heads.first.map(desk.rules.condition) ?? CacheCondition(), heads, received)
             _ = desk.rules.invalidation(try desk.query(.post), 200, fields)
-            _ = CacheRules.clearsCache(fields, from: try Desk.address("https://example.org/"))
+            _ = ResponseCache.Rules.clearsCache(fields, from: try Desk.address("https://example.org/"))
         }
         let long = String(repeating: "a, \"\\", count: 20_000)
         for name in names {

@@ -14,7 +14,7 @@ struct StaleTests {
         mode: Request.CacheMode = .standard,
         at seconds: Double = 20,
         change: (inout StoredHead) -> Void = { _ in }
-    ) throws -> CacheRule {
+    ) throws -> Response.CacheRule {
         var head = try desk.keep(["Cache-Control": line, "ETag": "\"a\""])
         change(&head)
         return try desk.rule([head], request, mode: mode, at: seconds)
@@ -22,9 +22,9 @@ struct StaleTests {
 
     @Test(
         "cache CA-170 a stale response is served within the window, and validated in the background",
-        arguments: [(9.9, CacheRule.fresh), (10, .whileRevalidate), (39.9, .whileRevalidate), (40, .stale)]
+        arguments: [(9.9, Response.CacheRule.fresh), (10, .whileRevalidate), (39.9, .whileRevalidate), (40, .stale)]
     )
-    func servesWithinWindow(age: Double, expected: CacheRule) throws {
+    func servesWithinWindow(age: Double, expected: Response.CacheRule) throws {
         #expect(try rule(line, at: age) == expected)
     }
 

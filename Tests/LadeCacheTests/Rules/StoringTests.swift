@@ -293,7 +293,7 @@ struct StoringTests {
         var head = try desk.keep(["Cache-Control": "max-age=60"])
         head.trailers = ["X-Sum": "1"]
 
-        let (_, served) = CacheRules.served(head, nil)
+        let (_, served) = ResponseCache.Rules.served(head, nil)
 
         #expect(served["X-Sum"] == nil)
         #expect(head.trailers["X-Sum"] == "1")
@@ -327,15 +327,17 @@ struct StoringTests {
         let body = Array("hello".utf8)
         let text = "sha-256=:\(Data(SHA256.hash(body)).base64EncodedString()):"
         let decision = try storage(["Cache-Control": "max-age=60", name: text]).decision
-        func rule(_ bytes: String) -> CacheRule {
+        func rule(_ bytes: String) -> Response.CacheRule {
             desk.rules.finished(decision, received: 5, .complete, digest: SHA256.hash(bytes.utf8)).rule
         }
 
         #expect(rule("hello") == .storable)
         #expect(rule("hallo") == .digest)
-        #expect(CacheRules.expectedDigest([name: text], 203) == (name == "Repr-Digest" ? SHA256.hash(body) : nil))
-        #expect(CacheRules.expectedDigest([name: "sha-256=x"], 200) == nil)
-        #expect(CacheRules.expectedDigest([name: "md5=:AAAA:"], 200) == nil)
+        #expect(
+            ResponseCache.Rules.expectedDigest([name: text], 203) == (name == "Repr-Digest" ? SHA256.hash(body) : nil)
+        )
+        #expect(ResponseCache.Rules.expectedDigest([name: "sha-256=x"], 200) == nil)
+        #expect(ResponseCache.Rules.expectedDigest([name: "md5=:AAAA:"], 200) == nil)
     }
 
     @Test("cache CA-35 the response whose exchange began later replaces the other")
@@ -383,7 +385,7 @@ struct StoringTests {
         let without = desk.rules.merged(head, desk.received(304, [:], at: 5), try desk.query(at: 5))
         let with = desk.rules.merged(head, desk.received(304, ["Set-Cookie": "a=2"], at: 5), try desk.query(at: 5))
 
-        #expect(CacheRules.served(head, nil).headers["Set-Cookie"] == "a=1")
+        #expect(ResponseCache.Rules.served(head, nil).headers["Set-Cookie"] == "a=1")
         #expect(without.headers.all("Set-Cookie") == ["a=1"])
         #expect(with.headers.all("Set-Cookie") == ["a=2"])
     }
@@ -404,7 +406,7 @@ struct StoringTests {
 
     @Test("cache CA-42 a shared response comes from an exchange without credentials and cookies")
     func storesShared() throws {
-        func rule(_ sent: Headers, _ headers: Headers) throws -> CacheRule {
+        func rule(_ sent: Headers, _ headers: Headers) throws -> Response.CacheRule {
             var query = try desk.query()
             let place = try #require(query.key).place.with(scope: .shared)
             query.key = CacheKey(place, digester: Desk.digester)

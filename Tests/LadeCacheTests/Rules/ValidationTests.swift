@@ -115,9 +115,11 @@ struct ValidationTests {
 
     @Test(
         "cache CA-118 CA-122 a 304 of another host confirms nothing",
-        arguments: [(304, true, CacheRule.unknownValidator), (304, false, .otherHost), (200, true, .otherHost)]
+        arguments: [
+            (304, true, Response.CacheRule.unknownValidator), (304, false, .otherHost), (200, true, .otherHost),
+        ]
     )
-    func otherHosts(status: Int, hasCondition: Bool, rule: CacheRule) throws {
+    func otherHosts(status: Int, hasCondition: Bool, rule: Response.CacheRule) throws {
         let head = try desk.keep(["Cache-Control": "max-age=1", "ETag": "\"a\""])
         let query = try desk.query(at: 20)
         let condition = hasCondition ? desk.rules.decide(query, [head]).decision.condition : CacheCondition()
@@ -158,7 +160,7 @@ struct ValidationTests {
         let head = try desk.keep(["Cache-Control": "max-age=10", "ETag": "\"a\"", "X-Old": "1"], Response.Status(code))
         let outcome = try validate([head], 304, ["ETag": "\"a\"", "X-New": "2"])
         let merged = try updated(outcome)
-        let (status, served) = CacheRules.served(merged, nil)
+        let (status, served) = ResponseCache.Rules.served(merged, nil)
 
         #expect(outcome.rule == .notModified)
         #expect(status == Response.Status(code))
@@ -449,12 +451,12 @@ struct ValidationTests {
         let outcome = desk.rules.decide(query, [head])
 
         #expect(outcome.rule == .fresh)
-        #expect(CacheRules.served(head, outcome.freshness).headers["Content-Length"] == "10")
+        #expect(ResponseCache.Rules.served(head, outcome.freshness).headers["Content-Length"] == "10")
         #expect(desk.rules.storage(query, desk.received(200, ["Cache-Control": "max-age=9"])).rule == .method)
         #expect(try validate([head], 200, ["Cache-Control": "no-store"], method: .head).decision == .deliver)
     }
 
-    private func headUpdate(_ stored: Headers, _ headers: Headers) throws -> CacheRules.HeadUpdate {
+    private func headUpdate(_ stored: Headers, _ headers: Headers) throws -> ResponseCache.Rules.HeadUpdate {
         var all = stored
         all.add("Cache-Control", "max-age=10")
         let head = try desk.keep(all)

@@ -187,8 +187,8 @@ struct VariantTests {
     func distrustsWhatMayBeSet() throws {
         let varying = try keep("X-A, Accept-Encoding", ["X-A": "1"])
         let encoded = try keep("Accept-Encoding", [:])
-        for (changed, rule) in [(nil, CacheRule.unseenField), (["x-a"], .unseenField), (["x-b"], .fresh)]
-            as [(Set<String>?, CacheRule)]
+        for (changed, rule) in [(nil, Response.CacheRule.unseenField), (["x-a"], .unseenField), (["x-b"], .fresh)]
+            as [(Set<String>?, Response.CacheRule)]
         {
             var query = try desk.query(.get, "https://example.org/a", ["X-A": "1"], at: 1)
             query.below.changed = changed

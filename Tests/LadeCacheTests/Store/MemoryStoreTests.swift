@@ -39,14 +39,14 @@ struct MemoryStoreTests {
     func updatesHeads(entry: StoreCase) async throws { try await run(entry) }
 
     private func run(_ entry: StoreCase) async throws {
-        try await entry.run(StoreBench { limit in try MemoryStore(limit: limit) })
+        try await entry.run(StoreBench { limit in try ResponseCache.MemoryStore(limit: limit) })
     }
 
-    private let bench = StoreBench { limit in try MemoryStore(limit: limit) }
+    private let bench = StoreBench { limit in try ResponseCache.MemoryStore(limit: limit) }
 
     @Test("cache CA-194 shrinking the limit evicts immediately")
     func shrinks() async throws {
-        let store = try MemoryStore(limit: 1 << 20)
+        let store = try ResponseCache.MemoryStore(limit: 1 << 20)
         for number in 0..<50 { try await bench.put(store, "\(number)", bench.bytes(10_000)) }
 
         try store.setLimit(100_000)
@@ -58,7 +58,7 @@ struct MemoryStoreTests {
 
     @Test("cache CA-200 a body is shared with its readers, and everything can be evicted")
     func sharesBodies() async throws {
-        let store = try MemoryStore()
+        let store = try ResponseCache.MemoryStore()
         let body = bench.bytes(100_000)
         let id = try #require(try await bench.put(store, body))
         let reader = try #require(try await store.open(id, span: nil))
@@ -73,7 +73,7 @@ struct MemoryStoreTests {
 
     @Test("cache CA-247 an entry costs at most 512 bytes beyond key, head and body")
     func countsOverhead() async throws {
-        let store = try MemoryStore()
+        let store = try ResponseCache.MemoryStore()
         try await bench.put(store, bench.bytes(1_000))
         let entry = try #require(try await store.entries(.all).first)
 
@@ -82,7 +82,7 @@ struct MemoryStoreTests {
 
     @Test("cache CA-195 parts are evicted before all others")
     func evictsPartsFirst() async throws {
-        let store = try MemoryStore(limit: 100_000)
+        let store = try ResponseCache.MemoryStore(limit: 100_000)
         for number in 0..<5 { try await bench.put(store, "\(number)", bench.bytes(9_000)) }
         var head = try Desk().keep(["Cache-Control": "max-age=60", "ETag": "\"a\""])
         head.extent = .parts([0..<9_000], total: 20_000)
@@ -113,11 +113,11 @@ struct LastingMemoryStoreTests {
     func staysFlat() async {
         // In a process of its own, whose memory no other test uses.
         await #expect(processExitsWith: .success) {
-            let bench = StoreBench { limit in try MemoryStore(limit: limit) }
+            let bench = StoreBench { limit in try ResponseCache.MemoryStore(limit: limit) }
             let seed = Soak.current.seed(for: "memory of a day")
             let random = SeededRandom(seed: seed)
             let limit = 4 << 20
-            let store = try MemoryStore(limit: limit)
+            let store = try ResponseCache.MemoryStore(limit: limit)
             let rounds = Soak.current.rounds(of: 10_000_000, few: 20_000)
             var used: [Int] = []
             for round in 0..<rounds {

@@ -17,10 +17,10 @@ struct MiniCache {
         let status: Response.Status
         let headers: Headers
         let body: Data
-        let rule: CacheRule
+        let rule: Response.CacheRule
     }
 
-    let rules: CacheRules
+    let rules: ResponseCache.Rules
     let store: any CacheStore
     let origin: Origin
 
@@ -31,7 +31,7 @@ struct MiniCache {
         let decided = rules.decide(query, lookup.heads)
         func served(_ serving: Serving) async throws -> Outcome? {
             let head = try #require(lookup.heads.first { $0.id == serving.id })
-            let (status, headers) = CacheRules.served(head, decided.freshness, span: serving.span)
+            let (status, headers) = ResponseCache.Rules.served(head, decided.freshness, span: serving.span)
             let body = try await read(head.id, serving.span)
             return Outcome(status: status, headers: headers, body: body, rule: decided.rule)
         }
@@ -60,7 +60,7 @@ struct MiniCache {
         _ query: CacheQuery,
         _ lookup: CacheLookup,
         _ condition: CacheCondition,
-        _ rule: CacheRule
+        _ rule: Response.CacheRule
     ) async throws -> Outcome? {
         guard let (received, body) = origin(query, condition.adding(to: query.headers)) else {
             let failed = rules.validation(query, condition, lookup.heads, failure: .connection)
@@ -72,20 +72,20 @@ struct MiniCache {
         switch outcome.decision {
         case .deliver: return delivered
         case .replace(let storage, let removed):
-            if !removed.isEmpty { _ = try await store.remove(CacheSelection(.ids(Set(removed)))) }
+            if !removed.isEmpty { _ = try await store.remove(ResponseCache.Selection(.ids(Set(removed)))) }
             try await write(query, lookup, storage, body)
             return delivered
         case .removeAndDeliver(let ids):
-            _ = try await store.remove(CacheSelection(.ids(Set(ids))))
+            _ = try await store.remove(ResponseCache.Selection(.ids(Set(ids))))
             return delivered
         case .serveStale(let id): return try await stale(query, id, lookup, outcome)
         case .fetchAnew:
             return try await ask(query, CacheLookup(heads: [], ticket: lookup.ticket), CacheCondition(), rule)
         case .serveAndRemove(let head):
             let span = rules.span(of: head, for: query)
-            let (status, headers) = CacheRules.served(head, nil, span: span)
+            let (status, headers) = ResponseCache.Rules.served(head, nil, span: span)
             let body = try await read(head.id, span)
-            _ = try await store.remove(CacheSelection(.ids([head.id])))
+            _ = try await store.remove(ResponseCache.Selection(.ids([head.id])))
             return Outcome(status: status, headers: headers, body: body, rule: outcome.rule)
         case .update(let heads, let id, let added):
             let stored = try #require(lookup.heads.first { $0.id == id })
@@ -94,7 +94,7 @@ struct MiniCache {
             if let added { _ = try await store.add(added, sharingBodyOf: id, version: version) }
             for head in heads { _ = try await store.update(head) }
             let merged = added ?? heads.first { $0.id == id } ?? stored
-            let (status, headers) = CacheRules.served(merged, nil, span: rules.span(of: merged, for: query))
+            let (status, headers) = ResponseCache.Rules.served(merged, nil, span: rules.span(of: merged, for: query))
             return Outcome(status: status, headers: headers, body: body, rule: outcome.rule)
         }
     }
@@ -107,7 +107,7 @@ struct MiniCache {
     ) async throws -> Outcome {
         let head = try #require(lookup.heads.first { $0.id == id })
         let span = rules.span(of: head, for: query)
-        let (status, headers) = CacheRules.served(head, outcome.freshness, span: span)
+        let (status, headers) = ResponseCache.Rules.served(head, outcome.freshness, span: span)
         return Outcome(status: status, headers: headers, body: try await read(id, span), rule: outcome.rule)
     }
 
@@ -142,13 +142,13 @@ struct MiniCache {
         }
     }
 
-    private func pass(_ query: CacheQuery, _ lookup: CacheLookup, _ rule: CacheRule) async throws -> Outcome? {
+    private func pass(_ query: CacheQuery, _ lookup: CacheLookup, _ rule: Response.CacheRule) async throws -> Outcome? {
         guard let (received, body) = origin(query, query.headers), let key = query.key else { return nil }
         if case .mustValidate(let addresses) = rules.invalidation(query, received.status, received.headers).decision {
             let places = addresses.flatMap {
                 [key.place.with(address: $0), key.place.with(scope: .shared, address: $0)]
             }
-            _ = try await store.invalidate(CacheSelection(.places(Set(places))))
+            _ = try await store.invalidate(ResponseCache.Selection(.places(Set(places))))
         }
         return Outcome(status: received.status, headers: received.headers, body: body, rule: rule)
     }

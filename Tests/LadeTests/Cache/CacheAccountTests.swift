@@ -148,7 +148,9 @@ struct CacheAccountTests {
 
 /// Stores of other sizes.
 enum MemoryStoreOfTests {
-    static func make(limit: Int) -> MemoryStore {
-        do throws(CacheError) { return try MemoryStore(limit: limit) } catch { preconditionFailure("\(error)") }
+    static func make(limit: Int) -> ResponseCache.MemoryStore {
+        do throws(CacheError) { return try ResponseCache.MemoryStore(limit: limit) } catch {
+            preconditionFailure("\(error)")
+        }
     }
 }

@@ -138,13 +138,15 @@ struct CacheChangeTests {
 
         #expect(try await cache.remove(.address(request.url)).entries == 1)
         let removed = await failure { () throws(LoadingError) in try await rig.loader.load(request.only) }
-        #expect(removed?.underlyingError as? NotStoredReason == .nothing)
+        #expect(removed?.underlyingError as? ResponseCache.NotStoredReason == .nothing)
         #expect(rig.sent == 2)
     }
 
     @Test("cache CA-235 a call of one account is the same whether another account has stored the response or not")
     func cannotBeProbed() async throws {
-        func look(afterAnother: Bool) async throws -> ([String], [Headers], Response.CacheUse?, CacheExplanation) {
+        func look(afterAnother: Bool) async throws -> (
+            [String], [Headers], Response.CacheUse?, ResponseCache.Explanation
+        ) {
             let rig = Rig.caching { $0.addsStatusField = true }
             rig.transport.onAnyRequest().respond(.text("one", headers: .fresh(60, ["ETag": "\"a\""])))
             let other = rig.service.account(identifier: "a").makeLoader()

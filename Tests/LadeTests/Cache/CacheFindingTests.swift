@@ -134,7 +134,7 @@ struct CacheFindingTests {
     )
     func formsOfBodies(accepted: String?, varies: Bool) async throws {
         for decodes in [true, false] {
-            let cache = CacheSettings(store: MemoryStoreOfTests.make(limit: 1 << 20))
+            let cache = ResponseCache.Settings(store: MemoryStoreOfTests.make(limit: 1 << 20))
             let transport = ScriptedTransport()
             transport.onAnyRequest().respond(
                 .computed { request, _ in

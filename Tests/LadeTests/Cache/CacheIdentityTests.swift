@@ -195,7 +195,7 @@ private final class Desk: Sendable {
         if let known = kept.withLock({ $0[name] }) { return known }
         var settings = Service.Settings.still(in: time)
         settings.random = SeededRandom(seed: UInt64(name.utf8.reduce(7) { $0 &* 31 &+ Int($1) } & 0xFFFF) + 1)
-        settings.cache = CacheSettings(store: store)
+        settings.cache = ResponseCache.Settings(store: store)
         var caller = Way.Caller(service: settings, request: try Request("https://svc.example.com/thing"))
         try way?.apply(user, &caller)
         let service = Service(caller.service, transport: transport)

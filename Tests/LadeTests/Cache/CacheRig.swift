@@ -11,11 +11,11 @@ import SharedDoubles
 extension Rig {
     /// A rig whose service has a cache in memory.
     static func caching(
-        _ change: (inout CacheSettings) -> Void = { _ in },
+        _ change: (inout ResponseCache.Settings) -> Void = { _ in },
         service: (inout Service.Settings) -> Void = { _ in }
     ) -> Rig {
         Rig { settings in
-            var cache = CacheSettings()
+            var cache = ResponseCache.Settings()
             change(&cache)
             settings.cache = cache
             service(&settings)

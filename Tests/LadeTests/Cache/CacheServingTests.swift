@@ -265,7 +265,7 @@ struct CacheServingTests {
         #expect(stored.source == .cache)
         #expect(stored.headers["Age"] == "100")
         #expect(error?.kind == .notStored)
-        #expect(error?.underlyingError as? NotStoredReason == .nothing)
+        #expect(error?.underlyingError as? ResponseCache.NotStoredReason == .nothing)
         #expect(error?.context.detail == "nothing is stored for the address")
         #expect(online.source == .network)
         #expect(rig.sent == 2)
@@ -462,7 +462,7 @@ struct CacheServingTests {
     @Test("cache CA-133 CA-196 a body that the store lost is requested again, and no call fails")
     func lostBodies() async throws {
         let store = FaultyStore()
-        let rig = Rig.caching { $0 = CacheSettings(store: store) }
+        let rig = Rig.caching { $0 = ResponseCache.Settings(store: store) }
         rig.transport.on(.get, "/thing").respond(.text("one", headers: .fresh(1, ["ETag": "\"a\""])))
             .then(.text("two", headers: .fresh(60, ["ETag": "\"b\""]))).then(.status(304)).then(.text("three"))
         _ = try await rig.loader.load(rig.request())

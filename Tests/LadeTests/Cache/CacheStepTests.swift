@@ -39,7 +39,7 @@ struct CacheStepTests {
     }
 
     private static func makeCache() -> (AccountCache, ResponseCache) {
-        let cache = ResponseCache(CacheSettings(), transport: TransportSettings())
+        let cache = ResponseCache(ResponseCache.Settings(), transport: TransportSettings())
         return (AccountCache(cache), cache)
     }
 

@@ -135,9 +135,9 @@ struct CacheStoryTests {
         #expect(hit.action == .serve)
         #expect(hit.rule == .fresh)
         #expect(hit.freshness?.age == .seconds(4))
-        #expect(hit.differences == [[]])
+        #expect(hit.stored.map(\.differences) == [[]])
         #expect(other.rule == .variantMiss)
-        #expect(other.differences == [["accept"]])
+        #expect(other.stored.map(\.differences) == [["accept"]])
         #expect(rig.sent == 1)
     }
 }

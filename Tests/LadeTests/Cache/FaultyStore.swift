@@ -9,10 +9,10 @@ final class FaultyStore: CacheStore {
     let fault = Locked(Fault.none)
     /// Called before each use.
     let onUse = Locked<(@Sendable () -> Void)?>(nil)
-    private let store: MemoryStore
+    private let store: ResponseCache.MemoryStore
 
     init() {
-        do throws(CacheError) { store = try MemoryStore() } catch { preconditionFailure("\(error)") }
+        do throws(CacheError) { store = try ResponseCache.MemoryStore() } catch { preconditionFailure("\(error)") }
     }
 
     private func check(_ isOpening: Bool = false) throws(CacheError) {
@@ -52,17 +52,17 @@ final class FaultyStore: CacheStore {
         return try await store.add(head, sharingBodyOf: id, version: version)
     }
 
-    func invalidate(_ selection: CacheSelection) async throws(CacheError) -> Int {
+    func invalidate(_ selection: ResponseCache.Selection) async throws(CacheError) -> Int {
         try check()
         return try await store.invalidate(selection)
     }
 
-    func remove(_ selection: CacheSelection) async throws(CacheError) -> CacheRemoval {
+    func remove(_ selection: ResponseCache.Selection) async throws(CacheError) -> ResponseCache.Removal {
         try check()
         return try await store.remove(selection)
     }
 
-    func entries(_ selection: CacheSelection) async throws(CacheError) -> [CacheEntry] {
+    func entries(_ selection: ResponseCache.Selection) async throws(CacheError) -> [ResponseCache.Entry] {
         try check()
         return try await store.entries(selection)
     }

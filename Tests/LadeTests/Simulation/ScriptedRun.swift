@@ -149,7 +149,7 @@ struct ScriptedRun {
         if random.unit() < 0.5 { limits.default = .perSecond(2 + 20 * random.unit()) }
         if random.unit() < 0.3 { limits.concurrency = 1 + random.next(below: 2) }
         let seeds = (0..<3).map { _ in random.next() }
-        let cache = random.unit() < 0.5 ? CacheSettings(store: try MemoryStore()) : nil
+        let cache = random.unit() < 0.5 ? ResponseCache.Settings(store: try ResponseCache.MemoryStore()) : nil
         let (retries, immediate) = (random.next(below: 4), random.next(below: 2))
         let hasHosts = random.unit() < 0.5
         let deadline = random.unit() < 0.3 ? Duration.milliseconds(50 + random.next(below: 4000)) : .seconds(60)

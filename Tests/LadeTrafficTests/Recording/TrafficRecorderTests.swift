@@ -292,7 +292,7 @@ struct TrafficRecorderTests {
 
     @Test("traffic HT-18 records what a cache serves without the server, and what it validates")
     func cache() async throws {
-        let rig = rig { $0.cache = CacheSettings() }
+        let rig = rig { $0.cache = ResponseCache.Settings() }
         rig.transport.on(.get, "/thing").respond(
             .json("[1]", headers: ["Cache-Control": "max-age=60", "ETag": #""a""#])
         )
