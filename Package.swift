@@ -148,7 +148,7 @@ let package = Package(
         ),
         .testTarget(
             name: "LadeCacheTests",
-            dependencies: ["CacheStoreConformance", "LadeCache", "LadeTesting", "SharedDoubles"]
+            dependencies: ["CacheStoreConformance", "Lade", "LadeCache", "LadeCore", "LadeTesting", "SharedDoubles"]
         ),
         // Uses a store on disk in a process that a test can kill.
         .executableTarget(
@@ -264,7 +264,7 @@ if hasCurl {
         .target(name: "TransportDoubles", dependencies: ["CZlib", "LadeCore"], path: "Tests/TransportDoubles"),
         .testTarget(
             name: "LadeExchangeTests",
-            dependencies: ["LadeConformance", "LadeExchange", "LadeTesting", "TransportDoubles"]
+            dependencies: ["LadeConformance", "LadeCurl", "LadeExchange", "LadeTesting", "TransportDoubles"]
         ),
         .testTarget(
             name: "LadeCurlTests",

@@ -460,14 +460,3 @@ struct ClosureTransport: Transport {
         try await answer(request, call)
     }
 }
-
-/// A value whose end is noticed.
-final class Sentinel: Request.Tag, Sendable {
-    static var defaultValue: Sentinel? { nil }
-
-    private let onRelease: @Sendable () -> Void
-
-    init(onRelease: @escaping @Sendable () -> Void) { self.onRelease = onRelease }
-
-    deinit { onRelease() }
-}

@@ -4,7 +4,7 @@ import LadeCore
 import LadeTesting
 
 /// A loader on a scripted transport with a separate activity, for concurrent tests.
-struct Rig: Sendable {
+struct HandleRig: Sendable {
     let transport = ScriptedTransport()
     let activity = NetworkActivity()
     let loader: Loader

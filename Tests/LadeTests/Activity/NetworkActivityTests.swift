@@ -1,14 +1,16 @@
 import Foundation
+import Lade
 import LadeCallbacks
 import LadeTesting
 import Observation
+import SharedDoubles
 import Testing
 
 @MainActor
 @Suite(.timeLimit(.minutes(5)))
 struct NetworkActivityTests {
-    let rig = Rig()
-    let delivered = Deliveries<Bool>()
+    private let rig = ActivityRig()
+    let delivered = Journal<Bool>()
 
     @Test("requests A1 reports idle immediately, then active and idle for a request")
     func normal() async throws {
@@ -16,7 +18,7 @@ struct NetworkActivityTests {
 
         try rig.data("/ok").resume()
 
-        #expect(try await delivered.wait(for: 3) == [false, true, false])
+        #expect(try await delivered.next(3) == [false, true, false])
     }
 
     @Test("requests A2 reports the same for a request from a background thread")
@@ -25,7 +27,7 @@ struct NetworkActivityTests {
 
         try await offMain { [rig] in try rig.data("/ok").resume() }
 
-        #expect(try await delivered.wait(for: 3) == [false, true, false])
+        #expect(try await delivered.next(3) == [false, true, false])
     }
 
     @Test("requests A3 reports active immediately when a request is running already")
@@ -35,7 +37,7 @@ struct NetworkActivityTests {
         rig.activity.enable { [delivered] in delivered.add($0) }
         rig.go.raise()
 
-        #expect(try await delivered.wait(for: 2) == [true, false])
+        #expect(try await delivered.next(2) == [true, false])
     }
 
     @Test("requests A4 reports nothing after it is disabled, and still counts")
@@ -76,7 +78,7 @@ struct NetworkActivityTests {
 
     @Test("finding SF-14 needs no handler: what reads whether it is active is notified of changes")
     func observed() async throws {
-        let changes = Deliveries<Bool>()
+        let changes = Journal<Bool>()
         withObservationTracking {
             _ = rig.activity.isActive
         } onChange: {
@@ -85,7 +87,7 @@ struct NetworkActivityTests {
         let request = try rig.data("/stall")
 
         request.resume()
-        _ = try await changes.wait(for: 1)
+        _ = try await changes.next()
         #expect(rig.activity.isActive)
 
         withObservationTracking {
@@ -94,7 +96,7 @@ struct NetworkActivityTests {
             changes.add(false)
         }
         request.cancel()
-        #expect(try await changes.wait(for: 2) == [true, false])
+        #expect(try await changes.next() == [true, false])
         #expect(!rig.activity.isActive)
     }
 
@@ -136,17 +138,51 @@ struct NetworkActivityTests {
         let loader = Service(settings, transport: transport).anonymous.makeLoader()
         rig.activity.enable { [delivered] in delivered.add($0) }
 
-        async let slow = loader.load(Rig.request("/slow"))
-        #expect(try await delivered.wait(for: 2) == [false, true])
-        await #expect(throws: LoadingError.self) { try await loader.load(Rig.request("/missing")) }
-        let stalled = Task { try await loader.load(Rig.request("/slow")) }
+        async let slow = loader.load(ActivityRig.request("/slow"))
+        #expect(try await delivered.next(2) == [false, true])
+        await #expect(throws: LoadingError.self) { try await loader.load(ActivityRig.request("/missing")) }
+        let stalled = Task { try await loader.load(ActivityRig.request("/slow")) }
         stalled.cancel()
         _ = await stalled.result
         #expect(rig.activity.isActive)
         go.raise()
         _ = try await slow
 
-        #expect(try await delivered.wait(for: 3) == [false, true, false])
+        #expect(try await delivered.next() == [false, true, false])
         #expect(!rig.activity.isActive)
     }
+}
+
+/// A loader on a scripted transport, whose handles count in an activity of their own.
+private struct ActivityRig: Sendable {
+    let transport = ScriptedTransport()
+    let activity = NetworkActivity()
+    let loader: Loader
+    /// The signal for which `/slow` waits.
+    let go = Signal()
+
+    init() {
+        var settings = Service.Settings()
+        settings.time = VirtualTime()
+        settings.retries.limit = 0
+        loader = Service(settings, transport: transport).anonymous.makeLoader()
+        transport.on(.get, "/ok").respond(.bytes(Data(repeating: 7, count: 100)))
+        transport.on(.get, "/stall").respond(.stalls)
+        transport.on(.get, "/slow").respond(.text("late").after(go))
+    }
+
+    static func request(_ path: String) throws -> Request {
+        try Request("https://svc.example.com" + path)
+    }
+
+    /// A data request that counts in the activity.
+    func data(_ path: String) throws -> RequestHandle<Data> {
+        RequestHandle(loader, Endpoint(try Self.request(path)), activity: activity) { _ in }
+    }
+}
+
+/// Runs a closure on another thread than the main one.
+@concurrent
+private func offMain(_ body: @Sendable () throws -> Void) async rethrows {
+    try body()
 }
