@@ -32,8 +32,8 @@ struct SQLiteExchangeTests {
 
     @Test("cache CA-186 two processes with 100 misses each send one request together")
     func sharesMisses() async throws {
-        let shelf = try Shelf()
-        let (one, two) = (rig(try shelf.store()), rig(try shelf.store()))
+        let testFolder = try TestStoreFolder()
+        let (one, two) = (rig(try testFolder.store()), rig(try testFolder.store()))
         let signal = Signal()
         one.transport.onAnyRequest().respond(.text("one", headers: ["Cache-Control": "max-age=60"]).after(signal))
         two.transport.onAnyRequest().respond(.text("two"))
@@ -64,8 +64,8 @@ struct SQLiteExchangeTests {
 
     @Test("cache CA-186 a process that waits for another one loses patience, and keeps to its deadline")
     func losesPatience() async throws {
-        let shelf = try Shelf()
-        let (one, two) = (rig(try shelf.store()), rig(try shelf.store()))
+        let testFolder = try TestStoreFolder()
+        let (one, two) = (rig(try testFolder.store()), rig(try testFolder.store()))
         one.transport.onAnyRequest().respond(.stalls)
         two.transport.onAnyRequest().respond(.text("two", headers: ["Cache-Control": "max-age=60"]))
         let first = Task { try await load(one) }
@@ -95,8 +95,8 @@ struct SQLiteExchangeTests {
 
     @Test("cache CA-172 CA-186 a stale response is validated in the background by one process")
     func sharesValidations() async throws {
-        let shelf = try Shelf()
-        let (one, two) = (rig(try shelf.store()), rig(try shelf.store()))
+        let testFolder = try TestStoreFolder()
+        let (one, two) = (rig(try testFolder.store()), rig(try testFolder.store()))
         let fields: Headers = ["Cache-Control": "max-age=10, stale-while-revalidate=60", "ETag": "\"a\""]
         let signal = Signal()
         one.transport.onAnyRequest().respond(.text("one", headers: fields))
@@ -120,24 +120,24 @@ struct SQLiteExchangeTests {
 
     @Test("cache CA-186 the exchange of a process that is killed is free immediately")
     func isFreeAfterKill() async throws {
-        let shelf = try Shelf()
-        let store = try shelf.store()
+        let testFolder = try TestStoreFolder()
+        let store = try testFolder.store()
         let place = CachePlace(
             partition: "probe",
             scope: .account("me"),
-            address: try Desk.address("https://example.org/held")
+            address: try RuleSamples.address("https://example.org/held")
         )
-        let key = CacheKey(place, digester: Desk.digester)
-        let descriptor = open(shelf.folder.file("log"), O_WRONLY | O_CREAT, 0o600)
+        let key = CacheKey(place, digester: RuleSamples.digester)
+        let descriptor = open(testFolder.folder.file("log"), O_WRONLY | O_CREAT, 0o600)
         defer { close(descriptor) }
-        let line = ["hold", shelf.path, "1000000", "1", "1"]
+        let line = ["hold", testFolder.path, "1000000", "1", "1"]
         let status = try await ChildProcess(SQLiteCrashTests.probe, line, output: descriptor).ended()
 
         #expect(status == -SIGKILL)
-        #expect(shelf.folder.text("log") == "held\n")
+        #expect(testFolder.folder.text("log") == "held\n")
         #expect(store.reserveExchange(for: key))
-        #expect(try !shelf.store().reserveExchange(for: key))
+        #expect(try !testFolder.store().reserveExchange(for: key))
         store.endExchange(for: key)
-        #expect(try shelf.store().reserveExchange(for: key))
+        #expect(try testFolder.store().reserveExchange(for: key))
     }
 }

@@ -17,24 +17,24 @@ import Testing
 struct SQLiteSharingTests {
     @Test("cache CA-193 CA-203 each store sees what the other one stores, updates, invalidates and removes")
     func sees() async throws {
-        let shelf = try Shelf()
-        let (first, second) = (try shelf.store(), try shelf.store())
+        let testFolder = try TestStoreFolder()
+        let (first, second) = (try testFolder.store(), try testFolder.store())
         #expect(first.digestKey == second.digestKey)
-        try await shelf.bench.put(first, "a", shelf.pattern(100), ["ETag": "\"a\""], tags: ["x"])
-        try await shelf.bench.put(first, "large", shelf.pattern(100_000))
+        try await testFolder.fixture.put(first, "a", testFolder.pattern(100), ["ETag": "\"a\""], tags: ["x"])
+        try await testFolder.fixture.put(first, "large", testFolder.pattern(100_000))
         try await first.flush()
 
-        #expect(try await shelf.bench.body(second, "a") == shelf.pattern(100))
-        #expect(try await shelf.bench.body(second, "large") == shelf.pattern(100_000))
-        var head = try #require(try await shelf.bench.heads(second, "a").first)
+        #expect(try await testFolder.fixture.body(second, "a") == testFolder.pattern(100))
+        #expect(try await testFolder.fixture.body(second, "large") == testFolder.pattern(100_000))
+        var head = try #require(try await testFolder.fixture.heads(second, "a").first)
         head.renew(["ETag": "\"a\"", "X-New": "1"], head.times)
         #expect(try await second.update(head))
-        #expect(try await shelf.bench.heads(first, "a").first?.headers["X-New"] == "1")
+        #expect(try await testFolder.fixture.heads(first, "a").first?.headers["X-New"] == "1")
         #expect(try await !first.update(head))
         #expect(try await second.invalidate(.tag("x")) == 1)
-        #expect(try await shelf.bench.heads(first, "a").map(\.mustValidate) == [true])
+        #expect(try await testFolder.fixture.heads(first, "a").map(\.mustValidate) == [true])
         #expect(try await second.remove(.all).entries == 2)
-        #expect(try await shelf.bench.heads(first, "a").isEmpty)
+        #expect(try await testFolder.fixture.heads(first, "a").isEmpty)
         #expect(try await first.size() == 0)
     }
 
@@ -42,29 +42,31 @@ struct SQLiteSharingTests {
         "cache CA-144 CA-203 an exchange that began before a removal in another store is not stored",
         arguments: [
             .all, .prefix("https://example.org/a"), .host("example.org"), .account("me"), .tag("x"),
-            .received(before: Desk.start.addingTimeInterval(5)),
+            .received(before: RuleSamples.start.addingTimeInterval(5)),
             CacheSelection(.origin("https://example.org", scopes: [.account("me")])),
         ] as [CacheSelection]
     )
     func removedElsewhere(selection: CacheSelection) async throws {
-        let shelf = try Shelf()
-        let (first, second) = (try shelf.store(), try shelf.store())
-        let ticket = try await first.lookUp(Desk.key()).ticket
+        let testFolder = try TestStoreFolder()
+        let (first, second) = (try testFolder.store(), try testFolder.store())
+        let ticket = try await first.lookUp(RuleSamples.key()).ticket
         _ = try await second.remove(selection)
 
-        #expect(try await shelf.bench.put(first, "a", shelf.pattern(10), tags: ["x"], ticket: ticket) == nil)
-        #expect(try await shelf.bench.put(first, "a", shelf.pattern(10), tags: ["x"]) != nil)
+        #expect(
+            try await testFolder.fixture.put(first, "a", testFolder.pattern(10), tags: ["x"], ticket: ticket) == nil
+        )
+        #expect(try await testFolder.fixture.put(first, "a", testFolder.pattern(10), tags: ["x"]) != nil)
     }
 
     @Test("cache CA-144 a removal of something else does not matter, and one of 65 removals ago is not forgotten")
     func manyRemovals() async throws {
-        let shelf = try Shelf()
-        let store = try shelf.store()
-        let ticket = try await store.lookUp(Desk.key()).ticket
+        let testFolder = try TestStoreFolder()
+        let store = try testFolder.store()
+        let ticket = try await store.lookUp(RuleSamples.key()).ticket
         for number in 0..<63 { _ = try await store.remove(.host("other\(number).example")) }
-        #expect(try await shelf.bench.put(store, "a", shelf.pattern(10), ticket: ticket) != nil)
+        #expect(try await testFolder.fixture.put(store, "a", testFolder.pattern(10), ticket: ticket) != nil)
         for number in 0..<3 { _ = try await store.remove(.host("other\(number).example")) }
-        #expect(try await shelf.bench.put(store, "b", shelf.pattern(10), ticket: ticket) == nil)
+        #expect(try await testFolder.fixture.put(store, "b", testFolder.pattern(10), ticket: ticket) == nil)
     }
 
     @Test(
@@ -72,24 +74,24 @@ struct SQLiteSharingTests {
         arguments: [100, 300_000]
     )
     func readsOn(length: Int) async throws {
-        let shelf = try Shelf()
-        let (first, second) = (try shelf.store(), try shelf.store())
-        let id = try #require(try await shelf.bench.put(first, shelf.pattern(length)))
+        let testFolder = try TestStoreFolder()
+        let (first, second) = (try testFolder.store(), try testFolder.store())
+        let id = try #require(try await testFolder.fixture.put(first, testFolder.pattern(length)))
         let reader = try #require(try await first.open(id, span: nil))
         try await first.flush()
         _ = try await second.remove(.all)
 
-        #expect(shelf.bodies.isEmpty)
-        #expect(try await shelf.bench.drain(reader) == shelf.pattern(length))
+        #expect(testFolder.bodies.isEmpty)
+        #expect(try await testFolder.fixture.drain(reader) == testFolder.pattern(length))
     }
 
     @Test("cache CA-211 signing out in another store ends a reader within a second")
     func signsOutElsewhere() async throws {
-        let shelf = try Shelf()
+        let testFolder = try TestStoreFolder()
         let time = VirtualTime()
-        let (first, second) = (try shelf.store(time: time), try shelf.store())
-        let id = try #require(try await shelf.bench.put(first, shelf.pattern(300_000)))
-        let other = try #require(try await shelf.bench.put(first, shelf.pattern(300_000), account: "you"))
+        let (first, second) = (try testFolder.store(time: time), try testFolder.store())
+        let id = try #require(try await testFolder.fixture.put(first, testFolder.pattern(300_000)))
+        let other = try #require(try await testFolder.fixture.put(first, testFolder.pattern(300_000), account: "you"))
         let reader = try #require(try await first.open(id, span: nil))
         let kept = try #require(try await first.open(other, span: nil))
         _ = try await reader.next()
@@ -97,41 +99,43 @@ struct SQLiteSharingTests {
         time.advance(by: .milliseconds(999))
 
         await #expect(throws: CacheError(.signedOut)) { try await reader.next() }
-        #expect(try await shelf.bench.heads(first).isEmpty)
-        #expect(try await shelf.bench.drain(kept) == shelf.pattern(300_000))
+        #expect(try await testFolder.fixture.heads(first).isEmpty)
+        #expect(try await testFolder.fixture.drain(kept) == testFolder.pattern(300_000))
     }
 
     @Test("cache CA-211 after signing out no file has a byte of the account")
     func leavesNoBytes() async throws {
-        let shelf = try Shelf()
-        let store = try shelf.store()
+        let testFolder = try TestStoreFolder()
+        let store = try testFolder.store()
         func mark(_ name: String, _ length: Int) -> Data { Data(String(repeating: name, count: length).utf8) }
         for (path, length) in [("a", 10), ("b", 5_000), ("c", 20_000)] {
-            try await shelf.bench.put(store, path, mark("marked-mine", length), ["X-Mark": "marked-mine"])
-            try await shelf.bench.put(store, path, mark("marked-yours", length), account: "you")
+            try await testFolder.fixture.put(store, path, mark("marked-mine", length), ["X-Mark": "marked-mine"])
+            try await testFolder.fixture.put(store, path, mark("marked-yours", length), account: "you")
         }
         // What was replaced and evicted before is gone, too.
-        try await shelf.bench.put(store, "a", mark("marked-mine", 3), at: 1)
-        let head = try shelf.bench.desk.keep(["Cache-Control": "max-age=60"], length: 11)
-        let late = try #require(try await store.begin(CacheWrite(Desk.key("https://example.org/d"), head, ticket: 0)))
+        try await testFolder.fixture.put(store, "a", mark("marked-mine", 3), at: 1)
+        let head = try testFolder.fixture.samples.keep(["Cache-Control": "max-age=60"], length: 11)
+        let late = try #require(
+            try await store.begin(CacheWrite(RuleSamples.key("https://example.org/d"), head, ticket: 0))
+        )
         try await late.append(mark("marked-mine", 1))
-        #expect(shelf.contents().values.contains { $0.firstRange(of: Data("marked-mine".utf8)) != nil })
+        #expect(testFolder.contents().values.contains { $0.firstRange(of: Data("marked-mine".utf8)) != nil })
         let removal = try await store.remove(.account("me"))
 
         #expect(removal.entries == 3)
         #expect(try await late.commit(head) == nil)
         try await store.flush()
-        for (name, bytes) in shelf.contents() {
+        for (name, bytes) in testFolder.contents() {
             #expect(bytes.firstRange(of: Data("marked-mine".utf8)) == nil, "\(name)")
         }
-        #expect(try await shelf.bench.body(store, "c", account: "you") == mark("marked-yours", 20_000))
+        #expect(try await testFolder.fixture.body(store, "c", account: "you") == mark("marked-yours", 20_000))
     }
 
     @Test("cache CA-203 another program that writes for long is waited for, and does not stop reading")
     func busy() async throws {
-        let shelf = try Shelf()
-        let (first, second) = (try shelf.store(), try shelf.store())
-        try await shelf.bench.put(first, shelf.pattern(10), ["ETag": "\"a\""])
+        let testFolder = try TestStoreFolder()
+        let (first, second) = (try testFolder.store(), try testFolder.store())
+        try await testFolder.fixture.put(first, testFolder.pattern(10), ["ETag": "\"a\""])
         try await first.flush()
         let gate = Gate()
         async let holding = second.core.change { _ throws(StoreFault) in
@@ -139,24 +143,24 @@ struct SQLiteSharingTests {
             return true
         }
         await gate.isReached.value
-        var head = try #require(try await shelf.bench.heads(first).first)
+        var head = try #require(try await testFolder.fixture.heads(first).first)
         head.renew(["ETag": "\"a\"", "X-New": "1"], head.times)
 
         await #expect(throws: CacheError(.busy)) { try await first.update(head) }
-        #expect(try await shelf.bench.body(first) == shelf.pattern(10))
+        #expect(try await testFolder.fixture.body(first) == testFolder.pattern(10))
         // No call waits for this one, so it may wait for longer.
-        #expect(try await shelf.bench.put(first, "b", shelf.pattern(10)) != nil)
+        #expect(try await testFolder.fixture.put(first, "b", testFolder.pattern(10)) != nil)
         gate.open()
         _ = try await holding
-        #expect(try await shelf.bench.body(first, "b") == shelf.pattern(10))
+        #expect(try await testFolder.fixture.body(first, "b") == testFolder.pattern(10))
     }
 
     @Test("cache CA-241 sixteen callers are served from disk at the same time, also while another program writes")
     func servesMany() async throws {
-        let shelf = try Shelf()
-        let (first, second) = (try shelf.store(), try shelf.store())
+        let testFolder = try TestStoreFolder()
+        let (first, second) = (try testFolder.store(), try testFolder.store())
         for number in 0..<20 {
-            try await shelf.bench.put(first, "\(number)", shelf.pattern(1_000, UInt8(number)))
+            try await testFolder.fixture.put(first, "\(number)", testFolder.pattern(1_000, UInt8(number)))
         }
         try await first.flush()
         let gate = Gate()
@@ -171,8 +175,8 @@ struct SQLiteSharingTests {
                 group.addTask {
                     for step in 0..<20 {
                         let number = (caller + step) % 20
-                        let body = try await shelf.bench.body(first, "\(number)")
-                        #expect(body == shelf.pattern(1_000, UInt8(number)))
+                        let body = try await testFolder.fixture.body(first, "\(number)")
+                        #expect(body == testFolder.pattern(1_000, UInt8(number)))
                     }
                     return 20
                 }
@@ -187,48 +191,48 @@ struct SQLiteSharingTests {
 
     @Test("cache CA-201 no transaction is open while a reader or a writer waits, and the log stays small beside them")
     func holdsNoTransaction() async throws {
-        let shelf = try Shelf()
-        let store = try shelf.store(limit: 256 << 20)
-        let (large, small) = (shelf.pattern(300_000), shelf.pattern(60_000))
-        let id = try #require(try await shelf.bench.put(store, large))
-        let head = try shelf.bench.desk.keep(["Cache-Control": "max-age=60"], length: 60_000)
+        let testFolder = try TestStoreFolder()
+        let store = try testFolder.store(limit: 256 << 20)
+        let (large, small) = (testFolder.pattern(300_000), testFolder.pattern(60_000))
+        let id = try #require(try await testFolder.fixture.put(store, large))
+        let head = try testFolder.fixture.samples.keep(["Cache-Control": "max-age=60"], length: 60_000)
         let writer = try #require(
-            try await store.begin(CacheWrite(Desk.key("https://example.org/late"), head, ticket: 0))
+            try await store.begin(CacheWrite(RuleSamples.key("https://example.org/late"), head, ticket: 0))
         )
         try await writer.append(small.prefix(10_000))
         let reader = try #require(try await store.open(id, span: nil))
         var read = try #require(try await reader.next())
-        for number in 0..<300 { try await shelf.bench.put(store, "\(number)", small) }
+        for number in 0..<300 { try await testFolder.fixture.put(store, "\(number)", small) }
         try await store.flush()
-        func log() -> Int { shelf.contents()["cache-2.sqlite-wal"]?.count ?? 0 }
+        func log() -> Int { testFolder.contents()["cache-2.sqlite-wal"]?.count ?? 0 }
 
         #expect(log() <= 8 << 20)
         // The log is truncated only where no transaction needs it.
-        try shelf.run("PRAGMA wal_checkpoint(TRUNCATE)")
+        try testFolder.run("PRAGMA wal_checkpoint(TRUNCATE)")
         #expect(log() == 0)
-        read.append(try await shelf.bench.drain(reader))
+        read.append(try await testFolder.fixture.drain(reader))
         #expect(read == large)
         try await writer.append(small.dropFirst(10_000))
         #expect(try await writer.commit(head) != nil)
-        #expect(try await shelf.bench.body(store, "late") == small)
+        #expect(try await testFolder.fixture.body(store, "late") == small)
     }
 
     @Test("cache CA-213 purging many entries stops no reader, and leaves the log small")
     func purges() async throws {
-        let shelf = try Shelf()
-        let store = try shelf.store(limit: 256 << 20)
-        for number in 0..<1_500 { try await shelf.bench.put(store, "\(number)", shelf.pattern(2_000)) }
-        try await shelf.bench.put(store, "kept", shelf.pattern(10), account: "you")
+        let testFolder = try TestStoreFolder()
+        let store = try testFolder.store(limit: 256 << 20)
+        for number in 0..<1_500 { try await testFolder.fixture.put(store, "\(number)", testFolder.pattern(2_000)) }
+        try await testFolder.fixture.put(store, "kept", testFolder.pattern(10), account: "you")
         try await store.flush()
         async let removal = store.remove(.account("me"))
         var reads = 0
-        while try await !shelf.bench.heads(store, "1499").isEmpty {
-            #expect(try await shelf.bench.body(store, "kept", account: "you") == shelf.pattern(10))
+        while try await !testFolder.fixture.heads(store, "1499").isEmpty {
+            #expect(try await testFolder.fixture.body(store, "kept", account: "you") == testFolder.pattern(10))
             reads += 1
         }
 
         #expect(try await removal.entries == 1_500)
         #expect(reads > 0)
-        #expect(shelf.contents()["cache-2.sqlite-wal"]?.count ?? 0 <= 8 << 20)
+        #expect(testFolder.contents()["cache-2.sqlite-wal"]?.count ?? 0 <= 8 << 20)
     }
 }

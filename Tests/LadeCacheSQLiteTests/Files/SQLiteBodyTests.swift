@@ -45,54 +45,54 @@ struct SQLiteBodyTests {
         arguments: [(65_536, 0), (65_537, 1), (300_000, 1)]
     )
     func largeBodies(length: Int, files: Int) async throws {
-        let shelf = try Shelf()
-        let store = try shelf.store()
-        let body = shelf.pattern(length)
-        let id = try #require(try await shelf.bench.put(store, body))
+        let testFolder = try TestStoreFolder()
+        let store = try testFolder.store()
+        let body = testFolder.pattern(length)
+        let id = try #require(try await testFolder.fixture.put(store, body))
         try await store.flush()
 
-        #expect(shelf.bodies.count == files)
-        #expect(try await shelf.bench.body(store) == body)
+        #expect(testFolder.bodies.count == files)
+        #expect(try await testFolder.fixture.body(store) == body)
         for span in [0..<1, 65_530..<65_536, Int64(length - 1)..<Int64(length), 1..<Int64(length - 1)] {
-            let part = try await shelf.bench.read(store, id, span)
+            let part = try await testFolder.fixture.read(store, id, span)
             #expect(part == body[Int(span.lowerBound)..<Int(span.upperBound)], "\(span)")
         }
         _ = try await store.remove(.all)
-        #expect(shelf.bodies.isEmpty)
+        #expect(testFolder.bodies.isEmpty)
     }
 
     @Test("cache CA-202 what a killed process leaves is removed at start, and no file that is being written")
     func sweeps() async throws {
-        let shelf = try Shelf()
-        let first = try shelf.store()
-        try await shelf.bench.put(first, "kept", shelf.pattern(100_000))
+        let testFolder = try TestStoreFolder()
+        let first = try testFolder.store()
+        try await testFolder.fixture.put(first, "kept", testFolder.pattern(100_000))
         try await first.flush()
-        let head = try shelf.bench.desk.keep(["Cache-Control": "max-age=60"], length: 200_000)
-        let writer = try #require(try await first.begin(CacheWrite(Desk.key(), head, ticket: 0)))
-        try await writer.append(shelf.pattern(200_000))
+        let head = try testFolder.fixture.samples.keep(["Cache-Control": "max-age=60"], length: 200_000)
+        let writer = try #require(try await first.begin(CacheWrite(RuleSamples.key(), head, ticket: 0)))
+        try await writer.append(testFolder.pattern(200_000))
         try await first.flush()
-        try Data([1]).write(to: URL(filePath: shelf.path + "/bodies-2/00000000000000ff"))
-        #expect(shelf.bodies.count == 3)
+        try Data([1]).write(to: URL(filePath: testFolder.path + "/bodies-2/00000000000000ff"))
+        #expect(testFolder.bodies.count == 3)
 
-        let second = try shelf.store()
+        let second = try testFolder.store()
         try await second.flush()
 
-        #expect(shelf.bodies.count == 2)
-        #expect(!shelf.bodies.contains("00000000000000ff"))
+        #expect(testFolder.bodies.count == 2)
+        #expect(!testFolder.bodies.contains("00000000000000ff"))
         #expect(try await writer.commit(head) != nil)
         try await first.flush()
-        #expect(try await shelf.bench.body(second) == shelf.pattern(200_000))
-        #expect(try await shelf.bench.body(second, "kept") == shelf.pattern(100_000))
+        #expect(try await testFolder.fixture.body(second) == testFolder.pattern(200_000))
+        #expect(try await testFolder.fixture.body(second, "kept") == testFolder.pattern(100_000))
     }
 
     @Test("cache CA-190 CA-202 a writer that is aborted, dropped or refused leaves no file")
     func leavesNoFile() async throws {
-        let shelf = try Shelf()
-        let store = try shelf.store()
-        let head = try shelf.bench.desk.keep(["Cache-Control": "max-age=60"], length: 200_000)
+        let testFolder = try TestStoreFolder()
+        let store = try testFolder.store()
+        let head = try testFolder.fixture.samples.keep(["Cache-Control": "max-age=60"], length: 200_000)
         for ending in 0..<3 {
-            var writer = try await store.begin(CacheWrite(Desk.key(), head, ticket: 0))
-            try await writer?.append(shelf.pattern(200_000))
+            var writer = try await store.begin(CacheWrite(RuleSamples.key(), head, ticket: 0))
+            try await writer?.append(testFolder.pattern(200_000))
             switch ending {
             case 0: await writer?.abort()
             case 1: break
@@ -102,20 +102,20 @@ struct SQLiteBodyTests {
             }
             writer = nil
             try await store.flush()
-            #expect(shelf.bodies.isEmpty, "ending \(ending)")
+            #expect(testFolder.bodies.isEmpty, "ending \(ending)")
         }
     }
 
     @Test("cache CA-204 a flipped bit in a file is a miss in the first chunk, and ends the body in a later one")
     func flippedBitInAFile() async throws {
-        let shelf = try Shelf()
-        let store = try shelf.store()
+        let testFolder = try TestStoreFolder()
+        let store = try testFolder.store()
         for offset in [0, 65_535, 65_536, 199_999] {
-            let body = shelf.pattern(200_000)
-            let id = try #require(try await shelf.bench.put(store, body))
+            let body = testFolder.pattern(200_000)
+            let id = try #require(try await testFolder.fixture.put(store, body))
             try await store.flush()
-            let name = "bodies-2/" + (try #require(shelf.bodies.first))
-            try shelf.change(name) { $0[offset] ^= 4 }
+            let name = "bodies-2/" + (try #require(testFolder.bodies.first))
+            try testFolder.change(name) { $0[offset] ^= 4 }
 
             if offset < 65_536 {
                 #expect(try await store.open(id, span: nil) == nil, "\(offset)")
@@ -128,8 +128,8 @@ struct SQLiteBodyTests {
                 #expect(read == body.prefix(offset / 65_536 * 65_536), "\(offset)")
             }
             try await store.flush()
-            #expect(try await shelf.bench.heads(store).isEmpty, "\(offset)")
-            #expect(shelf.bodies.isEmpty, "\(offset)")
+            #expect(try await testFolder.fixture.heads(store).isEmpty, "\(offset)")
+            #expect(testFolder.bodies.isEmpty, "\(offset)")
         }
     }
 
@@ -143,42 +143,42 @@ struct SQLiteBodyTests {
         ]
     )
     func changedRow(sql: String) async throws {
-        let shelf = try Shelf()
-        let store = try shelf.store()
-        let id = try #require(try await shelf.bench.put(store, shelf.pattern(1_000)))
+        let testFolder = try TestStoreFolder()
+        let store = try testFolder.store()
+        let id = try #require(try await testFolder.fixture.put(store, testFolder.pattern(1_000)))
         #expect(try await store.check() == SQLiteStore.Check(entries: 1, bytes: 1_000))
-        try shelf.run(sql)
+        try testFolder.run(sql)
 
         #expect(try await store.check().damages.count == 1)
-        let heads = try await shelf.bench.heads(store)
+        let heads = try await testFolder.fixture.heads(store)
         if !heads.isEmpty { #expect(try await store.open(id, span: nil) == nil) }
         try await store.flush()
-        #expect(try await shelf.bench.heads(store).isEmpty)
+        #expect(try await testFolder.fixture.heads(store).isEmpty)
         #expect(try await store.check() == SQLiteStore.Check())
     }
 
     @Test("cache CA-227 a check names the bodies whose files are damaged or lost")
     func checksFiles() async throws {
-        let shelf = try Shelf()
-        let store = try shelf.store()
-        try await shelf.bench.put(store, "a?token=secret", shelf.pattern(200_000))
+        let testFolder = try TestStoreFolder()
+        let store = try testFolder.store()
+        try await testFolder.fixture.put(store, "a?token=secret", testFolder.pattern(200_000))
         try await store.flush()
-        let name = "bodies-2/" + (try #require(shelf.bodies.first))
-        try shelf.change(name) { $0[150_000] ^= 1 }
+        let name = "bodies-2/" + (try #require(testFolder.bodies.first))
+        try testFolder.change(name) { $0[150_000] ^= 1 }
         let shown = "https://example.org/a?token=<redacted>"
 
         #expect(try await store.check().damages == [.body(shown)])
-        try FileManager.default.removeItem(atPath: shelf.path + "/" + name)
+        try FileManager.default.removeItem(atPath: testFolder.path + "/" + name)
         #expect(try await store.check() == SQLiteStore.Check(entries: 1, bytes: 200_000, damages: [.body(shown)]))
     }
 
     @Test("cache CA-192 a body that arrives faster than it is written waits a moment, and is then given up")
     func givesUpSlowWrites() async throws {
-        let shelf = try Shelf()
+        let testFolder = try TestStoreFolder()
         let time = VirtualTime()
-        let store = try shelf.store(limit: 1 << 30, time: time)
-        let head = try shelf.bench.desk.keep(["Cache-Control": "max-age=60"], length: 6 << 20)
-        let writer = try #require(try await store.begin(CacheWrite(Desk.key(), head, ticket: 0)))
+        let store = try testFolder.store(limit: 1 << 30, time: time)
+        let head = try testFolder.fixture.samples.keep(["Cache-Control": "max-age=60"], length: 6 << 20)
+        let writer = try #require(try await store.begin(CacheWrite(RuleSamples.key(), head, ticket: 0)))
         let gate = Gate()
         async let blocked: Bool = store.core.changeAlone { _ throws(StoreFault) in
             gate.wait()
@@ -186,8 +186,8 @@ struct SQLiteBodyTests {
         }
         await gate.isReached.value
         // 4 MiB wait without an effect on the caller.
-        for _ in 0..<4 { try await writer.append(shelf.bench.bytes(1 << 20)) }
-        let late = Task { try await writer.append(shelf.bench.bytes(1 << 20)) }
+        for _ in 0..<4 { try await writer.append(testFolder.fixture.bytes(1 << 20)) }
+        let late = Task { try await writer.append(testFolder.fixture.bytes(1 << 20)) }
         _ = try await time.nextSleeper()
         time.advance(by: .milliseconds(100))
 
@@ -196,18 +196,18 @@ struct SQLiteBodyTests {
         _ = try await blocked
         #expect(try await writer.commit(head) == nil)
         try await store.flush()
-        #expect(shelf.bodies.isEmpty)
+        #expect(testFolder.bodies.isEmpty)
     }
 
     @Test("cache CA-192 a large body goes in and out in chunks, with no more memory than the queue")
     func streams() async throws {
-        let shelf = try Shelf()
+        let testFolder = try TestStoreFolder()
         // The patience of a write never ends, however slow the disk is.
-        let store = try shelf.store(limit: 1 << 30, time: VirtualTime())
+        let store = try testFolder.store(limit: 1 << 30, time: VirtualTime())
         let length = 48 << 20
-        let chunk = shelf.pattern(1 << 20)
-        let head = try shelf.bench.desk.keep(["Cache-Control": "max-age=60"], length: Int64(length))
-        let writer = try #require(try await store.begin(CacheWrite(Desk.key(), head, ticket: 0)))
+        let chunk = testFolder.pattern(1 << 20)
+        let head = try testFolder.fixture.samples.keep(["Cache-Control": "max-age=60"], length: Int64(length))
+        let writer = try #require(try await store.begin(CacheWrite(RuleSamples.key(), head, ticket: 0)))
         for _ in 0..<48 { try await writer.append(chunk) }
         let id = try #require(try await writer.commit(head))
         let reader = try #require(try await store.open(id, span: nil))

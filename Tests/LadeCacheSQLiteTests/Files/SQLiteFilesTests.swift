@@ -24,13 +24,13 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct SQLiteFilesTests {
     /// The reason why a store is refused.
-    private func refusal(_ shelf: Shelf) -> String? {
+    private func refusal(_ testFolder: TestStoreFolder) -> String? {
         do throws(CacheError) {
-            _ = try SQLiteStore(directory: shelf.path)
+            _ = try SQLiteStore(directory: testFolder.path)
             return nil
         } catch {
             guard case .file(let cause) = error.reason else { return "\(error)" }
-            #expect(cause.path.hasPrefix(shelf.path))
+            #expect(cause.path.hasPrefix(testFolder.path))
             #expect("\(error)".contains(cause.path))
             return cause.reason
         }
@@ -38,59 +38,59 @@ struct SQLiteFilesTests {
 
     @Test("cache CA-206 what is no database of the cache is set aside, and a new store begins", arguments: 0..<6)
     func damaged(kind: Int) async throws {
-        let shelf = try Shelf()
+        let testFolder = try TestStoreFolder()
         let random = SeededRandom(seed: Soak.current.seed)
         do {
-            let store = try shelf.store()
-            for number in 0..<20 { try await shelf.bench.put(store, "\(number)", shelf.pattern(90_000)) }
+            let store = try testFolder.store()
+            for number in 0..<20 { try await testFolder.fixture.put(store, "\(number)", testFolder.pattern(90_000)) }
             await store.close()
         }
         switch kind {
         case 0:
-            try shelf.change("cache-2.sqlite") {
+            try testFolder.change("cache-2.sqlite") {
                 $0 = Data(String(repeating: "This is a letter and no database. ", count: 50).utf8)
             }
         case 1:
-            try shelf.change("cache-2.sqlite") { bytes in
+            try testFolder.change("cache-2.sqlite") { bytes in
                 bytes = Data((0..<100_000).map { _ in UInt8(truncatingIfNeeded: random.next()) })
             }
-        case 2: try shelf.change("cache-2.sqlite") { $0 = $0.prefix(4_096) }
-        case 3: try shelf.run("PRAGMA application_id = 1")
-        case 4: try shelf.run("DROP TABLE total")
-        default: try shelf.run("PRAGMA user_version = 7")
+        case 2: try testFolder.change("cache-2.sqlite") { $0 = $0.prefix(4_096) }
+        case 3: try testFolder.run("PRAGMA application_id = 1")
+        case 4: try testFolder.run("DROP TABLE total")
+        default: try testFolder.run("PRAGMA user_version = 7")
         }
-        let store = try shelf.store()
+        let store = try testFolder.store()
 
         // The first use may be the one that notices.
-        _ = try? await shelf.bench.put(store, Data([1]))
+        _ = try? await testFolder.fixture.put(store, Data([1]))
         _ = try? await store.flush()
-        #expect(try await shelf.bench.put(store, "new", shelf.pattern(100)) != nil, "seed \(random.seed)")
-        #expect(try await shelf.bench.body(store, "new") == shelf.pattern(100))
-        #expect(shelf.names().contains("cache-2.sqlite.broken"))
-        #expect(shelf.names().filter { $0.contains("broken") }.count <= 2)
+        #expect(try await testFolder.fixture.put(store, "new", testFolder.pattern(100)) != nil, "seed \(random.seed)")
+        #expect(try await testFolder.fixture.body(store, "new") == testFolder.pattern(100))
+        #expect(testFolder.names().contains("cache-2.sqlite.broken"))
+        #expect(testFolder.names().filter { $0.contains("broken") }.count <= 2)
         try await store.flush()
-        #expect(shelf.bodies.isEmpty)
+        #expect(testFolder.bodies.isEmpty)
     }
 
     @Test("cache CA-206 CA-253 random bytes anywhere in the files end no call, and no wrong body is given")
     func randomBytes() async throws {
         let random = SeededRandom(seed: Soak.current.seed(for: "damaged stores"))
         for round in 0..<Soak.current.rounds(of: 400, few: 12) {
-            let shelf = try Shelf()
+            let testFolder = try TestStoreFolder()
             do {
-                let store = try shelf.store()
+                let store = try testFolder.store()
                 for number in 0..<30 {
-                    try await shelf.bench.put(
+                    try await testFolder.fixture.put(
                         store,
                         "\(number)",
-                        shelf.pattern(1 + random.below(100_000), UInt8(number))
+                        testFolder.pattern(1 + random.below(100_000), UInt8(number))
                     )
                 }
                 await store.close()
             }
             for _ in 0..<(1 + random.below(20)) {
-                let name = random.pick(shelf.contents().keys.sorted().filter { $0 != "lock" })
-                try shelf.change(name) { bytes in
+                let name = random.pick(testFolder.contents().keys.sorted().filter { $0 != "lock" })
+                try testFolder.change(name) { bytes in
                     guard !bytes.isEmpty else { return }
                     switch random.below(4) {
                     case 0: bytes = bytes.prefix(random.below(bytes.count))
@@ -103,9 +103,9 @@ struct SQLiteFilesTests {
                     }
                 }
             }
-            let store = try shelf.store()
+            let store = try testFolder.store()
             for number in 0..<30 {
-                guard let head = try? await shelf.bench.heads(store, "\(number)").first,
+                guard let head = try? await testFolder.fixture.heads(store, "\(number)").first,
                     let reader = try? await store.open(head.id, span: nil)
                 else { continue }
                 var body = Data()
@@ -115,13 +115,14 @@ struct SQLiteFilesTests {
                     #expect(error == CacheError(.damaged))
                     continue
                 }
-                #expect(body == shelf.pattern(Int(head.length), UInt8(number)), "round \(round)")
+                #expect(body == testFolder.pattern(Int(head.length), UInt8(number)), "round \(round)")
             }
             _ = try? await store.check()
             var isStored = false
             for _ in 0..<3 where !isStored {
-                isStored = (try? await shelf.bench.put(store, "new", shelf.pattern(10), at: 9)) ?? nil != nil
-                if isStored { isStored = (try? await shelf.bench.body(store, "new")) == shelf.pattern(10) }
+                isStored =
+                    (try? await testFolder.fixture.put(store, "new", testFolder.pattern(10), at: 9)) ?? nil != nil
+                if isStored { isStored = (try? await testFolder.fixture.body(store, "new")) == testFolder.pattern(10) }
             }
             #expect(isStored, "round \(round), seed \(random.seed)")
             await store.close()
@@ -130,82 +131,85 @@ struct SQLiteFilesTests {
 
     @Test("cache CA-206 a process that holds the old files moves to the new ones")
     func movesOver() async throws {
-        let shelf = try Shelf()
-        let first = try shelf.store()
-        try await shelf.bench.put(first, shelf.pattern(100))
+        let testFolder = try TestStoreFolder()
+        let first = try testFolder.store()
+        try await testFolder.fixture.put(first, testFolder.pattern(100))
         try await first.flush()
-        StoreFolder.setAside(try StoreFolder(shelf.path))()
-        let second = try shelf.store()
-        try await shelf.bench.put(second, "new", shelf.pattern(10))
+        StoreFolder.setAside(try StoreFolder(testFolder.path))()
+        let second = try testFolder.store()
+        try await testFolder.fixture.put(second, "new", testFolder.pattern(10))
         try await second.flush()
 
-        try await shelf.bench.put(first, "b", shelf.pattern(20))
+        try await testFolder.fixture.put(first, "b", testFolder.pattern(20))
         try await first.flush()
 
-        #expect(try await shelf.bench.body(first, "new") == shelf.pattern(10))
-        #expect(try await shelf.bench.body(second, "b") == shelf.pattern(20))
-        #expect(try await shelf.bench.heads(first).isEmpty)
+        #expect(try await testFolder.fixture.body(first, "new") == testFolder.pattern(10))
+        #expect(try await testFolder.fixture.body(second, "b") == testFolder.pattern(20))
+        #expect(try await testFolder.fixture.heads(first).isEmpty)
     }
 
     @Test("cache CA-207 the version is in names and in the database, and the previous version goes after 30 days")
     func versions() async throws {
-        let shelf = try Shelf()
-        let folder = try StoreFolder(shelf.path)
+        let testFolder = try TestStoreFolder()
+        let folder = try StoreFolder(testFolder.path)
         let old = ["cache-0.sqlite", "cache-0.sqlite-wal", "bodies-0/00000000000000aa"]
-        try FileManager.default.createDirectory(atPath: shelf.path + "/bodies-0", withIntermediateDirectories: true)
-        for name in old + ["cache-2.sqlite"] { try Data([1]).write(to: URL(filePath: shelf.path + "/" + name)) }
+        try FileManager.default.createDirectory(
+            atPath: testFolder.path + "/bodies-0",
+            withIntermediateDirectories: true
+        )
+        for name in old + ["cache-2.sqlite"] { try Data([1]).write(to: URL(filePath: testFolder.path + "/" + name)) }
         let used = Date()
 
         folder.removeOutdated(now: used.addingTimeInterval(29 * 86_400))
-        #expect(old.allSatisfy { FileManager.default.fileExists(atPath: shelf.path + "/" + $0) })
+        #expect(old.allSatisfy { FileManager.default.fileExists(atPath: testFolder.path + "/" + $0) })
         folder.removeOutdated(now: used.addingTimeInterval(31 * 86_400))
-        #expect(shelf.names() == ["cache-2.sqlite"])
+        #expect(testFolder.names() == ["cache-2.sqlite"])
 
-        let store = try shelf.store()
+        let store = try testFolder.store()
         try await store.flush()
         var version: Int64 = 0
         try store.core.read { (connection, _) throws(StoreFault) in
             try connection.runOnce("PRAGMA user_version") { version = $0.number(0) }
         }
         #expect(version == 2)
-        #expect(shelf.names().contains("cache-2.sqlite"))
+        #expect(testFolder.names().contains("cache-2.sqlite"))
     }
 
     @Test("cache CA-208 a folder that is removed while the store is open is made anew")
     func folderGone() async throws {
-        let shelf = try Shelf()
-        let store = try shelf.store()
-        try await shelf.bench.put(store, shelf.pattern(100_000))
+        let testFolder = try TestStoreFolder()
+        let store = try testFolder.store()
+        try await testFolder.fixture.put(store, testFolder.pattern(100_000))
         try await store.flush()
-        try FileManager.default.removeItem(atPath: shelf.path)
+        try FileManager.default.removeItem(atPath: testFolder.path)
 
-        try await shelf.bench.put(store, "b", shelf.pattern(100_000))
+        try await testFolder.fixture.put(store, "b", testFolder.pattern(100_000))
         try await store.flush()
 
-        #expect(try await shelf.bench.body(store, "b") == shelf.pattern(100_000))
-        #expect(try await shelf.bench.heads(store).isEmpty)
-        #expect(shelf.names().contains("cache-2.sqlite"))
+        #expect(try await testFolder.fixture.body(store, "b") == testFolder.pattern(100_000))
+        #expect(try await testFolder.fixture.heads(store).isEmpty)
+        #expect(testFolder.names().contains("cache-2.sqlite"))
     }
 
     @Test("cache CA-208 a folder that cannot be written is read, and refused where there is no store")
     func readOnly() async throws {
-        let shelf = try Shelf()
-        #expect(throws: CacheError.self) { try StoreFolder(shelf.path, canWrite: { _ in false }) }
+        let testFolder = try TestStoreFolder()
+        #expect(throws: CacheError.self) { try StoreFolder(testFolder.path, canWrite: { _ in false }) }
         do {
-            let store = try shelf.store()
-            try await shelf.bench.put(store, shelf.pattern(100_000))
+            let store = try testFolder.store()
+            try await testFolder.fixture.put(store, testFolder.pattern(100_000))
             await store.close()
         }
-        let before = shelf.contents()
-        let store = try SQLiteStore(StoreFolder(shelf.path, canWrite: { _ in false }))
+        let before = testFolder.contents()
+        let store = try SQLiteStore(StoreFolder(testFolder.path, canWrite: { _ in false }))
 
         #expect(store.isReadOnly)
-        #expect(try await shelf.bench.body(store) == shelf.pattern(100_000))
-        #expect(try await shelf.bench.put(store, "b", Data([1])) == nil)
+        #expect(try await testFolder.fixture.body(store) == testFolder.pattern(100_000))
+        #expect(try await testFolder.fixture.put(store, "b", Data([1])) == nil)
         await #expect(throws: CacheError.self) { try await store.remove(.all) }
         await store.close()
         func lasting(_ contents: [String: Data]) -> [String: Data] { contents.filter { !$0.key.contains("sqlite-") } }
-        #expect(lasting(shelf.contents()) == lasting(before))
+        #expect(lasting(testFolder.contents()) == lasting(before))
     }
 
     /// Limits the pages of the database, as a disk does that is full.
@@ -218,55 +222,55 @@ struct SQLiteFilesTests {
 
     @Test("cache CA-208 on a full disk entries are evicted for new ones")
     func evictsOnAFullDisk() async throws {
-        let shelf = try Shelf()
-        let store = try shelf.store(limit: 1 << 30)
+        let testFolder = try TestStoreFolder()
+        let store = try testFolder.store(limit: 1 << 30)
         try await limitPages(store, 60)
         for number in 0..<8 {
-            try await shelf.bench.put(store, "\(number)", shelf.pattern(50_000), at: Double(number))
+            try await testFolder.fixture.put(store, "\(number)", testFolder.pattern(50_000), at: Double(number))
             try await store.flush()
         }
 
-        #expect(try await shelf.bench.body(store, "7") == shelf.pattern(50_000))
+        #expect(try await testFolder.fixture.body(store, "7") == testFolder.pattern(50_000))
         #expect(store.evictions.entries > 0)
     }
 
     @Test("cache CA-196 CA-208 where eviction does not help, nothing is written for a minute, and reading goes on")
     func pausesOnAFullDisk() async throws {
-        let shelf = try Shelf()
+        let testFolder = try TestStoreFolder()
         let time = VirtualTime()
-        let store = try shelf.store(limit: 1 << 30, time: time)
+        let store = try testFolder.store(limit: 1 << 30, time: time)
         try await limitPages(store, 1)
-        _ = try await shelf.bench.put(store, shelf.pattern(60_000))
+        _ = try await testFolder.fixture.put(store, testFolder.pattern(60_000))
         try await store.flush()
 
         // No call waited for the write that failed; the next one reports it.
-        await #expect(throws: CacheError(.full)) { try await shelf.bench.put(store, shelf.pattern(10)) }
-        #expect(try await shelf.bench.put(store, shelf.pattern(10)) == nil)
-        #expect(try await shelf.bench.heads(store).isEmpty)
+        await #expect(throws: CacheError(.full)) { try await testFolder.fixture.put(store, testFolder.pattern(10)) }
+        #expect(try await testFolder.fixture.put(store, testFolder.pattern(10)) == nil)
+        #expect(try await testFolder.fixture.heads(store).isEmpty)
         await #expect(throws: CacheError(.full)) { try await limitPages(store, 1_000_000) }
         time.advance(by: .seconds(60))
         try await limitPages(store, 1_000_000)
-        #expect(try await shelf.bench.put(store, shelf.pattern(60_000)) != nil)
-        #expect(try await shelf.bench.body(store) == shelf.pattern(60_000))
+        #expect(try await testFolder.fixture.put(store, testFolder.pattern(60_000)) != nil)
+        #expect(try await testFolder.fixture.body(store) == testFolder.pattern(60_000))
     }
 
     @Test("cache CA-198 a closed store leaves nothing open: its log is part of the database")
     func closes() async throws {
-        let shelf = try Shelf()
-        let store = try shelf.store()
-        try await shelf.bench.put(store, shelf.pattern(100_000))
-        _ = try await shelf.bench.body(store)
+        let testFolder = try TestStoreFolder()
+        let store = try testFolder.store()
+        try await testFolder.fixture.put(store, testFolder.pattern(100_000))
+        _ = try await testFolder.fixture.body(store)
         await store.close()
 
-        #expect(shelf.names() == ["bodies-2", "cache-2.sqlite", "lock"])
+        #expect(testFolder.names() == ["bodies-2", "cache-2.sqlite", "lock"])
     }
 
     @Test("cache CA-208 CA-209 all files are for the user alone, whatever the mask, and missing folders are made")
     func permissions() async throws {
-        let shelf = try Shelf()
-        let store = try SQLiteStore(directory: shelf.path + "/a/b")
-        let nested = shelf.path + "/a/b/"
-        try await shelf.bench.put(store, shelf.pattern(200_000))
+        let testFolder = try TestStoreFolder()
+        let store = try SQLiteStore(directory: testFolder.path + "/a/b")
+        let nested = testFolder.path + "/a/b/"
+        try await testFolder.fixture.put(store, testFolder.pattern(200_000))
         try await store.flush()
 
         for name in ["", "cache-2.sqlite", "cache-2.sqlite-wal", "cache-2.sqlite-shm", "bodies-2", "lock"] {
@@ -283,12 +287,12 @@ struct SQLiteFilesTests {
 
     @Test("cache CA-209 a folder or file that is a link, shared, or no folder is refused by its name")
     func refuses() throws {
-        let linked = try Shelf()
+        let linked = try TestStoreFolder()
         try FileManager.default.createDirectory(atPath: linked.path + "-real", withIntermediateDirectories: true)
         symlink(linked.path + "-real", linked.path)
         #expect(refusal(linked) == "it is a symbolic link")
 
-        let shared = try Shelf()
+        let shared = try TestStoreFolder()
         mkdir(shared.path, 0o700)
         for mode in [0o720, 0o702, 0o777] as [mode_t] {
             chmod(shared.path, mode)
@@ -297,7 +301,7 @@ struct SQLiteFilesTests {
         chmod(shared.path, 0o755)
         #expect(refusal(shared) == nil)
         for name in ["cache-2.sqlite", "bodies-2"] {
-            let file = try Shelf()
+            let file = try TestStoreFolder()
             mkdir(file.path, 0o700)
             symlink("/tmp/elsewhere", file.path + "/" + name)
             #expect(refusal(file) == "it is a symbolic link", "\(name)")
@@ -307,27 +311,27 @@ struct SQLiteFilesTests {
             chmod(file.path + "/" + name, 0o666)
             #expect(refusal(file) == "other users can change it", "\(name)")
         }
-        let plain = try Shelf()
+        let plain = try TestStoreFolder()
         try Data([1]).write(to: URL(filePath: plain.path))
         #expect(refusal(plain) == "it is no folder" || refusal(plain) == String(cString: strerror(ENOTDIR)))
     }
 
     @Test("cache CA-209 a folder of another user is refused", .enabled(if: geteuid() == 0, "needs to change an owner"))
     func refusesForeign() throws {
-        let shelf = try Shelf()
-        mkdir(shelf.path, 0o700)
-        chown(shelf.path, 12_345, 12_345)
-        #expect(refusal(shelf) == "it belongs to another user")
-        chown(shelf.path, 0, 0)
-        #expect(refusal(shelf) == nil)
-        chown(shelf.database, 12_345, 12_345)
-        #expect(refusal(shelf) == "it belongs to another user")
+        let testFolder = try TestStoreFolder()
+        mkdir(testFolder.path, 0o700)
+        chown(testFolder.path, 12_345, 12_345)
+        #expect(refusal(testFolder) == "it belongs to another user")
+        chown(testFolder.path, 0, 0)
+        #expect(refusal(testFolder) == nil)
+        chown(testFolder.database, 12_345, 12_345)
+        #expect(refusal(testFolder) == "it belongs to another user")
     }
 
     @Test("cache CA-210 no secret of a request is in any file")
     func canaries() async throws {
-        let shelf = try Shelf()
-        let store = try shelf.store()
+        let testFolder = try TestStoreFolder()
+        let store = try testFolder.store()
         let digester = CacheDigester(key: store.digestKey)
         let bodyCanary = "canary-in-the-body"
         var secret = CacheKey.Parts()
@@ -343,14 +347,14 @@ struct SQLiteFilesTests {
         let key = CacheKey(place, secret, digester: digester)
         var rules = CacheRules()
         rules.digester = digester
-        var query = try shelf.bench.desk.query(
+        var query = try testFolder.fixture.samples.query(
             .get,
             address.text,
             ["Cookie": "sid=canary-in-cookie", "Authorization": "Bearer canary-in-authorization", "X-A": "plain-value"]
         )
-        query.tags = ["shelf"]
+        query.tags = ["testFolder"]
         let sent = query.headers
-        let received = shelf.bench.desk.received(
+        let received = testFolder.fixture.samples.received(
             200,
             ["Cache-Control": "max-age=60", "Vary": "Cookie, Authorization, X-A"],
             sent: sent
@@ -359,17 +363,17 @@ struct SQLiteFilesTests {
         head.extent = .whole(100_000)
         let ticket = try await store.lookUp(key).ticket
         let writer = try #require(try await store.begin(CacheWrite(key, head, ticket: ticket)))
-        try await writer.append(shelf.pattern(100_000))
+        try await writer.append(testFolder.pattern(100_000))
         #expect(try await writer.commit(head) != nil)
         _ = try await store.invalidate(.prefix("https://example.org/a?access_token=canary-in-query"))
         _ = try await store.invalidate(.address(#require(URL(string: address.text))))
         try await store.flush()
 
         #expect(try await store.lookUp(key).heads.map(\.mustValidate) == [true])
-        for (name, bytes) in shelf.contents() {
+        for (name, bytes) in testFolder.contents() {
             #expect(bytes.firstRange(of: Data("canary".utf8)) == nil, "\(name)")
         }
-        #expect(shelf.contents().values.contains { $0.firstRange(of: Data("plain-value".utf8)) != nil })
+        #expect(testFolder.contents().values.contains { $0.firstRange(of: Data("plain-value".utf8)) != nil })
         let listed = try #require(try await store.entries(.all).first)
         #expect(listed.key.place.address.text == "https://example.org/a?access_token=<redacted>&q=open")
     }

@@ -160,7 +160,7 @@ private struct Badge: Authoriser {
 }
 
 /// Services of several processes with one store, whose server marks each body with the user that it is for.
-private final class Desk: Sendable {
+private final class MarkingServices: Sendable {
     let store = MemoryStoreOfTests.make(limit: 8 << 20)
     let time = VirtualTime()
     private let transport = ScriptedTransport()
@@ -233,15 +233,15 @@ struct CacheIdentityTests {
         arguments: Way.all
     )
     fileprivate func keepsUsersApart(way: Way) async throws {
-        let desk = Desk()
-        _ = try await desk.page(nil, "")
+        let services = MarkingServices()
+        _ = try await services.page(nil, "")
         for user in ["alice", "bob", "alice", "bob"] {
-            let page = try #require(try await desk.page(way, user))
+            let page = try #require(try await services.page(way, user))
             #expect(page.owner == "\(way.name) \(user)")
         }
-        let again = try #require(try await desk.page(way, "alice"))
+        let again = try #require(try await services.page(way, "alice"))
         #expect(again.source == (way.isServedAgain ? .cache : .network))
-        #expect(try #require(try await desk.page(nil, "")).source == .cache)
+        #expect(try #require(try await services.page(nil, "")).source == .cache)
     }
 
     @Test(
@@ -250,7 +250,7 @@ struct CacheIdentityTests {
     func neverMixes() async throws {
         let seed = Soak.current.seed
         let random = SeededRandom(seed: seed)
-        let desk = Desk()
+        let services = MarkingServices()
         var hits = 0
         for step in 0..<Soak.current.rounds(of: 20_000, few: 600) {
             let way = random.below(12) == 0 ? nil : random.pick(Way.all)
@@ -258,8 +258,8 @@ struct CacheIdentityTests {
             let number = Way.all.firstIndex { $0.name == way?.name } ?? 0
             let user = way == nil ? "" : random.pick(["alice\(number)", "bob\(number)"])
             let mode = random.pick([Request.CacheMode.standard, .revalidate, .preferStored, .storedOnly, .bypass])
-            if random.below(20) == 0 { desk.time.advance(by: .seconds(Int64(random.below(90)))) }
-            guard let page = try await desk.page(way, user, mode: mode) else { continue }
+            if random.below(20) == 0 { services.time.advance(by: .seconds(Int64(random.below(90)))) }
+            guard let page = try await services.page(way, user, mode: mode) else { continue }
             if page.source == .cache { hits += 1 }
             #expect(page.owner == "\(way?.name ?? "nobody") \(user)", "seed \(seed), step \(step), \(mode)")
         }
@@ -306,7 +306,7 @@ struct CacheIdentityTests {
     )
     func passwordsCount() async throws {
         for identifier in ["", "ann"] {
-            let desk = Desk()
+            let services = MarkingServices()
             func way(_ password: String) -> Way {
                 Way("password") { _, caller in
                     caller.account.identifier = identifier
@@ -315,11 +315,11 @@ struct CacheIdentityTests {
                     ]
                 }
             }
-            #expect(try await desk.page(way("right"), "1")?.source == .network)
-            #expect(try await desk.page(way("wrong"), "2")?.source == .network)
-            #expect(try await desk.page(way("wrong"), "3", mode: .storedOnly)?.owner != "password 1")
+            #expect(try await services.page(way("right"), "1")?.source == .network)
+            #expect(try await services.page(way("wrong"), "2")?.source == .network)
+            #expect(try await services.page(way("wrong"), "3", mode: .storedOnly)?.owner != "password 1")
             // As after another start of the program.
-            #expect(try await desk.page(way("right"), "4")?.owner == "password 1")
+            #expect(try await services.page(way("right"), "4")?.owner == "password 1")
         }
     }
 
@@ -328,7 +328,7 @@ struct CacheIdentityTests {
         arguments: 0..<3
     )
     func sharesNoCredentials(kind: Int) async throws {
-        let desk = Desk()
+        let services = MarkingServices()
         let names = ["X-Api-Key", "an item declared as secret", "TLSSettings.clientIdentity"]
         let plain = try #require(Way.all.first { $0.name == names[kind] })
         let way = Way("shared") {
@@ -336,18 +336,18 @@ struct CacheIdentityTests {
             $1.request.cacheOptions.isShared = true
         }
 
-        #expect(try await desk.page(way, "alice")?.owner == "shared alice")
-        #expect(try await desk.page(way, "bob")?.owner == "shared bob")
-        #expect(try await desk.store.entries(.all).isEmpty)
+        #expect(try await services.page(way, "alice")?.owner == "shared alice")
+        #expect(try await services.page(way, "bob")?.owner == "shared bob")
+        #expect(try await services.store.entries(.all).isEmpty)
     }
 
     @Test("finding CK-1 no file and no key of a store holds a credential")
     func keysHaveNoSecrets() async throws {
-        let desk = Desk()
+        let services = MarkingServices()
         for way in Way.all where !way.name.contains("query") && way.name != "an item declared as secret" {
-            _ = try await desk.page(way, "canary-of-alice")
+            _ = try await services.page(way, "canary-of-alice")
         }
-        for entry in try await desk.store.entries(.all) {
+        for entry in try await services.store.entries(.all) {
             let octets = String(decoding: entry.key.octets, as: UTF8.self)
             let isIdentifier = entry.key.place.scope == .account("canary-of-alice")
             #expect(isIdentifier || !octets.contains("canary"))

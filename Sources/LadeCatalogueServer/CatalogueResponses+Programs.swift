@@ -6,7 +6,7 @@
 import LadeTesting
 
 // Channels, programs, songs, topics and modules.
-extension CatalogueAnswers {
+extension CatalogueResponses {
     func channels(_ asked: CatalogueAsked, _ transmission: String) -> ServerResponse {
         .list("channelList", (0..<4).map { Data(stock.channel($0, asked.unit, transmission).utf8) })
     }

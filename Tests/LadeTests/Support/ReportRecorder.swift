@@ -29,7 +29,7 @@ enum Report: Equatable, Sendable {
 /// Records the reports of performed calls, and treats any report after the end of a load as a failure of the test.
 ///
 /// Calls hold it weakly, as they hold a delegate.
-final class Witness: Sendable {
+final class ReportRecorder: Sendable {
     let journal = Journal<Report>()
     let loads = Locked<[Call.ID]>([])
     let supportsChunks: Bool
@@ -66,7 +66,7 @@ final class Witness: Sendable {
         }
     }
 
-    /// The reports of a call to this witness.
+    /// The reports of a call to this recorder.
     fileprivate var reports: CallReports {
         var reports = CallReports(
             head: { [weak self] head, load in self?.add(.head(head.status.code), load) },
@@ -83,47 +83,49 @@ final class Witness: Sendable {
     }
 }
 
-/// A delegate whose notifications a witness records.
+/// A delegate whose notifications a recorder keeps.
 final class WitnessedDelegate: LoaderDelegate {
-    nonisolated let witness: Witness
+    nonisolated let recorder: ReportRecorder
 
-    nonisolated init(_ witness: Witness) {
-        self.witness = witness
+    nonisolated init(_ recorder: ReportRecorder) {
+        self.recorder = recorder
     }
 
     func loader(_ loader: Loader, didLoad response: Response, for load: LoadHandle) {
-        witness.add(.success(response), load)
+        recorder.add(.success(response), load)
     }
 
     func loader(_ loader: Loader, didFailWith error: LoadingError, for load: LoadHandle) {
-        witness.add(.failure(error), load)
+        recorder.add(.failure(error), load)
     }
 
-    func loader(_ loader: Loader, didCancel load: LoadHandle) { witness.add(.cancelled, load) }
+    func loader(_ loader: Loader, didCancel load: LoadHandle) { recorder.add(.cancelled, load) }
 
-    func loaderSupportsChunks(_ loader: Loader) -> Bool { witness.supportsChunks }
+    func loaderSupportsChunks(_ loader: Loader) -> Bool { recorder.supportsChunks }
 
     func loader(_ loader: Loader, didReceiveHead response: Response, for load: LoadHandle) {
-        witness.add(.head(response.status.code), load)
+        recorder.add(.head(response.status.code), load)
     }
 
     func loader(_ loader: Loader, didReceive chunk: Data, of response: Response, for load: LoadHandle) {
-        witness.add(.chunk(String(decoding: chunk, as: UTF8.self)), load)
+        recorder.add(.chunk(String(decoding: chunk, as: UTF8.self)), load)
     }
 
-    func loaderReopensBodies(_ loader: Loader) -> Bool { witness.newBody != nil }
+    func loaderReopensBodies(_ loader: Loader) -> Bool { recorder.newBody != nil }
 
     func loader(_ loader: Loader, needsBodyFor load: LoadHandle) async -> RequestBody? {
-        witness.add(.askedForBody, load)
-        return witness.newBody
+        recorder.add(.askedForBody, load)
+        return recorder.newBody
     }
 }
 
 extension Loader {
-    /// Performs a request as `perform(_:)` does, and reports to a witness, in the call's own task by default.
+    /// Performs a request as `perform(_:)` does, and reports to a recorder, in the call's own task by default.
     @discardableResult
-    func perform(_ request: Request, _ witness: Witness, on executor: CompletionExecutor = .anywhere) -> LoadHandle {
-        perform(request, on: executor, acceptsChunks: witness.supportsChunks, witness.reports)
+    func perform(_ request: Request, _ recorder: ReportRecorder, on executor: CompletionExecutor = .anywhere)
+        -> LoadHandle
+    {
+        perform(request, on: executor, acceptsChunks: recorder.supportsChunks, recorder.reports)
     }
 }
 
@@ -144,15 +146,15 @@ struct Repeating: Interceptor {
 }
 
 extension Rig {
-    /// Performs a request, and reports to a witness in the call's own task.
-    func perform(_ request: Request, _ witness: Witness) -> LoadHandle {
-        loader.perform(request, witness)
+    /// Performs a request, and reports to a recorder in the call's own task.
+    func perform(_ request: Request, _ recorder: ReportRecorder) -> LoadHandle {
+        loader.perform(request, recorder)
     }
 
     /// Performs a request without a response, and returns when it has reached the server.
-    func performStalling(_ witness: Witness) async throws -> LoadHandle {
+    func performStalling(_ recorder: ReportRecorder) async throws -> LoadHandle {
         transport.onAnyRequest().respond(.stalls)
-        let handle = perform(try request(), witness)
+        let handle = perform(try request(), recorder)
         _ = try await transport.request(at: 0)
         return handle
     }

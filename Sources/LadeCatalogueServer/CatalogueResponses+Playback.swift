@@ -6,7 +6,7 @@
 import LadeTesting
 
 // Playback: compositions, episodes, stream tokens and images.
-extension CatalogueAnswers {
+extension CatalogueResponses {
     func composition(_ asked: CatalogueAsked) throws(CatalogueRefusal) -> ServerResponse {
         let text = asked.values[0]
         // A segment's URN is its media's URN followed by a number.

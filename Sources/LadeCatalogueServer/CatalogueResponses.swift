@@ -7,7 +7,7 @@ import LadeCore
 import LadeTesting
 
 /// Makes the responses of the services in ``CatalogueServices``.
-final class CatalogueAnswers: Sendable {
+final class CatalogueResponses: Sendable {
     let stock: CatalogueStock
     let search: CatalogueSearch
     private let maximumPageSize: Int

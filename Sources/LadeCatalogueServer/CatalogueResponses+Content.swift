@@ -6,7 +6,7 @@
 import LadeTesting
 
 // Editorial pages, which consist of sections.
-extension CatalogueAnswers {
+extension CatalogueResponses {
     /// The kind of content in a section.
     enum SectionContent: String, CaseIterable {
         case medias = "MediaSection"

@@ -5,7 +5,7 @@
 #endif
 import LadeTesting
 
-extension CatalogueAnswers {
+extension CatalogueResponses {
     /// The query items for the settings of a search.
     private static let settings: Set<Substring> = [
         "includeAggregations", "includeSuggestions", "operator", "enableFuzzySearch", "showUrns", "topicUrns",
@@ -121,7 +121,7 @@ private struct SearchFilter {
     private var minutes = 0.0...Double.infinity
     private var days = CatalogueDay(number: .min)...CatalogueDay(number: .max)
 
-    init(_ asked: CatalogueAsked, _ answers: CatalogueAnswers) throws(CatalogueRefusal) {
+    init(_ asked: CatalogueAsked, _ answers: CatalogueResponses) throws(CatalogueRefusal) {
         if asked["showUrns"] != nil {
             shows = Set(
                 asked.list("showUrns").compactMap { text -> CatalogueItem? in

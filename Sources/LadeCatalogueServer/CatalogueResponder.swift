@@ -7,7 +7,7 @@ import LadeCore
 import LadeTesting
 
 /// Responds to the requests for a ``LocalCatalogue``, on the threads of its connections.
-final class CatalogueDesk: Sendable {
+final class CatalogueResponder: Sendable {
     private struct State {
         var counts = LocalCatalogue.Counts()
         /// The expiry of each access token.
@@ -28,14 +28,14 @@ final class CatalogueDesk: Sendable {
     private struct Reset: Error {}
 
     let stock: CatalogueStock
-    private let answers: CatalogueAnswers
+    private let answers: CatalogueResponses
     private let options: LocalCatalogue.Options
     private let state = Locked(State())
 
     init(_ options: LocalCatalogue.Options) {
         self.options = options
         stock = CatalogueStock(seed: options.seed, shows: options.shows, medias: options.medias)
-        answers = CatalogueAnswers(stock, maximumPageSize: options.maximumPageSize)
+        answers = CatalogueResponses(stock, maximumPageSize: options.maximumPageSize)
     }
 
     var counts: LocalCatalogue.Counts { state.withLock { $0.counts } }

@@ -17,7 +17,7 @@ import LadeCore
 #endif
 
 /// Measures CA-241, CA-245 and CA-213 once; `COUNT` entries of 1 KB.
-struct Bench {
+struct StoreMeasurement {
     private let store: SQLiteStore
     private let calls: RandomCalls
     private let count: Int

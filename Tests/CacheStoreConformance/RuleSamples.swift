@@ -8,7 +8,7 @@ package import LadeCore
 import Testing
 
 /// Requests and responses for the rules, at seconds after one start.
-package struct Desk {
+package struct RuleSamples {
     package static let start = Date(timeIntervalSince1970: 1_767_225_600)
     package static let digester = CacheDigester(key: Array("tests".utf8))
 

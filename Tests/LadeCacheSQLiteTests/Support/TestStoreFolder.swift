@@ -15,10 +15,10 @@ import Testing
 #endif
 
 /// A folder of a test with a store, and shorthands for both.
-struct Shelf: Sendable {
+struct TestStoreFolder: Sendable {
     let folder: TemporaryFolder
     /// Makes no stores; its shorthands take any.
-    let bench = StoreBench { _ in throw CacheError(.closed) }
+    let fixture = StoreFixture { _ in throw CacheError(.closed) }
 
     init() throws { folder = try TemporaryFolder() }
 

@@ -42,7 +42,7 @@ struct CannedTransport: Transport {
 }
 
 /// Measures calls of services with and without a cache: CA-240 to CA-246, each as a ratio to the same without a cache.
-struct ServiceBench {
+struct ServiceMeasurement {
     /// What one row measured.
     struct Result {
         let perSecond: Double
@@ -83,9 +83,9 @@ struct ServiceBench {
         try await run(max(calls / 20, callers), callers, body)
         var best = Result(perSecond: 0, processor: .infinity)
         for _ in 0..<3 {
-            let (start, before) = (ContinuousClock.now, Bench.processorTime())
+            let (start, before) = (ContinuousClock.now, StoreMeasurement.processorTime())
             try await run(calls, callers, body)
-            let processor = (Bench.processorTime() - before) / Double(calls) * 1e6
+            let processor = (StoreMeasurement.processorTime() - before) / Double(calls) * 1e6
             let time = ContinuousClock.now - start
             let seconds = Double(time.components.seconds) + Double(time.components.attoseconds) * 1e-18
             if processor < best.processor { best = Result(perSecond: Double(calls) / seconds, processor: processor) }
@@ -308,11 +308,11 @@ struct ServiceBench {
                 }
                 while transport.count + (service.cache?.waiting ?? 0) < 1_000 { await Task.yield() }
                 let held = Self.heapBytes() - before
-                let (start, processor) = (ContinuousClock.now, Bench.processorTime())
+                let (start, processor) = (ContinuousClock.now, StoreMeasurement.processorTime())
                 transport.release()
                 var last = start
                 for try await end in group { last = max(last, end) }
-                let spent = Int((Bench.processorTime() - processor) * 1e6)
+                let spent = Int((StoreMeasurement.processorTime() - processor) * 1e6)
                 report(
                     "| cache CA-246 \(name): \(held / 1_000) bytes each, all ended after "
                         + "\(Int((last - start) / Duration.microseconds(1))) µs, \(spent) µs of processor | | | |"
