@@ -18,111 +18,113 @@ struct DayTests {
         #expect(calendar.timeZone.identifier == "Europe/Zurich" && calendar.identifier == .gregorian)
     }
 
-    private func expect(_ day: Day, _ text: String, _ location: SourceLocation = #_sourceLocation) {
+    private func expect(_ day: Catalogue.Day, _ text: String, _ location: SourceLocation = #_sourceLocation) {
         #expect(day.string == text && day.description == text, sourceLocation: location)
     }
 
     @Test("catalogue IL-DAY1 a day is written as year, month and day")
     func written() {
-        expect(Day(day: 7, month: 1, year: 2016), "2016-01-07")
+        expect(Catalogue.Day(day: 7, month: 1, year: 2016), "2016-01-07")
     }
 
     @Test("catalogue IL-DAY3 a day without components is 1 January of year 1")
     func noComponents() {
-        expect(Day(), "0001-01-01")
+        expect(Catalogue.Day(), "0001-01-01")
     }
 
     @Test("catalogue IL-DAY4 a year alone is its first day")
     func yearAlone() {
-        expect(Day(year: 2015), "2015-01-01")
+        expect(Catalogue.Day(year: 2015), "2015-01-01")
     }
 
     @Test("catalogue IL-DAY5 a month alone is its first day in year 1")
     func monthAlone() {
-        expect(Day(month: 12), "0001-12-01")
+        expect(Catalogue.Day(month: 12), "0001-12-01")
     }
 
     @Test("catalogue IL-DAY6 a day alone is in January of year 1")
     func dayAlone() {
-        expect(Day(day: 7), "0001-01-07")
+        expect(Catalogue.Day(day: 7), "0001-01-07")
     }
 
     @Test("catalogue IL-DAY7 day 40 of January is in February")
     func dayBeyondItsMonth() {
-        expect(Day(day: 40, month: 1, year: 2015), "2015-02-09")
+        expect(Catalogue.Day(day: 40, month: 1, year: 2015), "2015-02-09")
     }
 
     @Test("catalogue IL-DAY8 month 15 is in the next year")
     func monthBeyondItsYear() {
-        expect(Day(day: 10, month: 15, year: 2012), "2013-03-10")
+        expect(Catalogue.Day(day: 10, month: 15, year: 2012), "2013-03-10")
     }
 
     @Test("catalogue IL-DAY15 days, months and years are added")
     func adding() {
-        expect(Day(day: 3, month: 1, year: 2016).adding(days: 7, months: 4, years: 1), "2017-05-10")
+        expect(Catalogue.Day(day: 3, month: 1, year: 2016).adding(days: 7, months: 4, years: 1), "2017-05-10")
     }
 
     @Test("catalogue IL-DAY16 days, months and years are subtracted")
     func subtracting() {
-        expect(Day(day: 3, month: 1, year: 2016).adding(days: -4, months: -6, years: -1), "2014-06-29")
+        expect(Catalogue.Day(day: 3, month: 1, year: 2016).adding(days: -4, months: -6, years: -1), "2014-06-29")
     }
 
     @Test("catalogue IL-DAY17 more days than a month has, and more months than a year has, are added")
     func addingMany() {
-        expect(Day(day: 3, month: 1, year: 2016).adding(days: 50, months: 20), "2017-10-23")
+        expect(Catalogue.Day(day: 3, month: 1, year: 2016).adding(days: 50, months: 20), "2017-10-23")
     }
 
     @Test("catalogue IL-DAY18 more days than a month has, and more months than a year has, are subtracted")
     func subtractingMany() {
-        expect(Day(day: 3, month: 1, year: 2016).adding(days: -70, months: -15), "2014-07-25")
+        expect(Catalogue.Day(day: 3, month: 1, year: 2016).adding(days: -70, months: -15), "2014-07-25")
     }
 
     @Test("catalogue IL-DAY19 the start of a year is its first day")
     func startOfYear() {
-        expect(Day(day: 3, month: 7, year: 2015).start(of: .year), "2015-01-01")
+        expect(Catalogue.Day(day: 3, month: 7, year: 2015).start(of: .year), "2015-01-01")
     }
 
     @Test("catalogue IL-DAY20 the start of a month is its first day")
     func startOfMonth() {
-        expect(Day(day: 3, month: 7, year: 2015).start(of: .month), "2015-07-01")
+        expect(Catalogue.Day(day: 3, month: 7, year: 2015).start(of: .month), "2015-07-01")
     }
 
     @Test("catalogue IL-DAY2 an instant is on the day that Zurich has")
     func instant() throws {
-        #expect(Day(try date("2015-07-03T07:41:00Z")).string == "2015-07-03")
-        #expect(Day(try date("2015-07-03T21:59:59Z")).string == "2015-07-03")
-        #expect(Day(try date("2015-07-03T22:00:00Z")).string == "2015-07-04")
-        #expect(Day(try date("2015-01-03T22:59:59Z")).string == "2015-01-03")
-        #expect(Day(try date("2015-01-03T23:00:00Z")).string == "2015-01-04")
+        #expect(Catalogue.Day(try date("2015-07-03T07:41:00Z")).string == "2015-07-03")
+        #expect(Catalogue.Day(try date("2015-07-03T21:59:59Z")).string == "2015-07-03")
+        #expect(Catalogue.Day(try date("2015-07-03T22:00:00Z")).string == "2015-07-04")
+        #expect(Catalogue.Day(try date("2015-01-03T22:59:59Z")).string == "2015-01-03")
+        #expect(Catalogue.Day(try date("2015-01-03T23:00:00Z")).string == "2015-01-04")
     }
 
     @Test("catalogue IL-DAY9 days are equal when day, month and year are")
     func equality() {
-        let day = Day(day: 7, month: 4, year: 2010)
+        let day = Catalogue.Day(day: 7, month: 4, year: 2010)
 
-        #expect(day == Day(day: 7, month: 4, year: 2010))
-        #expect(day.hashValue == Day(day: 7, month: 4, year: 2010).hashValue)
-        #expect(day != Day(day: 3, month: 4, year: 2010))
-        #expect(day != Day(day: 7, month: 4, year: 2011))
+        #expect(day == Catalogue.Day(day: 7, month: 4, year: 2010))
+        #expect(day.hashValue == Catalogue.Day(day: 7, month: 4, year: 2010).hashValue)
+        #expect(day != Catalogue.Day(day: 3, month: 4, year: 2010))
+        #expect(day != Catalogue.Day(day: 7, month: 4, year: 2011))
     }
 
     @Test("catalogue IL-DAY10 days are ordered by date")
     func order() {
-        let day = Day(day: 7, month: 4, year: 2010)
+        let day = Catalogue.Day(day: 7, month: 4, year: 2010)
 
-        #expect(!(day < Day(day: 7, month: 4, year: 2010)) && !(day > Day(day: 7, month: 4, year: 2010)))
-        #expect(day > Day(day: 3, month: 4, year: 2010))
-        #expect(day < Day(day: 7, month: 4, year: 2011))
+        #expect(
+            !(day < Catalogue.Day(day: 7, month: 4, year: 2010)) && !(day > Catalogue.Day(day: 7, month: 4, year: 2010))
+        )
+        #expect(day > Catalogue.Day(day: 3, month: 4, year: 2010))
+        #expect(day < Catalogue.Day(day: 7, month: 4, year: 2011))
     }
 
     @Test("catalogue IL-DAY11 the day of an instant is that day")
     func dayOfInstant() throws {
-        #expect(Day(day: 7, month: 4, year: 2010) == Day(try date("2010-04-07T07:41:00Z")))
+        #expect(Catalogue.Day(day: 7, month: 4, year: 2010) == Catalogue.Day(try date("2010-04-07T07:41:00Z")))
     }
 
     @Test("catalogue IL-DAY12 a copy is equal")
     func copy() {
-        let day = Day(day: 7, month: 4, year: 2010)
+        let day = Catalogue.Day(day: 7, month: 4, year: 2010)
         let copy = day
 
         #expect(copy == day)
@@ -132,17 +134,23 @@ struct DayTests {
     func today() throws {
         let time = VirtualTime()
 
-        #expect(Day.today(time) == Day(time.date))
+        #expect(Catalogue.Day.today(time) == Catalogue.Day(time.date))
     }
 
     @Test("catalogue IL-DAY14 the time of day does not count")
     func timeOfDay() throws {
-        #expect(Day(try date("2013-04-05T08:45:27Z")) == Day(day: 5, month: 4, year: 2013))
-        #expect(Day(try date("2013-04-05T08:45:27Z")) == Day(Day(day: 5, month: 4, year: 2013).date))
+        #expect(Catalogue.Day(try date("2013-04-05T08:45:27Z")) == Catalogue.Day(day: 5, month: 4, year: 2013))
+        #expect(
+            Catalogue.Day(try date("2013-04-05T08:45:27Z"))
+                == Catalogue.Day(Catalogue.Day(day: 5, month: 4, year: 2013).date)
+        )
     }
 
-    private func distance(_ units: Set<Day.Unit>) -> [Int?] {
-        let components = Day(day: 4, month: 1, year: 2014).components(units, to: Day(day: 8, month: 5, year: 2017))
+    private func distance(_ units: Set<Catalogue.Day.Unit>) -> [Int?] {
+        let components = Catalogue.Day(day: 4, month: 1, year: 2014).components(
+            units,
+            to: Catalogue.Day(day: 8, month: 5, year: 2017)
+        )
         return [components[.year], components[.month], components[.week], components[.day]]
     }
 
@@ -178,23 +186,26 @@ struct DayTests {
 
     @Test("catalogue IL-DAY27 days have no smaller units: hours, minutes and seconds between them are 0")
     func smallUnits() {
-        let start = Day(day: 4, month: 1, year: 2014)
+        let start = Catalogue.Day(day: 4, month: 1, year: 2014)
         let rest = start.adding(days: 4, months: 4, years: 3)
 
-        #expect(rest == Day(day: 8, month: 5, year: 2017))
-        #expect(rest.date.timeIntervalSince(Day(day: 8, month: 5, year: 2017).date) == 0)
+        #expect(rest == Catalogue.Day(day: 8, month: 5, year: 2017))
+        #expect(rest.date.timeIntervalSince(Catalogue.Day(day: 8, month: 5, year: 2017).date) == 0)
     }
 
     @Test("catalogue IL-DAY28 a day begins at midnight in Zurich")
     func beginning() throws {
-        #expect(Day(day: 3, month: 1, year: 2016).date == (try date("2016-01-02T23:00:00Z")))
-        #expect(Day(day: 3, month: 7, year: 2016).date == (try date("2016-07-02T22:00:00Z")))
+        #expect(Catalogue.Day(day: 3, month: 1, year: 2016).date == (try date("2016-01-02T23:00:00Z")))
+        #expect(Catalogue.Day(day: 3, month: 7, year: 2016).date == (try date("2016-07-02T22:00:00Z")))
     }
 
     @Test("distances go back as they go forth, and in weeks")
     func backwards() {
-        let start = Day(day: 8, month: 5, year: 2017)
-        let components = start.components([.year, .month, .week, .day], to: Day(day: 4, month: 1, year: 2014))
+        let start = Catalogue.Day(day: 8, month: 5, year: 2017)
+        let components = start.components(
+            [.year, .month, .week, .day],
+            to: Catalogue.Day(day: 4, month: 1, year: 2014)
+        )
 
         #expect((components[.year], components[.month], components[.week], components[.day]) == (-3, -4, 0, -4))
         #expect(start.components([.week, .day], to: start.adding(days: 17))[.week] == 2)
@@ -204,14 +215,14 @@ struct DayTests {
 
     @Test("a month without the day ends with its last one")
     func shortMonths() {
-        #expect(Day(day: 31, month: 1, year: 2016).adding(months: 1).string == "2016-02-29")
-        #expect(Day(day: 29, month: 2, year: 2016).adding(years: 1).string == "2017-02-28")
+        #expect(Catalogue.Day(day: 31, month: 1, year: 2016).adding(months: 1).string == "2016-02-29")
+        #expect(Catalogue.Day(day: 29, month: 2, year: 2016).adding(years: 1).string == "2017-02-28")
     }
 
     @Test("days agree with the calendar for every day of 60 years")
     func agreesWithFoundation() throws {
         let calendar = try #require(Calendar.catalogue)
-        var day = Day(day: 1, month: 1, year: 1982)
+        var day = Catalogue.Day(day: 1, month: 1, year: 1982)
         while day.year < 2042 {
             let parts = calendar.dateComponents([.year, .month, .day, .hour], from: day.date)
             guard (parts.year, parts.month, parts.day, parts.hour) == (day.year, day.month, day.day, 0) else {
@@ -219,7 +230,7 @@ struct DayTests {
                 return
             }
             let last = day.adding(days: 1).date.addingTimeInterval(-1)
-            guard Day(last) == day else {
+            guard Catalogue.Day(last) == day else {
                 Issue.record("\(day) ends before \(last)")
                 return
             }
@@ -229,17 +240,20 @@ struct DayTests {
 
     @Test("only days that exist can be read, and huge numbers end nothing")
     func reading() throws {
-        #expect(Day("2016-02-29")?.string == "2016-02-29")
+        #expect(Catalogue.Day("2016-02-29")?.string == "2016-02-29")
         for text in [
             "", "2015-02-29", "2016-2-3", "2016-13-01", "2016-00-10", "0000-01-01", "+016-01-01", "2016-01-01T00", "x",
         ] {
-            #expect(Day(text) == nil, "\(text)")
-            #expect(throws: CatalogueError.dayOutOfRange(text)) { try Day(validating: text) }
+            #expect(Catalogue.Day(text) == nil, "\(text)")
+            #expect(throws: CatalogueError.dayOutOfRange(text)) { try Catalogue.Day(validating: text) }
         }
-        #expect(!Day(day: .max, month: .min, year: .max).isInRange)
-        #expect(!Day(day: 1, month: 1, year: 10_000).isInRange && Day(day: 31, month: 12, year: 9_999).isInRange)
-        #expect(!Day(Date(timeIntervalSince1970: .infinity)).isInRange)
-        #expect(Day(Date(timeIntervalSince1970: .nan)) == Day(day: 1, month: 1, year: 1970))
+        #expect(!Catalogue.Day(day: .max, month: .min, year: .max).isInRange)
+        #expect(
+            !Catalogue.Day(day: 1, month: 1, year: 10_000).isInRange
+                && Catalogue.Day(day: 31, month: 12, year: 9_999).isInRange
+        )
+        #expect(!Catalogue.Day(Date(timeIntervalSince1970: .infinity)).isInRange)
+        #expect(Catalogue.Day(Date(timeIntervalSince1970: .nan)) == Catalogue.Day(day: 1, month: 1, year: 1970))
     }
 
     @Test("times are written as they are in Zurich, without zone")

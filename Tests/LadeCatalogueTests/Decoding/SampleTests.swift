@@ -8,7 +8,7 @@ import Testing
 struct SampleTests {
     @Test("a list of medias decodes to all of its values")
     func mediaList() throws {
-        let listing = try decoded(Listing<Media>.self, Samples.mediaList)
+        let listing = try decoded(Catalogue.Listing<Catalogue.Media>.self, Samples.mediaList)
         let first = try #require(listing.items.first)
         let second = try #require(listing.items.last)
         let now = try date("2026-01-01T00:00:00Z")
@@ -61,8 +61,8 @@ struct SampleTests {
 
     @Test("the last page has no next one, and an exhausted list no items")
     func lastPages() throws {
-        let last = try decoded(Listing<Media>.self, Samples.lastMediaList)
-        let exhausted = try decoded(Listing<Media>.self, Samples.exhausted)
+        let last = try decoded(Catalogue.Listing<Catalogue.Media>.self, Samples.lastMediaList)
+        let exhausted = try decoded(Catalogue.Listing<Catalogue.Media>.self, Samples.exhausted)
 
         #expect(last.items.map(\.title) == ["Fin"] && last.next == nil && last.total == nil)
         #expect(exhausted.items.isEmpty && exhausted.next == nil && exhausted.total == 20)
@@ -70,7 +70,7 @@ struct SampleTests {
 
     @Test("a media composition decodes to chapters, segments and streams")
     func mediaComposition() throws {
-        let composition = try decoded(MediaComposition.self, Samples.mediaComposition)
+        let composition = try decoded(Catalogue.MediaComposition.self, Samples.mediaComposition)
         let full = try #require(composition.mainChapter)
         let clip = try #require(composition.chapters.last)
         let segments = try #require(full.segments)
@@ -127,7 +127,7 @@ struct SampleTests {
 
     @Test("a list of shows decodes to all of its values")
     func showList() throws {
-        let show = try #require(try decoded(Listing<Show>.self, Samples.showList).items.first)
+        let show = try #require(try decoded(Catalogue.Listing<Catalogue.Show>.self, Samples.showList).items.first)
 
         #expect((show.urn, show.transmission, show.primaryChannelUid) == ("urn:rsi:show:tv:s1", .tv, "c1"))
         #expect(show.homepageURL?.absoluteString == "https://example.org/passeggiate")
@@ -149,7 +149,7 @@ struct SampleTests {
 
     @Test("a list of topics decodes with its subtopics")
     func topicList() throws {
-        let topics = try decoded(Listing<Topic>.self, Samples.topicList).items
+        let topics = try decoded(Catalogue.Listing<Catalogue.Topic>.self, Samples.topicList).items
 
         #expect(topics.map(\.uid) == ["7", "8"])
         #expect(topics[0].subtopics?.map(\.title) == ["Montagne"] && topics[1].subtopics == nil)
@@ -158,7 +158,7 @@ struct SampleTests {
 
     @Test("a search for medias decodes to URNs, buckets and suggestions")
     func mediaSearch() throws {
-        let result = try decoded(Listing<SearchHit>.self, Samples.mediaSearch)
+        let result = try decoded(Catalogue.Listing<Catalogue.SearchHit>.self, Samples.mediaSearch)
         let aggregations = try #require(result.aggregations)
 
         #expect(result.urns == ["urn:srf:video:m1", "urn:srf:audio:m2"] && result.total == 148)
@@ -171,18 +171,18 @@ struct SampleTests {
         #expect(aggregations.showBuckets?.map(\.urn) == ["urn:srf:show:tv:s1"])
         #expect(aggregations.topicBuckets?.map(\.title) == ["Natur"])
         #expect(aggregations.durationInMinutesBuckets?.map(\.minutes) == [5, 30])
-        #expect(aggregations.dateBuckets?.map(\.day) == [Day(day: 1, month: 5, year: 2023)])
+        #expect(aggregations.dateBuckets?.map(\.day) == [Catalogue.Day(day: 1, month: 5, year: 2023)])
         #expect(result.suggestions?.map(\.text) == ["bergwelt"])
         #expect(result.suggestions?.map(\.numberOfExactMatches) == [14])
     }
 
     @Test("searches for shows and of the seed era decode")
     func otherSearches() throws {
-        let shows = try decoded(Listing<SearchHit>.self, Samples.showSearch)
-        let seed = try decoded(Listing<SearchResultMedia>.self, Samples.seedMediaSearch)
+        let shows = try decoded(Catalogue.Listing<Catalogue.SearchHit>.self, Samples.showSearch)
+        let seed = try decoded(Catalogue.Listing<Catalogue.SearchResultMedia>.self, Samples.seedMediaSearch)
         let media = try #require(seed.items.first)
         let show = try decoded(
-            Listing<Show>.self,
+            Catalogue.Listing<Catalogue.Show>.self,
             #"{"searchResultListShow": [{"urn": "urn:srf:show:tv:s1", "transmission": "TV"}], "total": 1}"#
         )
 
@@ -198,7 +198,7 @@ struct SampleTests {
 
     @Test("programs of a channel decode, each with an identity")
     func programComposition() throws {
-        let page = try decoded(PagedObject<ProgramComposition>.self, Samples.programComposition)
+        let page = try decoded(Catalogue.PagedObject<Catalogue.ProgramComposition>.self, Samples.programComposition)
         let program = try #require(page.programs?.first)
         let part = try #require(program.subprograms?.first)
 
@@ -224,7 +224,7 @@ struct SampleTests {
 
     @Test("a program guide has a composition for each channel, with no programs or without a list")
     func programGuide() throws {
-        let guide = try decoded(Listing<ProgramComposition>.self, Samples.programGuide).items
+        let guide = try decoded(Catalogue.Listing<Catalogue.ProgramComposition>.self, Samples.programGuide).items
 
         #expect(guide.map { $0.channel?.uid } == ["c1", "c2"])
         #expect(guide.map { $0.programs?.count } == [0, nil])
@@ -232,8 +232,8 @@ struct SampleTests {
 
     @Test("a channel has programs under now and next, and the latter is no link")
     func channel() throws {
-        let channel = try decoded(Channel.self, Samples.channel)
-        let page = try decoded(PagedObject<Channel>.self, Samples.channel)
+        let channel = try decoded(Catalogue.Channel.self, Samples.channel)
+        let page = try decoded(Catalogue.PagedObject<Catalogue.Channel>.self, Samples.channel)
 
         #expect(channel.currentProgram?.title == "Jetzt" && channel.nextProgram?.title == "Danach")
         #expect(channel.rawImage?.url.pathExtension == "svg" && channel.timetableURL != nil)
@@ -242,7 +242,7 @@ struct SampleTests {
 
     @Test("an episode composition decodes to all of its values")
     func episodeComposition() throws {
-        let page = try decoded(PagedObject<EpisodeComposition>.self, Samples.episodeComposition)
+        let page = try decoded(Catalogue.PagedObject<Catalogue.EpisodeComposition>.self, Samples.episodeComposition)
         let episode = try #require(page.episodes?.first)
 
         #expect(page.show?.urn == "urn:rts:show:tv:sh1" && page.channel?.uid == "c1" && page.next != nil)
@@ -253,7 +253,7 @@ struct SampleTests {
 
     @Test("songs decode with artist and album")
     func songs() throws {
-        let song = try #require(try decoded(Listing<Song>.self, Samples.songList).items.first)
+        let song = try #require(try decoded(Catalogue.Listing<Catalogue.Song>.self, Samples.songList).items.first)
 
         #expect((song.title, song.duration, song.isPlaying) == ("Nocturne", .seconds(215), true))
         #expect(song.artist?.name == "Trio Invention" && song.artist?.url != nil)
@@ -264,10 +264,10 @@ struct SampleTests {
 
     @Test("modules decode with colours and sections")
     func modules() throws {
-        let module = try #require(try decoded(Listing<Module>.self, Samples.modules).items.first)
+        let module = try #require(try decoded(Catalogue.Listing<Catalogue.Module>.self, Samples.modules).items.first)
 
         #expect((module.moduleType, module.seoName, module.websiteTitle) == (.event, "festival", "Le site"))
-        #expect(module.headerBackgroundColor == RGBColor(red: 0x1A, green: 0x2B, blue: 0x3C))
+        #expect(module.headerBackgroundColor == Catalogue.RGBColor(red: 0x1A, green: 0x2B, blue: 0x3C))
         #expect(module.headerTextColor.hex == "FFFFFF" && module.backgroundColor == .black)
         #expect(module.textColor?.hex == "FFFFFF" && module.linkColor?.hex == "FF0000")
         #expect(module.sections?.map(\.uid) == ["sec1"])
@@ -277,7 +277,7 @@ struct SampleTests {
 
     @Test("an editorial page decodes with sections, presentations and links")
     func page() throws {
-        let page = try decoded(EditorialPage.self, Samples.page)
+        let page = try decoded(Catalogue.EditorialPage.self, Samples.page)
         let first = try #require(page.sections.first?.presentation)
 
         #expect(
@@ -299,9 +299,9 @@ struct SampleTests {
 
     @Test("a show with medias, and counts, decode")
     func rest() throws {
-        let page = try decoded(PagedObject<ShowAndMedias>.self, Samples.showAndMedias)
-        let counts = try decoded(SocialCountOverview.self, Samples.socialCounts)
-        let statistics = try decoded(ShowStatisticsOverview.self, Samples.showStatistics)
+        let page = try decoded(Catalogue.PagedObject<Catalogue.ShowAndMedias>.self, Samples.showAndMedias)
+        let counts = try decoded(Catalogue.SocialCountOverview.self, Samples.socialCounts)
+        let statistics = try decoded(Catalogue.ShowStatisticsOverview.self, Samples.showStatistics)
 
         #expect(page.show?.uid == "sh1" && page.medias.map(\.uid) == ["100001"] && page.next != nil)
         #expect(counts.urn == "urn:rts:video:100001" && counts.socialCounts?.map(\.value) == [1201])

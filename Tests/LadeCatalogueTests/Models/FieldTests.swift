@@ -71,62 +71,77 @@ struct FieldTests {
             let topic = try part(Samples.topicList, "topicList")
             let aggregations = try ModelSample.part(Samples.mediaSearch, "aggregations")
             return [
-                ModelSample(Media.self, media),
-                ModelSample(Chapter.self, chapter),
-                ModelSample(Segment.self, try ModelSample.part(chapter, "segmentList", "1")),
-                ModelSample(MediaComposition.self, Samples.mediaComposition),
-                ModelSample(Resource.self, try ModelSample.part(chapter, "resourceList", "0")),
-                ModelSample(Variant.self, try ModelSample.part(media, "audioTrackList", "1")),
-                ModelSample(Subtitle.self, try ModelSample.part(chapter, "subtitleList", "0")),
-                ModelSample(DRM.self, try ModelSample.part(chapter, "resourceList", "0", "drmList", "1")),
-                ModelSample(SpriteSheet.self, try ModelSample.part(chapter, "spriteSheet")),
-                ModelSample(FocalPoint.self, try ModelSample.part(media, "imageFocalPoint")),
-                ModelSample(Channel.self, Samples.channel),
-                ModelSample(Program.self, program),
-                ModelSample(CrewMember.self, try ModelSample.part(program, "creditList", "0")),
+                ModelSample(Catalogue.Media.self, media),
+                ModelSample(Catalogue.Chapter.self, chapter),
+                ModelSample(Catalogue.Segment.self, try ModelSample.part(chapter, "segmentList", "1")),
+                ModelSample(Catalogue.MediaComposition.self, Samples.mediaComposition),
+                ModelSample(Catalogue.Resource.self, try ModelSample.part(chapter, "resourceList", "0")),
+                ModelSample(Catalogue.Variant.self, try ModelSample.part(media, "audioTrackList", "1")),
+                ModelSample(Catalogue.Subtitle.self, try ModelSample.part(chapter, "subtitleList", "0")),
                 ModelSample(
-                    Presenter.self,
+                    Catalogue.Resource.DRM.self,
+                    try ModelSample.part(chapter, "resourceList", "0", "drmList", "1")
+                ),
+                ModelSample(Catalogue.Chapter.SpriteSheet.self, try ModelSample.part(chapter, "spriteSheet")),
+                ModelSample(Catalogue.FocalPoint.self, try ModelSample.part(media, "imageFocalPoint")),
+                ModelSample(Catalogue.Channel.self, Samples.channel),
+                ModelSample(Catalogue.Program.self, program),
+                ModelSample(Catalogue.Program.CrewMember.self, try ModelSample.part(program, "creditList", "0")),
+                ModelSample(
+                    Catalogue.Program.Presenter.self,
                     #"{"name": "A", "url": "https://example.org", "imageUrl": "https://example.org/i"}"#
                 ),
-                ModelSample(ProgramComposition.self, Samples.programComposition),
-                ModelSample(Show.self, show),
-                ModelSample(BroadcastInformation.self, try ModelSample.part(show, "broadcastInformation")),
-                ModelSample(ShowAndMedias.self, Samples.showAndMedias),
-                ModelSample(Topic.self, topic),
-                ModelSample(Subtopic.self, try ModelSample.part(topic, "subTopicList", "0")),
-                ModelSample(Episode.self, try part(Samples.episodeComposition, "episodeList")),
-                ModelSample(EpisodeComposition.self, Samples.episodeComposition),
-                ModelSample(RelatedContent.self, try ModelSample.part(media, "relatedContentList", "0")),
-                ModelSample(SocialCount.self, try ModelSample.part(media, "socialCountList", "0")),
-                ModelSample(SocialCountOverview.self, Samples.socialCounts),
-                ModelSample(ShowStatisticsOverview.self, Samples.showStatistics),
-                ModelSample(Song.self, song),
-                ModelSample(Artist.self, try ModelSample.part(song, "artist")),
-                ModelSample(Album.self, try ModelSample.part(song, "cd")),
-                ModelSample(Module.self, module),
-                ModelSample(ModuleSection.self, try ModelSample.part(module, "sectionList", "0")),
-                ModelSample(EditorialPage.self, Samples.page),
-                ModelSample(EditorialSection.self, section),
-                ModelSample(EditorialPresentation.self, try ModelSample.part(section, "representation")),
+                ModelSample(Catalogue.ProgramComposition.self, Samples.programComposition),
+                ModelSample(Catalogue.Show.self, show),
                 ModelSample(
-                    EditorialPresentation.Properties.self,
+                    Catalogue.Show.BroadcastInformation.self,
+                    try ModelSample.part(show, "broadcastInformation")
+                ),
+                ModelSample(Catalogue.ShowAndMedias.self, Samples.showAndMedias),
+                ModelSample(Catalogue.Topic.self, topic),
+                ModelSample(Catalogue.Topic.Subtopic.self, try ModelSample.part(topic, "subTopicList", "0")),
+                ModelSample(Catalogue.Episode.self, try part(Samples.episodeComposition, "episodeList")),
+                ModelSample(Catalogue.EpisodeComposition.self, Samples.episodeComposition),
+                ModelSample(Catalogue.RelatedContent.self, try ModelSample.part(media, "relatedContentList", "0")),
+                ModelSample(Catalogue.SocialCount.self, try ModelSample.part(media, "socialCountList", "0")),
+                ModelSample(Catalogue.SocialCountOverview.self, Samples.socialCounts),
+                ModelSample(Catalogue.ShowStatisticsOverview.self, Samples.showStatistics),
+                ModelSample(Catalogue.Song.self, song),
+                ModelSample(Catalogue.Song.Artist.self, try ModelSample.part(song, "artist")),
+                ModelSample(Catalogue.Song.Album.self, try ModelSample.part(song, "cd")),
+                ModelSample(Catalogue.Module.self, module),
+                ModelSample(Catalogue.Module.Section.self, try ModelSample.part(module, "sectionList", "0")),
+                ModelSample(Catalogue.EditorialPage.self, Samples.page),
+                ModelSample(Catalogue.EditorialPage.Section.self, section),
+                ModelSample(
+                    Catalogue.EditorialPage.Representation.self,
+                    try ModelSample.part(section, "representation")
+                ),
+                ModelSample(
+                    Catalogue.EditorialPage.Representation.Properties.self,
                     try ModelSample.part(section, "representation", "properties")
                 ),
-                ModelSample(EditorialLink.self, try ModelSample.part(section, "representation", "properties", "link")),
-                ModelSample(MediaAggregations.self, aggregations),
                 ModelSample(
-                    ValueBucket.self,
+                    Catalogue.EditorialPage.Link.self,
+                    try ModelSample.part(section, "representation", "properties", "link")
+                ),
+                ModelSample(Catalogue.MediaAggregations.self, aggregations),
+                ModelSample(
+                    Catalogue.MediaAggregations.ValueBucket.self,
                     """
                     {"date": "2023-05-01", "downloadAvailable": true, "duration": 5, "mediaType": "VIDEO",
                     "playableAbroad": true, "quality": "HD", "subtitlesAvailable": true, "count": 3}
                     """
                 ),
-                ModelSample(ItemBucket.self, try part(aggregations, "showList")),
-                ModelSample(SearchSuggestion.self, try part(Samples.mediaSearch, "suggestionList")),
-                ModelSample(SearchHit.self, #"{"urn": "urn:srf:video:m1"}"#),
-                ModelSample(SearchResultMedia.self, try part(Samples.seedMediaSearch, "searchResultListMedia")),
+                ModelSample(Catalogue.MediaAggregations.ItemBucket.self, try part(aggregations, "showList")),
+                ModelSample(Catalogue.SearchSuggestion.self, try part(Samples.mediaSearch, "suggestionList")),
+                ModelSample(Catalogue.SearchHit.self, #"{"urn": "urn:srf:video:m1"}"#),
                 ModelSample(
-                    ServiceMessage.self,
+                    Catalogue.SearchResultMedia.self,
+                    try part(Samples.seedMediaSearch, "searchResultListMedia")
+                ),
+                ModelSample(
+                    Catalogue.ServiceMessage.self,
                     #"{"id": "1", "text": "A", "modifyDate": "2023-05-01T10:00:00Z", "url": "https://example.org"}"#
                 ),
             ]
@@ -233,25 +248,31 @@ struct FieldTests {
         #expect(models.count > 40 && models.subtracting(sampled).isEmpty)
         #expect(Set(sampled).count == sampled.count)
         #expect(try Self.samples.filter { try !$0.keys().mandatory.isEmpty }.count > 20)
-        #expect(try ModelKeys(of: Song.self).mandatory == ["title"])
+        #expect(try ModelKeys(of: Catalogue.Song.self).mandatory == ["title"])
     }
 
     @Test("strict decoding names the place of what is missing")
     func strictPath() throws {
         #expect(
-            try faultPath(Listing<Media>.self, #"{"mediaList": [{"title": "a", "id": "1"}]}"#, strict: true)
+            try faultPath(
+                Catalogue.Listing<Catalogue.Media>.self,
+                #"{"mediaList": [{"title": "a", "id": "1"}]}"#,
+                strict: true
+            )
                 == "/mediaList/0/urn"
         )
-        #expect(try faultPath(MediaComposition.self, #"{"chapterUrn": "a"}"#, strict: true) == "/chapterList")
+        #expect(try faultPath(Catalogue.MediaComposition.self, #"{"chapterUrn": "a"}"#, strict: true) == "/chapterList")
         #expect(
             try faultPath(
-                MediaComposition.self,
+                Catalogue.MediaComposition.self,
                 #"{"chapterUrn": "a", "chapterList": [{"title": "a", "id": "1"}]}"#,
                 strict: true
             ) == "/chapterList/0/urn"
         )
-        #expect(try faultPath(Listing<Media>.self, Samples.mediaList, strict: true) == nil)
-        let error = #expect(throws: CatalogueError.self) { try decoded(Song.self, "{}") { $0.isStrict = true } }
+        #expect(try faultPath(Catalogue.Listing<Catalogue.Media>.self, Samples.mediaList, strict: true) == nil)
+        let error = #expect(throws: CatalogueError.self) {
+            try decoded(Catalogue.Song.self, "{}") { $0.isStrict = true }
+        }
         guard case .malformed(let path, _, let isMissing) = error else { throw try #require(error) }
         #expect(isMissing)
         #expect(path.description == "/title")
@@ -260,60 +281,76 @@ struct FieldTests {
 
     @Test("numbers take booleans and booleans numbers, and huge numbers are the largest there are")
     func numbers() throws {
-        #expect(try decoded(Media.self, #"{"playableAbroad": 1}"#).isPlayableAbroad)
-        #expect(try !decoded(Media.self, #"{"playableAbroad": 0}"#).isPlayableAbroad)
-        #expect(try decoded(Media.self, #"{"duration": true}"#).duration == .milliseconds(1))
-        #expect(try decoded(Media.self, #"{"duration": 1500.9}"#).duration == .milliseconds(1500))
-        #expect(try decoded(Media.self, #"{"duration": 1e300}"#).duration == .milliseconds(Int.max))
-        #expect(try decoded(Media.self, #"{"duration": -1e300}"#).duration == .milliseconds(Int.min))
-        #expect(try decoded(Show.self, #"{"posterImageIsFallbackUrl": 1}"#).shouldFallbackToPosterImage == true)
-        #expect(try decoded(Show.self, "{}").shouldFallbackToPosterImage == nil)
-        #expect(try decoded(Show.self, #"{"numberOfEpisodes": true}"#).numberOfEpisodes == 1)
-        #expect(try decoded(ValueBucket.self, #"{"count": -3, "duration": true}"#).count == 0)
+        #expect(try decoded(Catalogue.Media.self, #"{"playableAbroad": 1}"#).isPlayableAbroad)
+        #expect(try !decoded(Catalogue.Media.self, #"{"playableAbroad": 0}"#).isPlayableAbroad)
+        #expect(try decoded(Catalogue.Media.self, #"{"duration": true}"#).duration == .milliseconds(1))
+        #expect(try decoded(Catalogue.Media.self, #"{"duration": 1500.9}"#).duration == .milliseconds(1500))
+        #expect(try decoded(Catalogue.Media.self, #"{"duration": 1e300}"#).duration == .milliseconds(Int.max))
+        #expect(try decoded(Catalogue.Media.self, #"{"duration": -1e300}"#).duration == .milliseconds(Int.min))
+        #expect(
+            try decoded(Catalogue.Show.self, #"{"posterImageIsFallbackUrl": 1}"#).shouldFallbackToPosterImage == true
+        )
+        #expect(try decoded(Catalogue.Show.self, "{}").shouldFallbackToPosterImage == nil)
+        #expect(try decoded(Catalogue.Show.self, #"{"numberOfEpisodes": true}"#).numberOfEpisodes == 1)
+        #expect(
+            try decoded(Catalogue.MediaAggregations.ValueBucket.self, #"{"count": -3, "duration": true}"#).count == 0
+        )
     }
 
     @Test("a total is a number from 0, and an address of the next page a text; anything else is none")
     func envelope() throws {
         for value in ["-1", "null", #""7""#, "[]", "{}"] {
-            let listing = try decoded(Listing<Media>.self, "{\"mediaList\": [{}], \"total\": \(value)}")
+            let listing = try decoded(
+                Catalogue.Listing<Catalogue.Media>.self,
+                "{\"mediaList\": [{}], \"total\": \(value)}"
+            )
             #expect(listing.total == nil && listing.items.count == 1, "\(value)")
         }
-        #expect(try decoded(Listing<Media>.self, #"{"total": 0}"#).total == 0)
+        #expect(try decoded(Catalogue.Listing<Catalogue.Media>.self, #"{"total": 0}"#).total == 0)
         for value in ["null", "7", "{}", "[]", "true"] {
-            #expect(try decoded(Listing<Media>.self, "{\"next\": \(value)}").next == nil, "\(value)")
+            #expect(
+                try decoded(Catalogue.Listing<Catalogue.Media>.self, "{\"next\": \(value)}").next == nil,
+                "\(value)"
+            )
         }
-        #expect(try decoded(Listing<Media>.self, #"{"next": "a"}"#).next == "a")
+        #expect(try decoded(Catalogue.Listing<Catalogue.Media>.self, #"{"next": "a"}"#).next == "a")
     }
 
     @Test("an address that is empty is none, and a malformed one is an error at its path")
     func addresses() throws {
-        #expect(try decoded(Media.self, #"{"imageUrl": "https://example.org/a b"}"#).image?.url.host() == "example.org")
+        #expect(
+            try decoded(Catalogue.Media.self, #"{"imageUrl": "https://example.org/a b"}"#).image?.url.host()
+                == "example.org"
+        )
         for value in ["null", #""""#] {
-            #expect(try decoded(Media.self, "{\"imageUrl\": \(value)}").image == nil)
-            #expect(try decoded(Show.self, "{\"homepageUrl\": \(value)}").homepageURL == nil)
+            #expect(try decoded(Catalogue.Media.self, "{\"imageUrl\": \(value)}").image == nil)
+            #expect(try decoded(Catalogue.Show.self, "{\"homepageUrl\": \(value)}").homepageURL == nil)
         }
-        #expect(try faultPath(Media.self, #"{"imageUrl": "http://["}"#) == "/imageUrl")
-        #expect(try faultPath(Media.self, #"{"imageUrl": 7}"#) == "/imageUrl")
+        #expect(try faultPath(Catalogue.Media.self, #"{"imageUrl": "http://["}"#) == "/imageUrl")
+        #expect(try faultPath(Catalogue.Media.self, #"{"imageUrl": 7}"#) == "/imageUrl")
         let listed = #"{"mediaList": [{}, {"show": {"homepageUrl": "http://["}}]}"#
-        #expect(try faultPath(Listing<Media>.self, listed) == "/mediaList/1/show/homepageUrl")
+        #expect(try faultPath(Catalogue.Listing<Catalogue.Media>.self, listed) == "/mediaList/1/show/homepageUrl")
         // Foundation's decoder has the same rule.
-        let empty = try JSONDecoder().decode(Media.self, from: Data(#"{"imageUrl": ""}"#.utf8))
+        let empty = try JSONDecoder().decode(Catalogue.Media.self, from: Data(#"{"imageUrl": ""}"#.utf8))
         #expect(empty.image == nil)
     }
 
     @Test("words that are missing, null, empty or unknown")
     func words() throws {
-        func reason(_ value: String) throws -> BlockingReason {
-            try decoded(Media.self, "{\"blockReason\": \(value)}").originalBlockingReason
+        func reason(_ value: String) throws -> Catalogue.BlockingReason {
+            try decoded(Catalogue.Media.self, "{\"blockReason\": \(value)}").originalBlockingReason
         }
-        #expect(try decoded(Media.self, "{}").originalBlockingReason == .none)
+        #expect(try decoded(Catalogue.Media.self, "{}").originalBlockingReason == .none)
         #expect(try reason("null") == .unknown && reason(#""""#) == .unknown && reason(#""X""#) == .unknown)
-        #expect(try decoded(Media.self, #"{"type": null}"#).contentType == .none)
-        #expect(try decoded(Media.self, #"{"type": "X"}"#).contentType == .none)
-        #expect(try decoded(Resource.self, #"{"mediaContainer": "NONE"}"#).mediaContainer == .unknown)
-        #expect(try decoded(Show.self, #"{"transmission": "CABLE"}"#).transmission == .unknown)
-        #expect(try faultPath(Media.self, #"{"vendor": 5}"#) == "/vendor")
-        #expect(Quality.none < .sd && Quality.sd < .hd && Quality.hd < .hq)
+        #expect(try decoded(Catalogue.Media.self, #"{"type": null}"#).contentType == .none)
+        #expect(try decoded(Catalogue.Media.self, #"{"type": "X"}"#).contentType == .none)
+        #expect(try decoded(Catalogue.Resource.self, #"{"mediaContainer": "NONE"}"#).mediaContainer == .unknown)
+        #expect(try decoded(Catalogue.Show.self, #"{"transmission": "CABLE"}"#).transmission == .unknown)
+        #expect(try faultPath(Catalogue.Media.self, #"{"vendor": 5}"#) == "/vendor")
+        #expect(
+            Catalogue.Resource.Quality.none < .sd && Catalogue.Resource.Quality.sd < .hd
+                && Catalogue.Resource.Quality.hd < .hq
+        )
     }
 
     @Test("every word of every enumeration decodes to its case")
@@ -325,57 +362,57 @@ struct FieldTests {
             }
             #expect(try decoded([Word].self, #"["a word of tomorrow"]"#) == [Word.fallback], "\(type)")
         }
-        try check(AudioCodec.self)
-        try check(BlockingReason.self)
-        try check(EditorialLinkType.self)
-        try check(EditorialPageType.self)
-        try check(EditorialPresentationType.self)
-        try check(EditorialSectionType.self)
-        try check(ContentType.self)
-        try check(DRMType.self)
-        try check(MediaContainer.self)
-        try check(CatalogueMediaType.self)
-        try check(ModuleType.self)
-        try check(Presentation.self)
-        try check(Quality.self)
-        try check(SocialCountType.self)
-        try check(MediaSource.self)
-        try check(StreamingMethod.self)
-        try check(SubtitleFormat.self)
-        try check(TokenType.self)
-        try check(Transmission.self)
-        try check(VariantSource.self)
-        try check(VariantType.self)
-        try check(Vendor.self)
-        try check(VideoCodec.self)
-        try check(YouthProtectionColor.self)
+        try check(Catalogue.Resource.AudioCodec.self)
+        try check(Catalogue.BlockingReason.self)
+        try check(Catalogue.EditorialPage.Link.Kind.self)
+        try check(Catalogue.EditorialPage.Kind.self)
+        try check(Catalogue.EditorialPage.Representation.Kind.self)
+        try check(Catalogue.EditorialPage.Section.Kind.self)
+        try check(Catalogue.Media.ContentType.self)
+        try check(Catalogue.Resource.DRM.Kind.self)
+        try check(Catalogue.Resource.Container.self)
+        try check(Catalogue.MediaType.self)
+        try check(Catalogue.Module.Kind.self)
+        try check(Catalogue.Presentation.self)
+        try check(Catalogue.Resource.Quality.self)
+        try check(Catalogue.SocialCount.Kind.self)
+        try check(Catalogue.Media.Source.self)
+        try check(Catalogue.Resource.StreamingMethod.self)
+        try check(Catalogue.Subtitle.Format.self)
+        try check(Catalogue.Resource.TokenType.self)
+        try check(Catalogue.Transmission.self)
+        try check(Catalogue.Variant.Source.self)
+        try check(Catalogue.Variant.Kind.self)
+        try check(Catalogue.Vendor.self)
+        try check(Catalogue.Resource.VideoCodec.self)
+        try check(Catalogue.YouthProtectionColor.self)
     }
 
     @Test("what is not displayable is hidden")
     func hidden() throws {
         func isHidden(_ value: String) throws -> Bool {
-            try decoded(Segment.self, "{\"displayable\": \(value)}").isHidden
+            try decoded(Catalogue.Segment.self, "{\"displayable\": \(value)}").isHidden
         }
 
-        #expect(try !decoded(Segment.self, "{}").isHidden)
+        #expect(try !decoded(Catalogue.Segment.self, "{}").isHidden)
         #expect(try !isHidden("true") && !isHidden("1"))
         #expect(try isHidden("false") && isHidden("0") && isHidden("null") && isHidden(#""yes""#) && isHidden("[]"))
     }
 
     @Test("colours have six digits, or three for six, and are black otherwise")
     func colors() {
-        #expect(RGBColor(hex: "#1A2B3C") == RGBColor(red: 0x1A, green: 0x2B, blue: 0x3C))
-        #expect(RGBColor(hex: "1a2b3c").hex == "1A2B3C" && RGBColor(hex: "#abc").hex == "AABBCC")
-        #expect(RGBColor(hex: "FF1A2B3C").hex == "1A2B3C")
+        #expect(Catalogue.RGBColor(hex: "#1A2B3C") == Catalogue.RGBColor(red: 0x1A, green: 0x2B, blue: 0x3C))
+        #expect(Catalogue.RGBColor(hex: "1a2b3c").hex == "1A2B3C" && Catalogue.RGBColor(hex: "#abc").hex == "AABBCC")
+        #expect(Catalogue.RGBColor(hex: "FF1A2B3C").hex == "1A2B3C")
         for text in ["", "#", "red", "#12345G", "-12345", "+12345", "+1234567", "-0", "ffffffffffffffffffffff"] {
-            #expect(RGBColor(hex: text) == .black, "\(text)")
+            #expect(Catalogue.RGBColor(hex: text) == .black, "\(text)")
         }
     }
 
     @Test("values without a key are equal when everything in them is")
     func equality() throws {
-        var first = Media()
-        var second = Media()
+        var first = Catalogue.Media()
+        var second = Catalogue.Media()
         #expect(first == second && first.hashValue == second.hashValue)
         second.title = "B"
         #expect(first != second)
@@ -384,31 +421,32 @@ struct FieldTests {
         #expect(first == second && Set([first, second]).count == 1)
         second.urn = "urn:rts:video:2"
         #expect(first != second)
-        var song = Song()
+        var song = Catalogue.Song()
         song.title = "A"
-        #expect(song != Song() && song == song)
-        var program = Program()
+        #expect(song != Catalogue.Song() && song == song)
+        var program = Catalogue.Program()
         program.title = "A"
         let same = program
-        #expect(program == same && program != Program())
+        #expect(program == same && program != Catalogue.Program())
     }
 
     @Test("a description has the properties that have a value, by name, with nested ones indented")
     func descriptions() throws {
-        let text = try decoded(EditorialLink.self, #"{"targetType": "MICRO_PAGE", "target": "page2"}"#).description
+        let text = try decoded(Catalogue.EditorialPage.Link.self, #"{"targetType": "MICRO_PAGE", "target": "page2"}"#)
+            .description
         #expect(text == "EditorialLink {\n    target: page2\n    type: microPage\n}")
-        let media = try decoded(Listing<Media>.self, Samples.mediaList).items[0].description
+        let media = try decoded(Catalogue.Listing<Catalogue.Media>.self, Samples.mediaList).items[0].description
         #expect(media.contains("\n    show: Show {\n") && media.contains("\n        title: Promenades\n"))
-        #expect(!Media().description.contains("lead") && !Media().description.contains("show"))
+        #expect(!Catalogue.Media().description.contains("lead") && !Catalogue.Media().description.contains("show"))
     }
 
     /// A model of a service of its own, as an application declares it.
     private struct Podcast: CatalogueModel {
         var title = ""
         var feed: URL?
-        var kind: CatalogueMediaType = .none
-        var latest: Media?
-        var hosts: [Presenter] = []
+        var kind: Catalogue.MediaType = .none
+        var latest: Catalogue.Media?
+        var hosts: [Catalogue.Program.Presenter] = []
 
         mutating func read(_ members: borrowing ModelMembers) throws {
             try members.read("title", &title)
@@ -440,7 +478,7 @@ struct FieldTests {
     @Test("a part of the document that is not a text has the path of its place")
     func invalidText() throws {
         let error = #expect(throws: DecodingError.self) {
-            try decoded(Listing<Media>.self, #"{"mediaList": [{}, {"show": {"title": "\ud800"}}]}"#)
+            try decoded(Catalogue.Listing<Catalogue.Media>.self, #"{"mediaList": [{}, {"show": {"title": "\ud800"}}]}"#)
         }
         guard case .dataCorrupted(let context) = error else { return }
         #expect("\(try #require(context.underlyingError))".hasSuffix("in /mediaList/1/show/title"))
@@ -460,11 +498,20 @@ struct FieldTests {
 
     @Test("models decode by Foundation's decoder, too")
     func foundation() throws {
-        let ours = try decoded(Listing<Media>.self, Samples.mediaList)
-        let theirs = try JSONDecoder().decode(Listing<Media>.self, from: Data(Samples.mediaList.utf8))
-        let composition = try JSONDecoder().decode(MediaComposition.self, from: Data(Samples.mediaComposition.utf8))
+        let ours = try decoded(Catalogue.Listing<Catalogue.Media>.self, Samples.mediaList)
+        let theirs = try JSONDecoder().decode(
+            Catalogue.Listing<Catalogue.Media>.self,
+            from: Data(Samples.mediaList.utf8)
+        )
+        let composition = try JSONDecoder().decode(
+            Catalogue.MediaComposition.self,
+            from: Data(Samples.mediaComposition.utf8)
+        )
 
         #expect(ours.items.map(\.description) == theirs.items.map(\.description) && ours.next == theirs.next)
-        #expect(try composition.description == decoded(MediaComposition.self, Samples.mediaComposition).description)
+        #expect(
+            try composition.description
+                == decoded(Catalogue.MediaComposition.self, Samples.mediaComposition).description
+        )
     }
 }

@@ -9,8 +9,8 @@ struct AvailabilityTests {
         from: Int? = nil,
         to: Int? = nil,
         reason: String? = nil,
-        _ blocking: BlockingReason,
-        _ availability: TimeAvailability,
+        _ blocking: Catalogue.BlockingReason,
+        _ availability: Catalogue.TimeAvailability,
         _ location: SourceLocation = #_sourceLocation
     ) throws {
         let now = try date("2024-05-01T12:00:00Z")
@@ -22,9 +22,9 @@ struct AvailabilityTests {
         if let reason { members.append("\"blockReason\": \"\(reason)\"") }
         let json = "{\(members.joined(separator: ", "))}"
 
-        let media = try decoded(Media.self, json)
-        let chapter = try decoded(Chapter.self, json)
-        let segment = try decoded(Segment.self, json)
+        let media = try decoded(Catalogue.Media.self, json)
+        let chapter = try decoded(Catalogue.Chapter.self, json)
+        let segment = try decoded(Catalogue.Segment.self, json)
 
         #expect(media.isPlayable(at: now) == (blocking == .none), sourceLocation: location)
         let reasons = [media.blockingReason(at: now), chapter.blockingReason(at: now), segment.blockingReason(at: now)]
@@ -129,7 +129,7 @@ struct AvailabilityTests {
     func boundaries() throws {
         let start = try date("2024-05-01T12:00:00Z")
         let end = try date("2024-05-02T12:00:00Z")
-        var media = Media()
+        var media = Catalogue.Media()
         media.startDate = start
         media.endDate = end
 
@@ -138,7 +138,7 @@ struct AvailabilityTests {
         #expect(media.blockingReason(at: start.addingTimeInterval(-0.001)) == .startDate)
         #expect(media.blockingReason(at: end.addingTimeInterval(0.001)) == .endDate)
 
-        var program = Program()
+        var program = Catalogue.Program()
         program.startDate = start
         program.endDate = end
         #expect(program.timeAvailability(at: start) == .available && program.timeAvailability(at: end) == .available)
@@ -147,7 +147,7 @@ struct AvailabilityTests {
     }
 
     private func programImage(_ members: String) throws -> CatalogueImage? {
-        try decoded(Program.self, "{\(members)}").image
+        try decoded(Catalogue.Program.self, "{\(members)}").image
     }
 
     @Test("catalogue IL-PRG1 a program has the image of its address")

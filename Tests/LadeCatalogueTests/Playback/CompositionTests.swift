@@ -5,11 +5,11 @@ import Testing
 
 @Suite("Chapters and compositions", .timeLimit(.minutes(5)))
 struct CompositionTests {
-    private func chapter(_ resources: [String], _ extra: String = "") throws -> Chapter {
+    private func chapter(_ resources: [String], _ extra: String = "") throws -> Catalogue.Chapter {
         let list = resources.enumerated().map {
             "{\"url\": \"https://media.example.org/\($0)\", \"streaming\": \"\($1)\"}"
         }
-        return try decoded(Chapter.self, "{\(extra)\"resourceList\": [\(list.joined(separator: ", "))]}")
+        return try decoded(Catalogue.Chapter.self, "{\(extra)\"resourceList\": [\(list.joined(separator: ", "))]}")
     }
 
     private let external =
@@ -31,7 +31,7 @@ struct CompositionTests {
             {"subtitleList": [\(external)], "resourceList": [{"streaming": "HLS", "subtitleInformationList": \
             [{"locale": "de", "language": "Deutsch", "source": "HLS", "type": "SDH"}]}]}
             """
-        let chapter = try decoded(Chapter.self, json)
+        let chapter = try decoded(Catalogue.Chapter.self, json)
         let variant = try #require(chapter.resources?.first?.subtitleVariants?.first)
 
         #expect(chapter.recommendedSubtitleFormat == .vtt && chapter.subtitles(format: .vtt).count == 1)
@@ -42,7 +42,7 @@ struct CompositionTests {
     @Test("catalogue IL-CHP3 a stream without audio tracks still recommends subtitles")
     func noAudioTracks() throws {
         let json = #"{"subtitleInformationList": [{"source": "HLS"}]}"#
-        let resource = try decoded(Resource.self, json)
+        let resource = try decoded(Catalogue.Resource.self, json)
 
         #expect(resource.audioVariants == nil && resource.audioVariants(source: .hls).isEmpty)
         #expect(resource.subtitleVariants(source: .hls).count == 1)
@@ -55,7 +55,7 @@ struct CompositionTests {
             {"subtitleList": [\(external)], "resourceList": [{"streaming": "HLS", \
             "audioTrackList": [{"locale": "de", "source": "HLS"}], "subtitleInformationList": [{"source": "HLS"}]}]}
             """
-        let chapter = try decoded(Chapter.self, json)
+        let chapter = try decoded(Catalogue.Chapter.self, json)
         let subtitle = try #require(chapter.subtitles?.first)
         let resource = try #require(chapter.resources?.first)
         let audio = try #require(resource.audioVariants?.first)
@@ -92,9 +92,9 @@ struct CompositionTests {
 
     @Test("catalogue IL-CHP7 in context a chapter has segments, and standalone they are clips with marks")
     func contexts() throws {
-        let context = try decoded(MediaComposition.self, Samples.mediaComposition)
+        let context = try decoded(Catalogue.MediaComposition.self, Samples.mediaComposition)
         let standalone = try decoded(
-            MediaComposition.self,
+            Catalogue.MediaComposition.self,
             """
             {"chapterUrn": "urn:srf:video:full1", "chapterList": [{"urn": "urn:srf:video:full1"}, \
             {"urn": "urn:srf:video:seg1", "fullLengthUrn": "urn:srf:video:full1", "fullLengthMarkIn": 6000, \
@@ -111,16 +111,16 @@ struct CompositionTests {
 
     @Test("catalogue IL-CHP8 a video has an aspect ratio, an audio none")
     func aspectRatios() throws {
-        #expect(try decoded(Chapter.self, #"{"aspectRatio": "16:9"}"#).aspectRatio.value == 16.0 / 9)
-        #expect(try decoded(Chapter.self, "{}").aspectRatio == .undefined)
+        #expect(try decoded(Catalogue.Chapter.self, #"{"aspectRatio": "16:9"}"#).aspectRatio.value == 16.0 / 9)
+        #expect(try decoded(Catalogue.Chapter.self, "{}").aspectRatio == .undefined)
         for text in ["16", "16:9:1", "0:9", "16:0", "a:b", "", "-4:3", "4:-3", "-4:-3", "nan:1", "1e308:1e-308"] {
-            #expect(AspectRatio(text) == .undefined, "\(text)")
+            #expect(Catalogue.AspectRatio(text) == .undefined, "\(text)")
         }
-        #expect(try decoded(Chapter.self, #"{"aspectRatio": null}"#).aspectRatio.value == -1)
+        #expect(try decoded(Catalogue.Chapter.self, #"{"aspectRatio": null}"#).aspectRatio.value == -1)
     }
 
     /// Resources of some kinds, and what is recommended for them.
-    typealias Seed = (methods: [String], playable: Int, recommended: StreamingMethod, counts: [Int])
+    typealias Seed = (methods: [String], playable: Int, recommended: Catalogue.Resource.StreamingMethod, counts: [Int])
     static let seed: [Case<Seed>] = [
         Case("SEED25 video on demand", (["HLS", "HLS", "HDS", "HDS"], 2, .hls, [2, 2, 0, 0])),
         Case("SEED25 video live", (["HDS", "HLS", "HLS", "HDS"], 2, .hls, [2, 2, 0, 0])),
@@ -141,10 +141,10 @@ struct CompositionTests {
 
     @Test("resources of a method come in descending order of quality, and equal ones in that of the service")
     func resourceOrder() {
-        let qualities: [Quality] = [.sd, .hd, .sd, .none, .hq, .hd, .sd]
-        var chapter = Chapter()
+        let qualities: [Catalogue.Resource.Quality] = [.sd, .hd, .sd, .none, .hq, .hd, .sd]
+        var chapter = Catalogue.Chapter()
         chapter.resources = qualities.enumerated().map { index, quality in
-            var resource = Resource()
+            var resource = Catalogue.Resource()
             resource.quality = quality
             resource.streamingMethod = .hls
             resource.url = URL(string: "https://example.org/\(index)")
@@ -159,10 +159,10 @@ struct CompositionTests {
 
     @Test("subtitles in VTT are preferred to those in TTML")
     func subtitleFormats() {
-        func recommended(_ formats: [SubtitleFormat]) -> SubtitleFormat {
-            var chapter = Chapter()
+        func recommended(_ formats: [Catalogue.Subtitle.Format]) -> Catalogue.Subtitle.Format {
+            var chapter = Catalogue.Chapter()
             chapter.subtitles = formats.map { format in
-                var subtitle = Subtitle()
+                var subtitle = Catalogue.Subtitle()
                 subtitle.format = format
                 return subtitle
             }
@@ -184,11 +184,19 @@ struct CompositionTests {
         )
 
         #expect(composition.fullLengthMedia?.urn == "urn:srf:video:1")
-        #expect(composition.media(for: Chapter()) == nil && composition.composition(for: Chapter()) == nil)
-        #expect(composition.media(for: Segment()) == nil && composition.composition(for: Segment()) == nil)
+        #expect(
+            composition.media(for: Catalogue.Chapter()) == nil
+                && composition.composition(for: Catalogue.Chapter()) == nil
+        )
+        #expect(
+            composition.media(for: Catalogue.Segment()) == nil
+                && composition.composition(for: Catalogue.Segment()) == nil
+        )
     }
 
-    private func composition(_ json: String) throws -> MediaComposition { try decoded(MediaComposition.self, json) }
+    private func composition(_ json: String) throws -> Catalogue.MediaComposition {
+        try decoded(Catalogue.MediaComposition.self, json)
+    }
 
     @Test("catalogue IL-SUB1 a composition of a whole media names its chapter and no segment")
     func wholeMedia() throws {
@@ -204,21 +212,21 @@ struct CompositionTests {
     func mediaOfChapter() throws {
         let composition = try composition(Samples.mediaComposition)
         let chapter = try #require(composition.mainChapter)
-        var copy = Chapter()
+        var copy = Catalogue.Chapter()
         copy.urn = chapter.urn
 
         #expect(composition.media(for: chapter)?.urn == chapter.urn)
         // The composition's own version counts.
         #expect(composition.media(for: copy)?.title == chapter.title)
         copy.urn = "urn:srf:video:foreign"
-        #expect(composition.media(for: copy) == nil && composition.media(for: Chapter()) == nil)
+        #expect(composition.media(for: copy) == nil && composition.media(for: Catalogue.Chapter()) == nil)
     }
 
     @Test("catalogue IL-SUB3 a segment, and a copy of it, has a media")
     func mediaOfSegment() throws {
         let composition = try composition(Samples.mediaComposition)
         let segment = try #require(composition.mainSegment)
-        var copy = Segment()
+        var copy = Catalogue.Segment()
         copy.urn = segment.urn
         let media = try #require(composition.media(for: copy))
 
@@ -226,12 +234,12 @@ struct CompositionTests {
         #expect((media.channel?.uid, media.show?.uid, media.episode?.uid) == ("c1", "s1", "e1"))
         #expect(media.audioVariants == nil && media.imageFocalPoint == nil)
         copy.urn = "urn:srf:video:foreign"
-        #expect(composition.media(for: copy) == nil && composition.media(for: Segment()) == nil)
+        #expect(composition.media(for: copy) == nil && composition.media(for: Catalogue.Segment()) == nil)
     }
 
     private func expectPresentation(
         _ text: String,
-        _ expected: Presentation,
+        _ expected: Catalogue.Presentation,
         _ location: SourceLocation = #_sourceLocation
     ) throws {
         let composition = try composition(
@@ -251,7 +259,7 @@ struct CompositionTests {
     @Test("catalogue IL-SUB4 chapter, resource and media of an ordinary video have the default presentation")
     func defaultPresentation() throws {
         try expectPresentation("DEFAULT", .default)
-        #expect(Chapter().presentation == .default)
+        #expect(Catalogue.Chapter().presentation == .default)
     }
 
     @Test("catalogue IL-SUB5 chapter, resource and media of a 360° video have its presentation")
@@ -263,14 +271,16 @@ struct CompositionTests {
     func compositionOfSegment() throws {
         let composition = try composition(Samples.mediaComposition)
         let segment = try #require(composition.mainChapter?.segments?.first)
-        var copy = Segment()
+        var copy = Catalogue.Segment()
         copy.urn = segment.urn
         for part in [segment, copy] {
             let other = try #require(composition.composition(for: part))
             #expect(other.chapterURN == composition.chapterURN && other.segmentURN == segment.urn)
             #expect(other.mainSegment == segment && other != composition)
         }
-        #expect(composition.segmentURN == "urn:srf:video:seg2" && composition.composition(for: Segment()) == nil)
+        #expect(
+            composition.segmentURN == "urn:srf:video:seg2" && composition.composition(for: Catalogue.Segment()) == nil
+        )
     }
 
     @Test("catalogue IL-SUB7 a composition for a chapter has no segment")
@@ -279,13 +289,13 @@ struct CompositionTests {
         let segment = try #require(composition.mainChapter?.segments?.first)
         let other = try #require(composition.composition(for: segment))
         let chapter = try #require(other.mainChapter)
-        var copy = Chapter()
+        var copy = Catalogue.Chapter()
         copy.urn = chapter.urn
         for whole in [chapter, copy] {
             let again = try #require(other.composition(for: whole))
             #expect(again.chapterURN == composition.chapterURN && again.segmentURN == nil)
         }
-        #expect(composition.composition(for: Chapter()) == nil)
+        #expect(composition.composition(for: Catalogue.Chapter()) == nil)
     }
 
     @Test("catalogue IL-SUB8 segments of a livestream have dates")
@@ -299,7 +309,7 @@ struct CompositionTests {
             let end = try #require(segment.markOutDate)
             #expect(start < end)
         }
-        #expect(Segment().markInDate == nil && Segment().markOutDate == nil)
+        #expect(Catalogue.Segment().markInDate == nil && Catalogue.Segment().markOutDate == nil)
     }
 
     private func fullLength(of played: String, in chapters: [(urn: String, full: String?)]) throws -> String? {
@@ -337,14 +347,14 @@ struct CompositionTests {
 
     @Test("compositions are equal when both URNs are")
     func equality() throws {
-        var first = MediaComposition()
+        var first = Catalogue.MediaComposition()
         first.chapterURN = "a"
         var second = first
         #expect(first == second)
         second.segmentURN = "b"
         #expect(first != second && second != first)
         second.segmentURN = nil
-        second.chapters = [Chapter()]
+        second.chapters = [Catalogue.Chapter()]
         #expect(first == second)
     }
 }

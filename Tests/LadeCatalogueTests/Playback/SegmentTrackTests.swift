@@ -7,7 +7,7 @@ import Testing
 struct SegmentTrackTests {
     static let reasons: [String: String] = ["L": "LEGAL", "G": "GEOBLOCK", "C": "COMMERCIAL"]
 
-    private static func chapter(_ text: String, _ extra: String = "") throws -> Chapter {
+    private static func chapter(_ text: String, _ extra: String = "") throws -> Catalogue.Chapter {
         let segments = text.split(separator: ", ").map { item -> String in
             let words = item.split(separator: " ").map(String.init)
             let marks = words.compactMap { Double($0) }.map { Int($0 * 1000) }
@@ -18,10 +18,10 @@ struct SegmentTrackTests {
                 \(reason.map { ", \"blockReason\": \"\($0)\"" } ?? "")}
                 """
         }
-        return try decoded(Chapter.self, "{\(extra)\"segmentList\": [\(segments.joined(separator: ", "))]}")
+        return try decoded(Catalogue.Chapter.self, "{\(extra)\"segmentList\": [\(segments.joined(separator: ", "))]}")
     }
 
-    private static func text(_ segments: [Segment]) -> String {
+    private static func text(_ segments: [Catalogue.Segment]) -> String {
         segments.map { segment in
             let marks = [segment.markIn, segment.markOut].map { mark -> String in
                 let seconds = mark / .seconds(1)
@@ -157,10 +157,10 @@ struct SegmentTrackTests {
 
     @Test("catalogue IL-SEG17 a chapter without the list has no segments, and none of a list without a valid one")
     func absent() throws {
-        #expect(try decoded(Chapter.self, "{}").segments == nil)
-        #expect(try decoded(Chapter.self, #"{"segmentList": null}"#).segments == nil)
-        #expect(try decoded(Chapter.self, #"{"segmentList": []}"#).segments == [])
-        #expect(try decoded(Chapter.self, #"{"segmentList": [null]}"#).segments == [])
+        #expect(try decoded(Catalogue.Chapter.self, "{}").segments == nil)
+        #expect(try decoded(Catalogue.Chapter.self, #"{"segmentList": null}"#).segments == nil)
+        #expect(try decoded(Catalogue.Chapter.self, #"{"segmentList": []}"#).segments == [])
+        #expect(try decoded(Catalogue.Chapter.self, #"{"segmentList": [null]}"#).segments == [])
     }
 
     @Test("parts of one segment merge when they are neighbours, and not across a gap")
@@ -174,7 +174,7 @@ struct SegmentTrackTests {
         let marks =
             #"{"markIn": 0, "markOut": 5000, "duration": 5000}, {"markIn": 5000, "markOut": 9000, "duration": 4000}"#
 
-        #expect(try decoded(Chapter.self, "{\"segmentList\": [\(marks)]}").segments?.count == 2)
+        #expect(try decoded(Catalogue.Chapter.self, "{\"segmentList\": [\(marks)]}").segments?.count == 2)
     }
 
     @Test("a visible segment goes before a hidden one")
@@ -186,7 +186,7 @@ struct SegmentTrackTests {
             ]}
             """
 
-        #expect(Self.text(try #require(try decoded(Chapter.self, json).segments)) == "A 0 60")
+        #expect(Self.text(try #require(try decoded(Catalogue.Chapter.self, json).segments)) == "A 0 60")
     }
 
     @Test("of segments that begin together the shorter goes first, whatever their order")

@@ -219,8 +219,12 @@ struct ProviderTests {
         let rig = try CatalogueRig()
         rig.answer(#"{"showList": [{}]}"#)
 
-        let page = try await rig.provider.pages(size: PageSize.unlimited) { try $0.tvShows(.rsi) }.first { _ in true }
-        #expect(page?.page.number == 0 && page?.page.size == PageSize.unlimited && page?.value.items.count == 1)
+        let page = try await rig.provider.pages(size: Catalogue.PageSize.unlimited) { try $0.tvShows(.rsi) }.first {
+            _ in true
+        }
+        #expect(
+            page?.page.number == 0 && page?.page.size == Catalogue.PageSize.unlimited && page?.value.items.count == 1
+        )
         #expect(rig.queries.map { $0["pageSize"] } == ["unlimited"])
     }
 
@@ -230,11 +234,12 @@ struct ProviderTests {
         rig.answer("{}", status: 400)
 
         let failure = await #expect(throws: PageError.self) {
-            _ = try await rig.provider.pages(size: PageSize.unlimited) { try $0.tvLatestEpisodes(.rsi) }.first { _ in
+            _ = try await rig.provider.pages(size: Catalogue.PageSize.unlimited) { try $0.tvLatestEpisodes(.rsi) }.first
+            { _ in
                 true
             }
         }
-        #expect(failure?.page.number == 0 && failure?.page.size == PageSize.unlimited)
+        #expect(failure?.page.number == 0 && failure?.page.size == Catalogue.PageSize.unlimited)
         #expect(rig.queries.map { $0["pageSize"] } == ["unlimited"])
     }
 
@@ -328,7 +333,9 @@ struct ProviderTests {
     private func expectFirstPage(size: Int) async throws {
         let rig = try CatalogueRig()
         rig.serveLists()
-        let (outcomes, output) = AsyncStream.makeStream(of: LoadedPage<Outcome<Listing<Media>, NetworkError>>.self)
+        let (outcomes, output) = AsyncStream.makeStream(
+            of: LoadedPage<Outcome<Catalogue.Listing<Catalogue.Media>, NetworkError>>.self
+        )
         let first = FirstPageHandle(rig.loader, try rig.catalogue.medias(urns: urns)) { output.yield($0) }
         let handle = first.with(pageSize: size).handle(for: nil)
         handle.resume()
@@ -420,14 +427,14 @@ struct ProviderTests {
     @MainActor
     private func handle(
         _ rig: CatalogueRig,
-        _ make: (Catalogue) throws -> PagedEndpoint<Listing<Media>>
-    ) throws -> FirstPageHandle<Listing<Media>> {
+        _ make: (Catalogue) throws -> PagedEndpoint<Catalogue.Listing<Catalogue.Media>>
+    ) throws -> FirstPageHandle<Catalogue.Listing<Catalogue.Media>> {
         FirstPageHandle(rig.loader, try make(rig.catalogue)) { _ in }
     }
 
     /// A handle of a service of today, and one of a service of the first generation.
     @MainActor
-    private func handles(_ rig: CatalogueRig) throws -> [FirstPageHandle<Listing<Media>>] {
+    private func handles(_ rig: CatalogueRig) throws -> [FirstPageHandle<Catalogue.Listing<Catalogue.Media>>] {
         [try handle(rig) { try $0.tvLatestEpisodes(.srf) }, try handle(rig) { try $0.tvTrendingMedias(.srf) }]
     }
 
@@ -472,8 +479,8 @@ struct ProviderTests {
                 #expect(handle.with(pageSize: 7).with(pageSize: size).page.size == size)
                 #expect(handle.with(pageSize: size).request.queryItems["pageSize"] == String(size))
             }
-            let unlimited = handle.with(pageSize: PageSize.unlimited)
-            #expect(unlimited.page.size == PageSize.unlimited)
+            let unlimited = handle.with(pageSize: Catalogue.PageSize.unlimited)
+            #expect(unlimited.page.size == Catalogue.PageSize.unlimited)
             #expect(unlimited.request.queryItems["pageSize"] == "unlimited")
         }
     }
@@ -518,7 +525,7 @@ struct ProviderTests {
         let rig = try CatalogueRig()
         rig.answer(Samples.mediaList)
         let medias = try await rig.provider.load { try $0.tvTrendingMedias(.rts) }
-        let page: Listing<Media> = try await rig.provider.load { try $0.tvTrendingMedias(.rts) }
+        let page: Catalogue.Listing<Catalogue.Media> = try await rig.provider.load { try $0.tvTrendingMedias(.rts) }
 
         #expect(medias.map(\.urn) == page.items.map(\.urn))
         #expect(rig.paths == ["2.0/rts/mediaList/video/trending", "2.0/rts/mediaList/video/trending.json"])
@@ -538,7 +545,7 @@ struct ProviderTests {
     @Test("finding SF-11 without a business unit, and for one without the service, nothing is sent")
     func missingUnit() async throws {
         let rig = try CatalogueRig()
-        let units: [BusinessUnit] = [.rsi, .rtr, .rts, .srf, .swi]
+        let units: [Catalogue.BusinessUnit] = [.rsi, .rtr, .rts, .srf, .swi]
         await #expect(throws: CatalogueError.missingBusinessUnit(service: "tvTopics", availableFor: units)) {
             try await rig.provider.load { try $0.tvTopics() }
         }
@@ -641,18 +648,20 @@ struct ProviderTests {
 
     @Test("catalogue IL-20.19 6, 7, 9 to 11, 15, 16, 18: answers without what was asked for are empty")
     func emptyAnswers() async throws {
-        func list(_ json: String) throws -> Listing<Media> { try decoded(Listing<Media>.self, json) }
+        func list(_ json: String) throws -> Catalogue.Listing<Catalogue.Media> {
+            try decoded(Catalogue.Listing<Catalogue.Media>.self, json)
+        }
 
         #expect(try list("{}").items.isEmpty && list("{}").next == nil)
         #expect(try list(#"{"mediaList": {}}"#).items.isEmpty)
         #expect(try list(#"{"mediaList": null}"#).items.isEmpty)
-        #expect(try list(#"{"mediaList": [{}]}"#).items == [Media()])
+        #expect(try list(#"{"mediaList": [{}]}"#).items == [Catalogue.Media()])
         #expect(try list(#"{"mediaList": [null, {}]}"#).items.count == 1)
         #expect(try list(#"{"mediaList": [], "next": {"title": "x"}}"#).next == nil)
-        #expect(try decoded(Media.self, "{}") == Media())
-        #expect(try decoded(Media.self, #"{"date": "yesterday"}"#).date == nil)
+        #expect(try decoded(Catalogue.Media.self, "{}") == Catalogue.Media())
+        #expect(try decoded(Catalogue.Media.self, #"{"date": "yesterday"}"#).date == nil)
         #expect(
-            try decoded(Media.self, #"{"date": "2023-04-02T19:30:00.250+02:00"}"#).date?.timeIntervalSince1970
+            try decoded(Catalogue.Media.self, #"{"date": "2023-04-02T19:30:00.250+02:00"}"#).date?.timeIntervalSince1970
                 == 1_680_456_600.25
         )
         let rig = try CatalogueRig()
@@ -666,8 +675,10 @@ struct ProviderTests {
     func malformed() throws {
         let search = #"{"searchResultMediaList": [], "total": 0, "aggregations": {"dateList": 3}}"#
 
-        #expect(try faultPath(Listing<SearchHit>.self, search) == "/aggregations/dateList")
-        let tolerant = try decoded(Listing<SearchHit>.self, search) { $0.ignoresMalformedFacets = true }
+        #expect(try faultPath(Catalogue.Listing<Catalogue.SearchHit>.self, search) == "/aggregations/dateList")
+        let tolerant = try decoded(Catalogue.Listing<Catalogue.SearchHit>.self, search) {
+            $0.ignoresMalformedFacets = true
+        }
         #expect(tolerant.aggregations == nil && tolerant.total == 0)
         let facets = [
             (#"{"dateList": 3}"#, #"[{"text": "a"}]"#, false, true),
@@ -675,12 +686,14 @@ struct ProviderTests {
         ]
         for (aggregations, suggestions, hasAggregations, hasSuggestions) in facets {
             let json = "{\"aggregations\": \(aggregations), \"suggestionList\": \(suggestions)}"
-            let page = try decoded(Listing<SearchHit>.self, json) { $0.ignoresMalformedFacets = true }
+            let page = try decoded(Catalogue.Listing<Catalogue.SearchHit>.self, json) {
+                $0.ignoresMalformedFacets = true
+            }
             #expect((page.aggregations != nil) == hasAggregations && (page.suggestions != nil) == hasSuggestions)
         }
-        #expect(try faultPath(Media.self, #"{"imageUrl": "http://[bad"}"#) == "/imageUrl")
+        #expect(try faultPath(Catalogue.Media.self, #"{"imageUrl": "http://[bad"}"#) == "/imageUrl")
         #expect(
-            try faultPath(Listing<Media>.self, #"{"mediaList": [{}, {"show": {"title": 5}}]}"#)
+            try faultPath(Catalogue.Listing<Catalogue.Media>.self, #"{"mediaList": [{}, {"show": {"title": 5}}]}"#)
                 == "/mediaList/1/show/title"
         )
     }

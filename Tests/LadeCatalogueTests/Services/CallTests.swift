@@ -18,7 +18,7 @@ struct CallTests {
 
     private func target(
         _ service: String,
-        _ unit: BusinessUnit? = nil,
+        _ unit: Catalogue.BusinessUnit? = nil,
         _ values: [String: String] = [:]
     ) throws -> String {
         let service = try #require(CatalogueService.named(service))
@@ -137,7 +137,7 @@ struct CallTests {
         #expect(request.body != nil)
     }
 
-    typealias Refusal = (String, BusinessUnit?, [String: String], CatalogueError)
+    typealias Refusal = (String, Catalogue.BusinessUnit?, [String: String], CatalogueError)
 
     static let refusals: [Refusal] = [
         (

@@ -27,7 +27,7 @@ struct ServiceTests {
     func requests(_ entry: Case<ServiceRow>) throws {
         let catalogue = try catalogue()
         let row = entry.row
-        for unit in BusinessUnit.allCases {
+        for unit in Catalogue.BusinessUnit.allCases {
             guard row.units.contains(unit) else {
                 let error = #expect(throws: CatalogueError.self) { try row.call(catalogue, unit) }
                 guard case .unavailable(let service, unit, let units) = error else {
@@ -60,7 +60,7 @@ struct ServiceTests {
         var catalogue = try catalogue()
         catalogue.checksAvailability = false
         for entry in ServiceRow.all {
-            for unit in BusinessUnit.allCases {
+            for unit in Catalogue.BusinessUnit.allCases {
                 #expect(throws: Never.self, "\(entry.number)") { try entry.row.call(catalogue, unit) }
             }
         }
@@ -91,10 +91,12 @@ struct ServiceTests {
     @Test("broadcasters that models name are business units, unless they cannot be asked about")
     func vendors() {
         #expect(
-            [Vendor.rsi, .rtr, .rts, .srf, .swi, .ssatr].map(\.businessUnit) == [.rsi, .rtr, .rts, .srf, .swi, .ssatr]
+            [Catalogue.Vendor.rsi, .rtr, .rts, .srf, .swi, .ssatr].map(\.businessUnit) == [
+                .rsi, .rtr, .rts, .srf, .swi, .ssatr,
+            ]
         )
-        #expect([Vendor.tvo, .canalAlpha, .none].allSatisfy { $0.businessUnit == nil })
-        #expect(BusinessUnit.allCases.allSatisfy { $0.vendor.businessUnit == $0 })
+        #expect([Catalogue.Vendor.tvo, .canalAlpha, .none].allSatisfy { $0.businessUnit == nil })
+        #expect(Catalogue.BusinessUnit.allCases.allSatisfy { $0.vendor.businessUnit == $0 })
     }
 
     // MARK: - Bad input
@@ -125,7 +127,7 @@ struct ServiceTests {
             expect(.emptyQuery) { _ = try catalogue.showSearch(.rts, matching: query, transmission: .radio) }
         }
         expect(.emptyQuery) { _ = try catalogue.mediaSearch(.rts, matching: nil) }
-        let far = Day(year: 10_000)
+        let far = Catalogue.Day(year: 10_000)
         expect(.dayOutOfRange("10000-01-01")) { _ = try catalogue.tvEpisodes(.rts, day: far) }
         expect(.dayOutOfRange("10000-01-01")) { _ = try catalogue.tvPrograms(.rts, day: far) }
         expect(.dayOutOfRange("10000-01-01")) {
@@ -134,10 +136,10 @@ struct ServiceTests {
         expect(.dayOutOfRange("10000-01-01")) {
             _ = try catalogue.tvShowLatestEpisodes(.rts, showUid: "1", untilMonthOf: far)
         }
-        var settings = MediaSearchSettings()
+        var settings = Catalogue.MediaSearchSettings()
         settings.toDay = far
         expect(.dayOutOfRange("10000-01-01")) { _ = try catalogue.mediaSearch(.rts, matching: "x", settings: settings) }
-        settings = MediaSearchSettings()
+        settings = Catalogue.MediaSearchSettings()
         settings.showURNs = ["x"]
         expect(.malformedURN("x")) { _ = try catalogue.mediaSearch(.rts, matching: "x", settings: settings) }
         expect(.limit(name: "limit", 51, allowed: 0...50)) { _ = try catalogue.tvTrendingMedias(.rts, limit: 51) }
@@ -328,7 +330,7 @@ struct ServiceTests {
     func latestEpisodes() async throws {
         let rig = try CatalogueRig()
         rig.answer(Samples.episodeComposition)
-        for day in [nil, Day(day: 1, month: 5, year: 2023)] {
+        for day in [nil, Catalogue.Day(day: 1, month: 5, year: 2023)] {
             let page = try await rig.provider.load {
                 try $0.showLatestEpisodes(showURN: "urn:rts:show:tv:sh1", until: day).endpoint
             }
@@ -359,14 +361,16 @@ struct ServiceTests {
         #expect(items.map(\.contentType) == [.clip] && rig.queries[0]["types"] == "clip,segment")
     }
 
-    private func latestOfShows(_ filter: MediaFilter, type: String) async throws -> (CatalogueRig, [Media]) {
+    private func latestOfShows(_ filter: Catalogue.MediaFilter, type: String) async throws -> (
+        CatalogueRig, [Catalogue.Media]
+    ) {
         let rig = try CatalogueRig()
         rig.answer(#"{"mediaList": [{"type": "\#(type)"}]}"#)
         let page = try await rig.provider.load {
             try $0.showsLatestMedias(
                 showURNs: ["urn:rts:show:tv:1"],
                 filter: filter,
-                until: Day(day: 1, month: 5, year: 2023)
+                until: Catalogue.Day(day: 1, month: 5, year: 2023)
             ).endpoint
         }
         return (rig, page.items)
@@ -380,7 +384,7 @@ struct ServiceTests {
 
     @Test("catalogue IL-COM18 a media with subtitles of two sources has a variant of each")
     func subtitleVariants() throws {
-        let media = try decoded(Media.self, "{\(subtitles)}")
+        let media = try decoded(Catalogue.Media.self, "{\(subtitles)}")
 
         #expect([.hls, .external, .dash].map { media.subtitleVariants(source: $0).count } == [1, 1, 0])
         #expect(media.recommendedSubtitleVariantSource == .hls)
@@ -391,19 +395,22 @@ struct ServiceTests {
     @Test("catalogue IL-COM19 a media with an audio track has a variant of it")
     func audioVariants() throws {
         let tracks = #""audioTrackList": [{"locale": "fr", "source": "HLS"}]"#
-        let media = try decoded(Media.self, "{\(subtitles), \(tracks)}")
+        let media = try decoded(Catalogue.Media.self, "{\(subtitles), \(tracks)}")
 
-        #expect(media.audioVariants?.map(\.source) == [.hls] && media.audioVariants?.first?.type == VariantType.none)
+        #expect(
+            media.audioVariants?.map(\.source) == [.hls]
+                && media.audioVariants?.first?.type == Catalogue.Variant.Kind.none
+        )
         #expect(media.audioVariants?.first?.locale != nil && media.recommendedAudioVariantSource == .hls)
     }
 
     // MARK: - Editorial pages
 
     private func expectPage(
-        _ type: EditorialPageType,
+        _ type: Catalogue.EditorialPage.Kind,
         isPublished: Bool,
         _ location: SourceLocation = #_sourceLocation,
-        _ make: @Sendable (Catalogue) throws -> Endpoint<EditorialPage>
+        _ make: @Sendable (Catalogue) throws -> Endpoint<Catalogue.EditorialPage>
     ) async throws {
         let rig = try CatalogueRig()
         rig.answer(#"{"type": "\#(type.rawValue)", "description": "About", "isPublished": \#(isPublished)}"#)
@@ -422,10 +429,10 @@ struct ServiceTests {
 
     @Test(
         "catalogue IL-CNT2 the landing page of a product, by constant and by name",
-        arguments: [Product.playVideo, "PLAY_VIDEO"],
+        arguments: [Catalogue.Product.playVideo, "PLAY_VIDEO"],
         [true, false]
     )
-    func landingPage(product: Product, isPublished: Bool) async throws {
+    func landingPage(product: Catalogue.Product, isPublished: Bool) async throws {
         try await expectPage(.landing, isPublished: isPublished) {
             try $0.landingPage(.rts, product: product, isPublished: isPublished)
         }
@@ -440,10 +447,10 @@ struct ServiceTests {
 
     @Test(
         "catalogue IL-CNT5 the page of a show, by constant and by name of the product",
-        arguments: [Product.playVideo, "PLAY_VIDEO"],
+        arguments: [Catalogue.Product.playVideo, "PLAY_VIDEO"],
         [true, false]
     )
-    func showPage(product: Product, isPublished: Bool) async throws {
+    func showPage(product: Catalogue.Product, isPublished: Bool) async throws {
         try await expectPage(.show, isPublished: isPublished) {
             try $0.showPage(.rts, showURN: "urn:rts:show:tv:1", product: product, isPublished: isPublished)
         }
@@ -514,12 +521,12 @@ struct ServiceTests {
 
     // MARK: - Business units
 
-    private let national: [BusinessUnit] = [.srf, .rts, .rsi, .rtr]
+    private let national: [Catalogue.BusinessUnit] = [.srf, .rts, .rsi, .rtr]
 
     /// Checks that each of the services, by its number, is available for these national units and no other.
     private func expect(
         services: [String],
-        for units: [BusinessUnit],
+        for units: [Catalogue.BusinessUnit],
         _ location: SourceLocation = #_sourceLocation
     ) throws {
         let catalogue = try catalogue()
@@ -603,9 +610,9 @@ struct ServiceTests {
         rig.transport.on("off") { $0.queryItems["includeAggregations"] == "false" }
             .respond(.json(#"{"searchResultMediaList": [{"urn": "urn:srf:video:1"}], "total": 1}"#))
         rig.answer(Samples.mediaSearch.replacing("\"suggestionList\"", with: "\"x\""))
-        var off = MediaSearchSettings()
+        var off = Catalogue.MediaSearchSettings()
         off.aggregationsEnabled = false
-        for settings in [nil, off, MediaSearchSettings()] {
+        for settings in [nil, off, Catalogue.MediaSearchSettings()] {
             let page = try await rig.provider.load {
                 try $0.mediaSearch(.srf, matching: "berg", settings: settings).endpoint
             }
@@ -617,7 +624,7 @@ struct ServiceTests {
     @Test("catalogue IL-BUS13 videos with tags")
     func tags() throws {
         let catalogue = try catalogue()
-        for unit in [BusinessUnit.srf, .rts, .rsi] {
+        for unit in [Catalogue.BusinessUnit.srf, .rts, .rsi] {
             for tags in [["a"], ["a", "b"], []] {
                 #expect(throws: Never.self) {
                     try catalogue.videosWithTags(unit, tags, excluding: ["c"], excludesFullLength: true)
@@ -632,12 +639,16 @@ struct ServiceTests {
 
     @Test("catalogue IL-BUS15 a show has topics")
     func showTopics() throws {
-        #expect(try decoded(Listing<Show>.self, Samples.showList).items[0].topics?.isEmpty == false)
+        #expect(try decoded(Catalogue.Listing<Catalogue.Show>.self, Samples.showList).items[0].topics?.isEmpty == false)
     }
 
     @Test("catalogue IL-BUS16 a topic has subtopics")
     func subtopics() throws {
-        #expect(try decoded(Listing<Topic>.self, Samples.topicList).items.contains { $0.subtopics?.isEmpty == false })
+        #expect(
+            try decoded(Catalogue.Listing<Catalogue.Topic>.self, Samples.topicList).items.contains {
+                $0.subtopics?.isEmpty == false
+            }
+        )
     }
 
     @Test("catalogue IL-SEED22 a video by its identifier is a list of one")
@@ -683,7 +694,7 @@ struct ServiceTests {
     func modules() async throws {
         let rig = try CatalogueRig { $0.checksAvailability = false }
         rig.answer(Samples.modules)
-        for unit in BusinessUnit.allCases {
+        for unit in Catalogue.BusinessUnit.allCases {
             #expect(try await rig.provider.load { try $0.modules(unit) }.map(\.uid) == ["mod1"])
         }
     }
@@ -691,15 +702,15 @@ struct ServiceTests {
     @Test(
         "catalogue IL-SEED29 each kind of count has its path, for a segment and for a composition",
         arguments: [
-            (SocialCountType.view, "clicked"), (.like, "liked"), (.facebook, "shared/facebook"),
+            (Catalogue.SocialCount.Kind.view, "clicked"), (.like, "liked"), (.facebook, "shared/facebook"),
             (.twitter, "shared/twitter"),
             (.googlePlus, "shared/google"), (.whatsApp, "shared/whatsapp"),
         ]
     )
-    func socialCounts(type: SocialCountType, endpoint: String) async throws {
+    func socialCounts(type: Catalogue.SocialCount.Kind, endpoint: String) async throws {
         let rig = try CatalogueRig { $0.globalHeaders = ["Content-Type": "text/plain"] }
         rig.answer(Samples.socialCounts)
-        let composition = try decoded(MediaComposition.self, Samples.mediaComposition)
+        let composition = try decoded(Catalogue.MediaComposition.self, Samples.mediaComposition)
         var whole = composition
         whole.segmentURN = nil
         let chapter = try #require(composition.mainChapter)
@@ -737,7 +748,7 @@ struct ServiceTests {
 
     @Test("catalogue IL-SET1 new settings have the defaults")
     func defaultSettings() {
-        let settings = MediaSearchSettings()
+        let settings = Catalogue.MediaSearchSettings()
 
         #expect(settings.aggregationsEnabled && !settings.suggestionsEnabled && !settings.matchesAnyWord)
         #expect(!settings.matchesExactly)
@@ -756,8 +767,8 @@ struct ServiceTests {
         )
     }
 
-    private func filledSettings() -> MediaSearchSettings {
-        var settings = MediaSearchSettings()
+    private func filledSettings() -> Catalogue.MediaSearchSettings {
+        var settings = Catalogue.MediaSearchSettings()
         settings.aggregationsEnabled = false
         settings.suggestionsEnabled = true
         settings.matchesAnyWord = true
@@ -771,8 +782,8 @@ struct ServiceTests {
         settings.quality = .hq
         settings.minimumDurationInMinutes = 10
         settings.maximumDurationInMinutes = 12.5
-        settings.fromDay = Day(day: 1, month: 5, year: 2023)
-        settings.toDay = Day(day: 2, month: 5, year: 2023)
+        settings.fromDay = Catalogue.Day(day: 1, month: 5, year: 2023)
+        settings.toDay = Catalogue.Day(day: 2, month: 5, year: 2023)
         settings.sortsByDate = true
         settings.sortsAscending = true
         return settings
@@ -801,7 +812,7 @@ struct ServiceTests {
 
     @Test("catalogue IL-SET3 new settings are equal")
     func newSettings() {
-        #expect(MediaSearchSettings() == MediaSearchSettings())
+        #expect(Catalogue.MediaSearchSettings() == Catalogue.MediaSearchSettings())
     }
 
     @Test("catalogue IL-SET4 settings with the same values are equal, and so are their query items")
@@ -821,11 +832,12 @@ struct ServiceTests {
 
     @Test("every reason has a message in five languages, and none has none", arguments: MessageLanguage.allCases)
     func messages(language: MessageLanguage) throws {
-        let reasons = BlockingReason.allCases.filter { $0 != .none }
+        let reasons = Catalogue.BlockingReason.allCases.filter { $0 != .none }
         let messages = reasons.compactMap { $0.message(in: language) }
         #expect(Set(messages).count == reasons.count && !messages.contains(""))
         #expect(
-            BlockingReason.none.message(in: language) == nil && BlockingReason.none.skipMessage(in: language) == nil
+            Catalogue.BlockingReason.none.message(in: language) == nil
+                && Catalogue.BlockingReason.none.skipMessage(in: language) == nil
         )
         for reason in reasons {
             let message = try #require(reason.message(in: language))
@@ -833,28 +845,32 @@ struct ServiceTests {
             let isSame = reason == .journalistic || reason == .vpnOrProxy
             #expect((skip == message) == isSame && skip.hasSuffix(message))
         }
-        for color in [YouthProtectionColor.yellow, .red] {
+        for color in [Catalogue.YouthProtectionColor.yellow, .red] {
             #expect(
                 color.message(in: language)?.isEmpty == false
                     && color.accessibilityLabel(in: language)?.isEmpty == false
             )
         }
         #expect(
-            YouthProtectionColor.none.message(in: language) == nil
-                && YouthProtectionColor.none.accessibilityLabel(in: language) == nil
+            Catalogue.YouthProtectionColor.none.message(in: language) == nil
+                && Catalogue.YouthProtectionColor.none.accessibilityLabel(in: language) == nil
         )
         #expect(
-            YouthProtectionColor.red.message(in: language) != YouthProtectionColor.red.accessibilityLabel(in: language)
+            Catalogue.YouthProtectionColor.red.message(in: language)
+                != Catalogue.YouthProtectionColor.red.accessibilityLabel(in: language)
         )
     }
 
     @Test("messages belong to their reasons")
     func messageRows() {
-        #expect(BlockingReason.geoblocking.message(in: .romansh) == "Mo disponibel en Svizra.")
-        #expect(BlockingReason.ageRating18.message(in: .english) == "Playable from 22:00 to 05:00 (age 18).")
-        #expect(BlockingReason.ageRating12.message(in: .german) == "Abspielbar von 20:00 bis 06:00 (ab 12).")
-        #expect(BlockingReason.endDate.skipMessage(in: .french) == "Partie ignorée : Expiré.")
-        #expect(BlockingReason.unknown.message(in: .italian) == "Riproduzione impossibile.")
-        #expect(BlockingReason.startDate.skipMessage(in: .english) == "Part skipped: Not started. Come back later.")
+        #expect(Catalogue.BlockingReason.geoblocking.message(in: .romansh) == "Mo disponibel en Svizra.")
+        #expect(Catalogue.BlockingReason.ageRating18.message(in: .english) == "Playable from 22:00 to 05:00 (age 18).")
+        #expect(Catalogue.BlockingReason.ageRating12.message(in: .german) == "Abspielbar von 20:00 bis 06:00 (ab 12).")
+        #expect(Catalogue.BlockingReason.endDate.skipMessage(in: .french) == "Partie ignorée : Expiré.")
+        #expect(Catalogue.BlockingReason.unknown.message(in: .italian) == "Riproduzione impossibile.")
+        #expect(
+            Catalogue.BlockingReason.startDate.skipMessage(in: .english)
+                == "Part skipped: Not started. Come back later."
+        )
     }
 }
