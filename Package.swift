@@ -157,7 +157,10 @@ let package = Package(
         ),
         .testTarget(
             name: "LadeCacheTests",
-            dependencies: ["CacheStoreConformance", "LadeCache", "LadeFields", "LadeTesting", "SharedDoubles"]
+            dependencies: [
+                "CacheStoreConformance", "Lade", "LadeCache", "LadeCore", "LadeFields",
+                "LadeTesting", "SharedDoubles",
+            ]
         ),
         // Uses a store on disk in a process that a test can kill.
         .executableTarget(
@@ -274,7 +277,7 @@ if hasCurl {
         .target(name: "TransportDoubles", dependencies: ["CZlib", "LadeCore"], path: "Tests/TransportDoubles"),
         .testTarget(
             name: "LadeExchangeTests",
-            dependencies: ["LadeConformance", "LadeExchange", "LadeTesting", "TransportDoubles"]
+            dependencies: ["LadeConformance", "LadeCurl", "LadeExchange", "LadeTesting", "TransportDoubles"]
         ),
         .testTarget(
             name: "LadeCurlTests",

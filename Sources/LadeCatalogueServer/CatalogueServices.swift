@@ -34,7 +34,7 @@ enum CatalogueServices {
 
     /// One service.
     struct Row: Sendable {
-        typealias Answer = @Sendable (CatalogueAnswers, CatalogueAsked) throws(CatalogueRefusal) -> ServerResponse
+        typealias Answer = @Sendable (CatalogueResponses, CatalogueAsked) throws(CatalogueRefusal) -> ServerResponse
 
         /// The components of the path; `*` stands for any component, and `**` at the end for all that follow.
         let path: [Substring]

@@ -109,27 +109,27 @@ public final class LocalCatalogue: Sendable {
 
     private let server: LoopbackServer
     private let closed: LoopbackServer
-    private let desk: CatalogueDesk
+    private let responder: CatalogueResponder
 
     /// Starts a catalogue.
     ///
     /// - Throws: ``SystemCallError`` when the catalogue cannot listen on the endpoint.
     public init(_ options: Options = Options()) throws(SystemCallError) {
-        let desk = CatalogueDesk(options)
-        self.desk = desk
+        let responder = CatalogueResponder(options)
+        self.responder = responder
         var listening = LoopbackServer.Options()
         listening.address = options.address
         // The catalogue runs for hours, so the server records no requests.
         listening.keptRequests = 0
         listening.keptConnections = 0
         listening.keptConnectionBytes = 0
-        server = try LoopbackServer(listening) { request in try desk.answer(request) }
+        server = try LoopbackServer(listening) { request in try responder.answer(request) }
         closed = try LoopbackServer(script: [.reset])
         closed.stopAccepting()
     }
 
     deinit {
-        desk.stop()
+        responder.stop()
     }
 
     /// The address of a path.
@@ -145,19 +145,19 @@ public final class LocalCatalogue: Sendable {
     public var deadAuthority: String { closed.authority }
 
     /// The counts so far.
-    public var counts: Counts { desk.counts }
+    public var counts: Counts { responder.counts }
 
     /// The media at an index as JSON, as in the pages of a business unit.
     public func media(_ index: Int, businessUnit: String = "rts") -> Data {
-        desk.stock.json(CatalogueItem(.video, index), businessUnit)
+        responder.stock.json(CatalogueItem(.video, index), businessUnit)
     }
 
     /// Invalidates all tokens immediately.
-    public func expireTokens() { desk.expireTokens() }
+    public func expireTokens() { responder.expireTokens() }
 
     /// Closes all connections and stops listening.
     public func stop() {
-        desk.stop()
+        responder.stop()
         server.stop()
         closed.stop()
     }

@@ -97,13 +97,13 @@ case "fill":
 case "hold":
     if store.reserveExchange(for: RandomCalls.key("held")) { report("held") }
     kill(getpid(), SIGKILL)
-case "bench": try await Bench(store, calls, count: count).run()
+case "bench": try await StoreMeasurement(store, calls, count: count).run()
 case "fetch":
     let address = ProcessInfo.processInfo.environment["PROBE_URL"] ?? ""
-    try await ServiceBench(arguments[2] + "-calls", count: count).fetch(address)
+    try await ServiceMeasurement(arguments[2] + "-calls", count: count).fetch(address)
 case "empty", "plain", "served", "missed":
-    try await ServiceBench(arguments[2], count: count).repeatCalls(arguments[1])
-case "calls": try await ServiceBench(arguments[2] + "-calls", count: count).run()
+    try await ServiceMeasurement(arguments[2], count: count).repeatCalls(arguments[1])
+case "calls": try await ServiceMeasurement(arguments[2] + "-calls", count: count).run()
 default: exit(1)
 }
 exit(0)

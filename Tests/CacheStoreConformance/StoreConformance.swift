@@ -16,9 +16,9 @@ package struct StoreCase: Sendable, CustomTestStringConvertible {
     package typealias Maker = @Sendable (_ limit: Int) async throws -> any CacheStore
 
     package let sentence: String
-    package let run: @Sendable (StoreBench) async throws -> Void
+    package let run: @Sendable (StoreFixture) async throws -> Void
 
-    package init(_ sentence: String, _ run: @escaping @Sendable (StoreBench) async throws -> Void) {
+    package init(_ sentence: String, _ run: @escaping @Sendable (StoreFixture) async throws -> Void) {
         self.sentence = sentence
         self.run = run
     }
@@ -27,9 +27,9 @@ package struct StoreCase: Sendable, CustomTestStringConvertible {
 }
 
 /// A store under test, and shorthands for using it.
-package struct StoreBench: Sendable {
+package struct StoreFixture: Sendable {
     package let make: StoreCase.Maker
-    package let desk = Desk()
+    package let samples = RuleSamples()
 
     package init(_ make: @escaping StoreCase.Maker) { self.make = make }
 
@@ -51,10 +51,10 @@ package struct StoreBench: Sendable {
         replacing: [UInt64] = [],
         ticket: UInt64? = nil
     ) async throws -> UInt64? {
-        let key = try Desk.key("https://example.org/\(path)", account: account)
+        let key = try RuleSamples.key("https://example.org/\(path)", account: account)
         var all = headers
         if !all.contains("Cache-Control") { all.add("Cache-Control", "max-age=60") }
-        var head = try desk.keep(all, request: request, at: seconds, length: Int64(body.count))
+        var head = try samples.keep(all, request: request, at: seconds, length: Int64(body.count))
         head.tags = tags
         let current = try await store.lookUp(key).ticket
         var write = CacheWrite(key, head, ticket: ticket ?? current)
@@ -92,7 +92,7 @@ package struct StoreBench: Sendable {
     package func heads(_ store: any CacheStore, _ path: String = "a", account: String = "me") async throws
         -> [StoredHead]
     {
-        try await store.lookUp(Desk.key("https://example.org/\(path)", account: account)).heads
+        try await store.lookUp(RuleSamples.key("https://example.org/\(path)", account: account)).heads
     }
 
     /// The whole body of the only variant; nil where there is none.

@@ -122,12 +122,12 @@ struct CacheBytesTests {
         ["", "?chunked", "?gzip"]
     )
     func serves(isOnDisk: Bool, form: String) async throws {
-        let shelf = try Shelf()
+        let testFolder = try TestStoreFolder()
         let server = try LoopbackServer { Self.respond($0) }
         let plain = try Service(Service.Settings())
         var settings = Service.Settings()
         let store: any CacheStore =
-            isOnDisk ? try shelf.store(limit: 512 << 20) : try ResponseCache.MemoryStore(limit: 512 << 20)
+            isOnDisk ? try testFolder.store(limit: 512 << 20) : try ResponseCache.MemoryStore(limit: 512 << 20)
         settings.cache = ResponseCache.Settings(store: store)
         // What is older than the lifetime by its `Date` would be stale.
         settings.cache?.rules.usesApparentAge = false

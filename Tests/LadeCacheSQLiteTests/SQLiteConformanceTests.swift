@@ -36,12 +36,12 @@ struct SQLiteConformanceTests {
 
     private func run(_ entry: StoreCase) async throws {
         let folder = try TemporaryFolder()
-        let bench = StoreBench { limit in
+        let fixture = StoreFixture { limit in
             var settings = SQLiteStore.Settings()
             settings.limit = Int64(limit)
             return try SQLiteStore(directory: folder.file("store\(SystemRandom().next())"), settings: settings)
         }
-        try await entry.run(bench)
+        try await entry.run(fixture)
         withExtendedLifetime(folder) {}
     }
 }

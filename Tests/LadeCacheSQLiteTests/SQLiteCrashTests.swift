@@ -26,16 +26,16 @@ struct SQLiteCrashTests {
     /// Runs the probe; what it prints goes to a file.
     private static func run(
         _ mode: String,
-        _ shelf: Shelf,
+        _ testFolder: TestStoreFolder,
         limit: Int64,
         seed: UInt64,
         count: Int,
         log: String,
         fileBlocks: Int? = nil
     ) async throws -> Int32 {
-        let descriptor = open(shelf.folder.file(log), O_WRONLY | O_CREAT | O_APPEND, 0o600)
+        let descriptor = open(testFolder.folder.file(log), O_WRONLY | O_CREAT | O_APPEND, 0o600)
         defer { close(descriptor) }
-        var line = [probe, mode, shelf.path, String(limit), String(seed), String(count)]
+        var line = [probe, mode, testFolder.path, String(limit), String(seed), String(count)]
         if let fileBlocks { line = ["/bin/sh", "-c", "ulimit -f \(fileBlocks); exec \"$0\" \"$@\""] + line }
         return try await ChildProcess(line[0], Array(line.dropFirst()), output: descriptor).ended()
     }
@@ -82,44 +82,44 @@ struct SQLiteCrashTests {
     func killed() async throws {
         let seed = Soak.current.seed(for: "killed stores")
         let random = SeededRandom(seed: seed)
-        let shelves = try (0..<3).map { _ in try Shelf() }
+        let shelves = try (0..<3).map { _ in try TestStoreFolder() }
         let limits: [Int64] = [4 << 20, 1 << 30, 4 << 20]
         var kept: Set<String> = []
         let rounds = Soak.current.rounds(of: 500, few: 15)
         for round in 0..<rounds {
             let kind = round % 3
-            let (shelf, limit) = (shelves[kind], limits[kind])
+            let (testFolder, limit) = (shelves[kind], limits[kind])
             let note = "seed \(seed), round \(round)"
             let numbers = (random.next(), random.next())
             let moments = (1 + random.below(300_000), 1 + random.below(300_000))
             let log = "log\(round)"
-            async let first = Self.run("kill", shelf, limit: limit, seed: numbers.0, count: moments.0, log: log)
-            async let second = Self.run("kill", shelf, limit: limit, seed: numbers.1, count: moments.1, log: log)
+            async let first = Self.run("kill", testFolder, limit: limit, seed: numbers.0, count: moments.0, log: log)
+            async let second = Self.run("kill", testFolder, limit: limit, seed: numbers.1, count: moments.1, log: log)
             let statuses = try await [first, second]
-            #expect(statuses == [-SIGKILL, -SIGKILL], "\(note): \(shelf.folder.text(log) ?? "")")
+            #expect(statuses == [-SIGKILL, -SIGKILL], "\(note): \(testFolder.folder.text(log) ?? "")")
             if kind == 1 {
                 kept.formUnion(
-                    (shelf.folder.text(log) ?? "").split(separator: "\n").map(String.init).filter {
+                    (testFolder.folder.text(log) ?? "").split(separator: "\n").map(String.init).filter {
                         $0.hasPrefix("keep")
                     }
                 )
             }
-            if kind == 2 { try tear(shelf, random) }
+            if kind == 2 { try tear(testFolder, random) }
 
             var settings = SQLiteStore.Settings()
             settings.limit = limit
-            let store = try SQLiteStore(directory: shelf.path, settings: settings)
+            let store = try SQLiteStore(directory: testFolder.path, settings: settings)
             if kind == 2 {
                 // Damage that is noticed only now sets the files aside.
                 do { try await Self.verify(store, note) } catch let fault as CacheError {
                     #expect([.damaged, .busy].contains(fault.reason), "\(note): \(fault)")
                 }
             } else {
-                #expect(!shelf.names().contains { $0.contains("broken") }, "\(note)")
+                #expect(!testFolder.names().contains { $0.contains("broken") }, "\(note)")
                 try await Self.verify(store, note)
                 #expect(try await store.check().damages.isEmpty, "\(note)")
                 try await store.flush()
-                #expect(shelf.size <= limit + max(limit / 10, 4 << 20), "\(note)")
+                #expect(testFolder.size <= limit + max(limit / 10, 4 << 20), "\(note)")
             }
             if kind == 1 {
                 let addresses = Set(
@@ -134,9 +134,9 @@ struct SQLiteCrashTests {
     }
 
     /// Truncates the log, or overwrites a part of its end.
-    private func tear(_ shelf: Shelf, _ random: SeededRandom) throws {
-        guard FileManager.default.fileExists(atPath: shelf.database + "-wal") else { return }
-        try shelf.change("cache-2.sqlite-wal") { bytes in
+    private func tear(_ testFolder: TestStoreFolder, _ random: SeededRandom) throws {
+        guard FileManager.default.fileExists(atPath: testFolder.database + "-wal") else { return }
+        try testFolder.change("cache-2.sqlite-wal") { bytes in
             guard !bytes.isEmpty else { return }
             let cut = random.below(min(bytes.count, 20_000))
             if random.chance(50) {
@@ -147,27 +147,27 @@ struct SQLiteCrashTests {
                 }
             }
         }
-        unlink(shelf.database + "-shm")
+        unlink(testFolder.database + "-shm")
     }
 
     @Test("cache CA-203 several processes use one store, every body is right, and hardly any call finds it busy")
     func shared() async throws {
         let seed = Soak.current.seed(for: "shared stores")
-        let shelf = try Shelf()
+        let testFolder = try TestStoreFolder()
         let count = Soak.current.rounds(of: 10_000, few: 400)
         let processes = Soak.current.share == nil ? 3 : 8
         let statuses = try await withThrowingTaskGroup(of: Int32.self) { group in
             for number in 0..<processes {
                 group.addTask {
                     let own = seed &+ UInt64(number)
-                    return try await Self.run("mix", shelf, limit: 4 << 20, seed: own, count: count, log: "log")
+                    return try await Self.run("mix", testFolder, limit: 4 << 20, seed: own, count: count, log: "log")
                 }
             }
             return try await group.reduce(into: []) { $0.append($1) }
         }
 
-        #expect(statuses.allSatisfy { $0 == 0 }, "seed \(seed): \(statuses) \(shelf.folder.text("log") ?? "")")
-        let store = try shelf.store(limit: 4 << 20)
+        #expect(statuses.allSatisfy { $0 == 0 }, "seed \(seed): \(statuses) \(testFolder.folder.text("log") ?? "")")
+        let store = try testFolder.store(limit: 4 << 20)
         try await Self.verify(store, "seed \(seed)")
         #expect(try await store.check().damages.isEmpty)
     }
@@ -177,11 +177,11 @@ struct SQLiteCrashTests {
         .disabled(if: isSanitized, "a sanitizer writes larger files than the limit allows")
     )
     func fullDisk() async throws {
-        let shelf = try Shelf()
+        let testFolder = try TestStoreFolder()
         // A few megabytes, by the unit of any shell.
         let status = try await Self.run(
             "fill",
-            shelf,
+            testFolder,
             limit: 1 << 30,
             seed: 1,
             count: 1_000,
@@ -189,9 +189,9 @@ struct SQLiteCrashTests {
             fileBlocks: 4_000
         )
 
-        #expect(status == 0, "\(shelf.folder.text("log") ?? "")")
-        let store = try shelf.store()
+        #expect(status == 0, "\(testFolder.folder.text("log") ?? "")")
+        let store = try testFolder.store()
         #expect(try await store.check().damages.isEmpty)
-        #expect(try await shelf.bench.put(store, "later", shelf.pattern(100)) != nil)
+        #expect(try await testFolder.fixture.put(store, "later", testFolder.pattern(100)) != nil)
     }
 }

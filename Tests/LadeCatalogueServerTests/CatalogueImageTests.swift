@@ -52,9 +52,9 @@ struct CatalogueImageTests {
 
     @Test(
         "catalogue IL-IMG17 images of videos and audios of each business unit are loaded as 320 × 180",
-        arguments: BusinessUnit.allCases
+        arguments: Catalogue.BusinessUnit.allCases
     )
-    func units(unit: BusinessUnit) async throws {
+    func units(unit: Catalogue.BusinessUnit) async throws {
         for urn in ["urn:\(unit):video:100007", "urn:\(unit):audio:a100007"] {
             let media = try await loader.load(try catalogue.media(urn: urn))
             let url = try #require(catalogue.imageURL(for: media.image, width: .width320))

@@ -55,12 +55,13 @@ struct CataloguePageTests {
 
     /// The outcome of a list of the catalogue's client.
     private func listing<Item>(
-        _ make: (Catalogue) throws -> PagedEndpoint<Listing<Item>>,
+        _ make: (Catalogue) throws -> PagedEndpoint<Catalogue.Listing<Item>>,
         _ page: PageRequest? = nil,
         size: Int
-    ) async throws -> Pages.Page<Outcome<Listing<Item>, NetworkError>> {
+    ) async throws -> Pages.Page<Outcome<Catalogue.Listing<Item>, NetworkError>> {
         let list = try make(client)
-        let (stream, continuation) = AsyncStream<Pages.Page<Outcome<Listing<Item>, NetworkError>>>.makeStream()
+        let (stream, continuation) = AsyncStream<Pages.Page<Outcome<Catalogue.Listing<Item>, NetworkError>>>
+            .makeStream()
         let first = FirstPageHandle(loader, list) { continuation.yield($0) }.with(pageSize: size)
         let handle: any GroupedRequest = page.map { first.handle(for: $0) } ?? first
         handle.resume()
@@ -85,17 +86,17 @@ struct CataloguePageTests {
 
     @Test("requests P23 loads all items of a list that can be unlimited")
     func unlimited() async throws {
-        let outcome = try await listing({ try $0.tvShows(.srf) }, size: PageSize.unlimited)
+        let outcome = try await listing({ try $0.tvShows(.srf) }, size: Catalogue.PageSize.unlimited)
 
-        #expect(outcome.page.number == 0 && outcome.page.size == PageSize.unlimited)
+        #expect(outcome.page.number == 0 && outcome.page.size == Catalogue.PageSize.unlimited)
         #expect(outcome.error == nil && outcome.value?.items.count == 240 && outcome.next == nil)
     }
 
     @Test("requests P24 ends with an error when a list cannot be unlimited")
     func refusedUnlimited() async throws {
-        let outcome = try await listing({ try $0.tvMostPopularMedias(.srf) }, size: PageSize.unlimited)
+        let outcome = try await listing({ try $0.tvMostPopularMedias(.srf) }, size: Catalogue.PageSize.unlimited)
 
-        #expect(outcome.page.number == 0 && outcome.page.size == PageSize.unlimited)
+        #expect(outcome.page.number == 0 && outcome.page.size == Catalogue.PageSize.unlimited)
         #expect(outcome.error?.code == .http && outcome.response?.status == 400)
         #expect(outcome.value == nil && outcome.next == nil)
     }

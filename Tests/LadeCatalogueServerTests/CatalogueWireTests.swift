@@ -14,7 +14,7 @@ struct WireCall: Sendable, CustomTestStringConvertible {
         static let all = Pages(size: 20, limit: nil)
     }
 
-    typealias Call = @Sendable (Loader, Catalogue, BusinessUnit, Pages) async throws -> Int
+    typealias Call = @Sendable (Loader, Catalogue, Catalogue.BusinessUnit, Pages) async throws -> Int
 
     let service: CatalogueService
     private let perform: Call
@@ -28,7 +28,7 @@ struct WireCall: Sendable, CustomTestStringConvertible {
     func call(
         _ loader: Loader,
         _ catalogue: Catalogue,
-        _ unit: BusinessUnit,
+        _ unit: Catalogue.BusinessUnit,
         _ pages: Pages = Pages()
     ) async throws -> Int {
         try await perform(loader, catalogue, unit, pages)
@@ -39,7 +39,7 @@ struct WireCall: Sendable, CustomTestStringConvertible {
     /// A service that gives an object.
     static func one<Value>(
         _ name: String,
-        _ make: @escaping @Sendable (Catalogue, BusinessUnit) throws -> Endpoint<Value>
+        _ make: @escaping @Sendable (Catalogue, Catalogue.BusinessUnit) throws -> Endpoint<Value>
     ) -> WireCall {
         WireCall(name) { loader, catalogue, unit, _ in
             _ = try await loader.load(try make(catalogue, unit))
@@ -50,7 +50,7 @@ struct WireCall: Sendable, CustomTestStringConvertible {
     /// A service that gives a list.
     static func list<Item>(
         _ name: String,
-        _ make: @escaping @Sendable (Catalogue, BusinessUnit) throws -> Endpoint<[Item]>
+        _ make: @escaping @Sendable (Catalogue, Catalogue.BusinessUnit) throws -> Endpoint<[Item]>
     ) -> WireCall {
         WireCall(name) { loader, catalogue, unit, _ in
             try await loader.load(try make(catalogue, unit)).count
@@ -60,7 +60,7 @@ struct WireCall: Sendable, CustomTestStringConvertible {
     /// A service that gives pages of a list.
     static func pages<Item>(
         _ name: String,
-        _ make: @escaping @Sendable (Catalogue, BusinessUnit) throws -> PagedEndpoint<Listing<Item>>
+        _ make: @escaping @Sendable (Catalogue, Catalogue.BusinessUnit) throws -> PagedEndpoint<Catalogue.Listing<Item>>
     ) -> WireCall {
         WireCall(name) { loader, catalogue, unit, pages in
             var count = 0
@@ -75,7 +75,10 @@ struct WireCall: Sendable, CustomTestStringConvertible {
     /// A service that gives pages of an object.
     static func objects<Object>(
         _ name: String,
-        _ make: @escaping @Sendable (Catalogue, BusinessUnit) throws -> PagedEndpoint<PagedObject<Object>>
+        _ make:
+            @escaping @Sendable (Catalogue, Catalogue.BusinessUnit) throws -> PagedEndpoint<
+                Catalogue.PagedObject<Object>
+            >
     ) -> WireCall {
         WireCall(name) { loader, catalogue, unit, pages in
             var count = 0
@@ -85,7 +88,7 @@ struct WireCall: Sendable, CustomTestStringConvertible {
         }
     }
 
-    private static let day = Day(day: 30, month: 12, year: 2023)
+    private static let day = Catalogue.Day(day: 30, month: 12, year: 2023)
     private static let urn = "urn:rts:video:100001"
 
     static let today: [WireCall] = [
@@ -127,7 +130,9 @@ struct WireCall: Sendable, CustomTestStringConvertible {
         .one("radioCurrentSong") { try $0.radioCurrentSong($1, channelUid: "radio1") },
         .pages("liveCenterVideos") { try $0.liveCenterVideos($1) },
         .pages("mediaSearch") { try $0.mediaSearch($1, matching: "promenade") },
-        .pages("mediaSearchWithSettings") { try $0.mediaSearch($1, matching: "lac", settings: MediaSearchSettings()) },
+        .pages("mediaSearchWithSettings") {
+            try $0.mediaSearch($1, matching: "lac", settings: Catalogue.MediaSearchSettings())
+        },
         .pages("showSearch") { try $0.showSearch($1, matching: "science") },
         .list("tvMostSearchedShows") { try $0.tvMostSearchedShows($1) },
         .list("radioMostSearchedShows") { try $0.radioMostSearchedShows($1) },
@@ -254,7 +259,7 @@ struct CatalogueWireTests {
         arguments: WireCall.today + WireCall.firstGeneration
     )
     func services(call: WireCall) async throws {
-        for unit in BusinessUnit.allCases {
+        for unit in Catalogue.BusinessUnit.allCases {
             guard !call.service.needsBusinessUnit || call.service.isAvailable(for: unit) else {
                 let before = server.counts.requests
                 await #expect(throws: CatalogueError.self) { try await call.call(loader, catalogue, unit) }
@@ -274,7 +279,8 @@ struct CatalogueWireTests {
     func refusals(call: WireCall) async throws {
         var unchecked = catalogue
         unchecked.checksAvailability = false
-        for unit in BusinessUnit.allCases where call.service.needsBusinessUnit && !call.service.isAvailable(for: unit) {
+        for unit in Catalogue.BusinessUnit.allCases
+        where call.service.needsBusinessUnit && !call.service.isAvailable(for: unit) {
             let failure = await #expect(throws: (any Error).self, "\(unit)") {
                 try await call.call(loader, unchecked, unit)
             }
@@ -301,7 +307,7 @@ struct CatalogueWalkTests {
             var counts: [String: Int] = [:]
             var running = 0
             for call in WireCall.today + WireCall.firstGeneration {
-                for unit in BusinessUnit.allCases where call.service.isAvailable(for: unit) {
+                for unit in Catalogue.BusinessUnit.allCases where call.service.isAvailable(for: unit) {
                     // A service by URN has no business unit.
                     guard call.service.needsBusinessUnit || unit == .rts else { continue }
                     if running == 8, let (name, count) = try await group.next() {

@@ -16,11 +16,11 @@ struct NamedServiceTests {
         loader = try Loader()
     }
 
-    private static let national: [BusinessUnit] = [.srf, .rts, .rsi, .rtr]
-    private static let international: [BusinessUnit] = national + [.swi]
+    private static let national: [Catalogue.BusinessUnit] = [.srf, .rts, .rsi, .rtr]
+    private static let international: [Catalogue.BusinessUnit] = national + [.swi]
 
     @Test("finding SF-1 the editorial and the trending medias have pages for every unit", arguments: international)
-    func pagedMedias(unit: BusinessUnit) async throws {
+    func pagedMedias(unit: Catalogue.BusinessUnit) async throws {
         for list in [try catalogue.tvEditorialMedias(unit), try catalogue.tvTrendingMedias(unit)] {
             let first = try await loader.load(list.firstPage(size: 5), of: list)
             #expect(first.value.items.count == 5)
@@ -38,7 +38,7 @@ struct NamedServiceTests {
         "finding SF-1 a video has its composition by its identifier, and its stream a token",
         arguments: international
     )
-    func compositionAndToken(unit: BusinessUnit) async throws {
+    func compositionAndToken(unit: Catalogue.BusinessUnit) async throws {
         let list = try catalogue.tvEditorialMedias(unit)
         let media = try #require(try await loader.load(list.firstPage(), of: list).value.items.first)
 
@@ -52,7 +52,7 @@ struct NamedServiceTests {
     }
 
     @Test("finding SF-1 the television livestreams are a list for every unit that has them", arguments: national)
-    func livestreams(unit: BusinessUnit) async throws {
+    func livestreams(unit: Catalogue.BusinessUnit) async throws {
         #expect(try await !loader.load(catalogue.tvLivestreams(unit)).isEmpty)
     }
 

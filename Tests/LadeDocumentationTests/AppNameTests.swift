@@ -32,4 +32,23 @@ struct AppNameTests {
         #expect(names.count > 50)
         #expect(own.intersection(names).isEmpty)
     }
+
+    @Test("a file that imports LadeCatalogue sees these names of it, and none that an app gives its own models")
+    func catalogue() throws {
+        let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Sources/LadeCatalogue")
+        let files = try #require(FileManager.default.enumerator(atPath: folder.path())).compactMap { $0 as? String }
+        let declaration = /(?m)^public (?:struct|enum|protocol|final class|typealias|func|let|var) (\w+)/
+        var names: Set<Substring> = []
+        for file in files where file.hasSuffix(".swift") {
+            let text = try String(contentsOf: folder.appending(path: file), encoding: .utf8)
+            names.formUnion(text.matches(of: declaration).map(\.1))
+        }
+
+        #expect(
+            names == [
+                "Catalogue", "CatalogueDecoder", "CatalogueError", "CatalogueImage", "CatalogueItem", "CatalogueModel",
+                "CatalogueProvider", "CatalogueService", "CatalogueURN", "CatalogueWord", "KeyedModel", "ModelMembers",
+            ]
+        )
+    }
 }

@@ -16,7 +16,7 @@ import Testing
 
 private struct Page: Decodable { var number: Int }
 
-private func catalogue(render: ([Media]) -> Void) async throws {
+private func catalogue(render: ([Catalogue.Media]) -> Void) async throws {
     let provider = try CatalogueProvider(Catalogue(.production, unit: .rts))
     let topics = try await provider.load { try $0.tvTopics() }
     let latest = try await provider.load { try $0.tvLatestEpisodes() }.items  // the first page

@@ -9,8 +9,8 @@ import Testing
 @MainActor
 final class LivestreamScreen {
     private let provider: CatalogueProvider
-    private var request: RequestHandle<[Media]>?
-    private(set) var medias: [Media] = []
+    private var request: RequestHandle<[Catalogue.Media]>?
+    private(set) var medias: [Catalogue.Media] = []
 
     init(provider: CatalogueProvider) {
         self.provider = provider
@@ -34,8 +34,8 @@ final class LivestreamScreen {
 final class HomeOfMedias {
     private let provider: CatalogueProvider
     private var queue: RequestQueue?
-    private(set) var editorialMedias: [Media] = []
-    private(set) var trendingMedias: [Media] = []
+    private(set) var editorialMedias: [Catalogue.Media] = []
+    private(set) var trendingMedias: [Catalogue.Media] = []
 
     init(provider: CatalogueProvider) {
         self.provider = provider
@@ -65,9 +65,9 @@ final class HomeOfMedias {
 final class EditorialMedias {
     private let provider: CatalogueProvider
     private var queue = RequestQueue()
-    private var firstPage: FirstPageHandle<Listing<Media>>?
+    private var firstPage: FirstPageHandle<Catalogue.Listing<Catalogue.Media>>?
     private var nextPage: PageRequest?
-    private(set) var medias: [PageRequest: [Media]] = [:]
+    private(set) var medias: [PageRequest: [Catalogue.Media]] = [:]
 
     init(provider: CatalogueProvider) {
         self.provider = provider

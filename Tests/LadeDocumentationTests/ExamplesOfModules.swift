@@ -22,8 +22,8 @@ import Testing
 
 // MARK: - LadeCatalogue, LadeCatalogueServer
 
-private func catalogue(loader: Loader, resource: Resource, render: ([Media]) -> Void) async throws {
-    let day = Day(day: 3, month: 1, year: 2016).adding(days: 7, months: 4, years: 1)  // 2017-05-10
+private func catalogue(loader: Loader, resource: Catalogue.Resource, render: ([Catalogue.Media]) -> Void) async throws {
+    let day = Catalogue.Day(day: 3, month: 1, year: 2016).adding(days: 7, months: 4, years: 1)  // 2017-05-10
     guard let url = resource.url else { return }
     let playable = try await Catalogue.playableURL(for: url, loader: loader)
     do {
@@ -46,7 +46,7 @@ private func tokens(loader: Loader, mediaURL: URL) throws {
     RequestHandle(loader, try Catalogue.tokenizeURL(mediaURL)) { outcome in play(outcome.value) }.resume()
 }
 
-private func provider(render: ([LadeCatalogue.Show]) -> Void, scrolledToEnd: AsyncStream<Void>) async throws {
+private func provider(render: ([Catalogue.Show]) -> Void, scrolledToEnd: AsyncStream<Void>) async throws {
     let provider = try CatalogueProvider(Catalogue(.production, unit: .rts))
     CatalogueProvider.setCurrent(provider)
 
@@ -215,7 +215,7 @@ private enum CatalogueExamples {
     struct Podcast: CatalogueModel {
         var title = ""
         var feed: URL?
-        var latest: Media?
+        var latest: Catalogue.Media?
 
         mutating func read(_ members: borrowing ModelMembers) throws {
             try members.read("title", &title)

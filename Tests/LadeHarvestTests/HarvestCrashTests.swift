@@ -9,7 +9,7 @@ import Testing
 @Suite("Harvests that are killed", .timeLimit(.minutes(5)))
 struct HarvestCrashTests {
     /// The shared state of the probe and the server.
-    private final class Hunt: Sendable {
+    private final class KilledHarvest: Sendable {
         struct State {
             let random: SeededRandom
             var requests = 0
@@ -37,14 +37,14 @@ struct HarvestCrashTests {
         Data((0..<pages * itemsPerPage).map { #"{"id":\#($0),"title":"Numéro \#($0)"}"# + "\n" }.joined().utf8)
     }
 
-    private static func server(_ pages: Int, _ hunt: Hunt) throws -> LoopbackServer {
+    private static func server(_ pages: Int, _ killedHarvest: KilledHarvest) throws -> LoopbackServer {
         var options = LoopbackServer.Options()
         options.keptRequests = 0
         return try LoopbackServer(options) { request in
-            hunt.dying.wait()
-            let random = hunt.state.withLock { $0.random }
+            killedHarvest.dying.wait()
+            let random = killedHarvest.state.withLock { $0.random }
             let (fault, pause) = (random.next(below: 100), random.next(below: 3_000_000))
-            let victim = hunt.state.withLock { state -> ChildProcess? in
+            let victim = killedHarvest.state.withLock { state -> ChildProcess? in
                 state.requests += 1
                 guard state.requests >= state.killAt, let process = state.process else { return nil }
                 state.killAt = .max
@@ -52,10 +52,10 @@ struct HarvestCrashTests {
             }
             if let victim {
                 // In the 3 ms after a page was requested, the page before is written, flushed and saved.
-                hunt.dying.enter()
+                killedHarvest.dying.enter()
                 DispatchQueue.global().asyncAfter(deadline: .now() + .nanoseconds(pause)) {
                     victim.send(SIGKILL)
-                    hunt.dying.leave()
+                    killedHarvest.dying.leave()
                 }
             }
             let number = request.queryItem("page").flatMap { Int($0) } ?? 0
@@ -98,20 +98,20 @@ struct HarvestCrashTests {
         let seed = Soak.current.seed(for: "killed harvests")
         let pages = Soak.current.rounds(of: allPages, few: allPages / 4)
         let rounds = Soak.current.rounds(of: 50, few: 12)
-        let hunt = Hunt(seed: seed)
-        let server = try Self.server(pages, hunt)
+        let killedHarvest = KilledHarvest(seed: seed)
+        let server = try Self.server(pages, killedHarvest)
         let arguments = [server.address("/list"), folder.file("out"), String(prefetch), "1"]
         var kills = 0
         for _ in 0..<rounds {
-            let next = hunt.state.withLock { $0.random }.next(below: pages * 5 / 4 / rounds) + 1
-            hunt.state.withLock { state in
+            let next = killedHarvest.state.withLock { $0.random }.next(below: pages * 5 / 4 / rounds) + 1
+            killedHarvest.state.withLock { state in
                 state.process = nil
                 state.killAt = state.requests + next
             }
             let process = try Self.start(arguments)
-            hunt.state.withLock { $0.process = process }
+            killedHarvest.state.withLock { $0.process = process }
             let status = try await process.ended()
-            hunt.state.withLock { $0.process = nil }
+            killedHarvest.state.withLock { $0.process = nil }
             if status == -SIGKILL { kills += 1 }
             #expect(status == -SIGKILL || status == 0, "seed \(seed): the probe ended with \(status)")
         }
@@ -135,7 +135,7 @@ struct HarvestCrashTests {
     func diskFull(prefetch: Int) async throws {
         let pages = 400
         let folder = try TemporaryFolder()
-        let server = try Self.server(pages, Hunt(seed: 3))
+        let server = try Self.server(pages, KilledHarvest(seed: 3))
         let arguments = [server.address("/list"), folder.file("out"), String(prefetch), "50"]
 
         // The unit is 512 bytes in some shells and 1,024 in others: in any case less than the whole.

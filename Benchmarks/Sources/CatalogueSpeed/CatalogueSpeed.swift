@@ -90,7 +90,7 @@ enum CatalogueSpeed {
             if types == "lean" {
                 sink &+= try plain.decode(LeanPage.self, from: data).mediaList.count
             } else {
-                sink &+= try catalogue.decode(Listing<Media>.self, from: data).items.count
+                sink &+= try catalogue.decode(Catalogue.Listing<Catalogue.Media>.self, from: data).items.count
             }
         }
     }
@@ -106,7 +106,9 @@ enum CatalogueSpeed {
                 try cost(40) { sink &+= try plain.decode(LeanPage.self, from: data).mediaList.count }
             )
             ours.append(
-                try cost(40) { sink &+= try catalogue.decode(Listing<Media>.self, from: data).items.count }
+                try cost(40) {
+                    sink &+= try catalogue.decode(Catalogue.Listing<Catalogue.Media>.self, from: data).items.count
+                }
             )
         }
         row("decode 100 medias, \(data.count) bytes, leanest types", median(lean), "µs", "")
@@ -126,8 +128,10 @@ enum CatalogueSpeed {
     ///
     /// The time on the main actor is that from the change until the main actor does something else.
     private static func delivery(_ rounds: Int) async throws {
-        let medias = try CatalogueDecoder().decode(Listing<Media>.self, from: page()).items
-        let model = try PagedContentModel<String, Media>(pageSize: 100) { _ in ContentPage(medias, hasMore: true) }
+        let medias = try CatalogueDecoder().decode(Catalogue.Listing<Catalogue.Media>.self, from: page()).items
+        let model = try PagedContentModel<String, Catalogue.Media>(pageSize: 100) { _ in
+            ContentPage(medias, hasMore: true)
+        }
         let snapshots = model.snapshots()
         // Ends with the model.
         let view = Task {
@@ -145,7 +149,7 @@ enum CatalogueSpeed {
     }
 
     private static func delivered(
-        by model: PagedContentModel<String, Media>,
+        by model: PagedContentModel<String, Catalogue.Media>,
         _ start: () -> Void
     ) async -> Double {
         start()

@@ -96,11 +96,13 @@ final class Browser {
         }
     }
 
-    private func makeMedias(_ title: String, _ endpoint: PagedEndpoint<Listing<Media>>) throws -> any Screen {
+    private func makeMedias(_ title: String, _ endpoint: PagedEndpoint<Catalogue.Listing<Catalogue.Media>>) throws
+        -> any Screen
+    {
         ListScreen(title, try source.list(endpoint), row: \.row, opened: makeDetail)
     }
 
-    private func makeDetail(_ media: Media) throws -> any Screen {
+    private func makeDetail(_ media: Catalogue.Media) throws -> any Screen {
         DetailScreen(media, try source.composition(of: media.urn))
     }
 }

@@ -6,14 +6,16 @@ import LadeContent
 struct CatalogueSource: Sendable {
     let loader: Loader
     let catalogue: Catalogue
-    let unit: BusinessUnit
+    let unit: Catalogue.BusinessUnit
 
     /// The number of items of a page.
     static let pageSize = 25
 
     /// A model of a list of the catalogue.
     @MainActor
-    func list<Item: Sendable>(_ endpoint: PagedEndpoint<Listing<Item>>) throws -> PagedContentModel<String, Item> {
+    func list<Item: Sendable>(_ endpoint: PagedEndpoint<Catalogue.Listing<Item>>) throws -> PagedContentModel<
+        String, Item
+    > {
         try PagedContentModel(pageSize: Self.pageSize) { [loader] position in
             let page = position.cursor as? PageRequest ?? endpoint.firstPage(size: position.size)
             let loaded = try await loader.load(page, of: endpoint)
@@ -25,7 +27,7 @@ struct CatalogueSource: Sendable {
     ///
     /// A search finds URNs. The medias of a page of URNs are loaded together.
     @MainActor
-    func search() throws -> PagedContentModel<String, Media> {
+    func search() throws -> PagedContentModel<String, Catalogue.Media> {
         try PagedContentModel(pageSize: Self.pageSize) { [loader, catalogue, unit] position in
             let hits = try catalogue.mediaSearch(unit, matching: position.query ?? "")
             let page = position.cursor as? PageRequest ?? hits.firstPage(size: position.size)
@@ -39,7 +41,7 @@ struct CatalogueSource: Sendable {
 
     /// A model of the composition for playing a media.
     @MainActor
-    func composition(of urn: String) throws -> ContentModel<Void, MediaComposition> {
+    func composition(of urn: String) throws -> ContentModel<Void, Catalogue.MediaComposition> {
         let endpoint = try catalogue.mediaComposition(urn: urn)
         return ContentModel { [loader] _ in try await loader.load(endpoint) }
     }

@@ -89,12 +89,13 @@ enum Program {
     private static func makeSource(_ arguments: [String]) throws(Mistake) -> CatalogueSource {
         var rest = arguments[...]
         var base: String?
-        var unit = BusinessUnit.rts
+        var unit = Catalogue.BusinessUnit.rts
         while let argument = rest.popFirst() {
             switch argument {
             case "--base": base = rest.popFirst()
             case "--unit":
-                guard let named = BusinessUnit(rawValue: rest.popFirst()?.lowercased() ?? ""), named != .ssatr else {
+                guard let named = Catalogue.BusinessUnit(rawValue: rest.popFirst()?.lowercased() ?? ""), named != .ssatr
+                else {
                     throw Mistake(text: usage)
                 }
                 unit = named

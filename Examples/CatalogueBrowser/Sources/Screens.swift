@@ -151,8 +151,8 @@ extension PagedContentModel {
 /// A search whose results change while the user types.
 @MainActor
 final class SearchScreen: Screen {
-    private let model: PagedContentModel<String, Media>
-    private let opened: (Media) throws -> any Screen
+    private let model: PagedContentModel<String, Catalogue.Media>
+    private let opened: (Catalogue.Media) throws -> any Screen
     private var query = ""
     private var cursor = ListCursor()
     // Ends with the screen.
@@ -161,7 +161,8 @@ final class SearchScreen: Screen {
     /// How long the text must stay the same before it is searched for.
     private static let delay = Duration.milliseconds(250)
 
-    init(_ model: PagedContentModel<String, Media>, opened: @escaping (Media) throws -> any Screen) {
+    init(_ model: PagedContentModel<String, Catalogue.Media>, opened: @escaping (Catalogue.Media) throws -> any Screen)
+    {
         self.model = model
         self.opened = opened
     }
@@ -231,13 +232,13 @@ final class SearchScreen: Screen {
 @MainActor
 final class DetailScreen: Screen {
     let title: String
-    private let media: Media
-    private let model: ContentModel<Void, MediaComposition>
+    private let media: Catalogue.Media
+    private let model: ContentModel<Void, Catalogue.MediaComposition>
     private var top = 0
     // Ends with the screen.
     private var observation: Task<Void, Never>?
 
-    init(_ media: Media, _ model: ContentModel<Void, MediaComposition>) {
+    init(_ media: Catalogue.Media, _ model: ContentModel<Void, Catalogue.MediaComposition>) {
         title = media.show?.title.shown ?? "Media"
         self.media = media
         self.model = model
@@ -280,7 +281,7 @@ final class DetailScreen: Screen {
 
     private var view: DetailView {
         let facts = [
-            ("Date", media.date.map { Day($0).string } ?? ""), ("Length", media.duration.shownLength),
+            ("Date", media.date.map { Catalogue.Day($0).string } ?? ""), ("Length", media.duration.shownLength),
             ("Show", media.show?.title.shown ?? ""), ("URN", media.urn.shown),
         ]
         return DetailView(
@@ -311,16 +312,16 @@ final class DetailScreen: Screen {
 
 // MARK: - Texts
 
-extension Media {
+extension Catalogue.Media {
     /// The row of a list.
     var row: ListView.Row {
-        let day = date.map { Day($0).string } ?? ""
+        let day = date.map { Catalogue.Day($0).string } ?? ""
         let length = duration.shownLength.padded(toColumns: 7, atFront: true)
         return ListView.Row(title: title.shown, facts: [show?.title.shown ?? "", day, length].joined(separator: "  "))
     }
 }
 
-extension Show {
+extension Catalogue.Show {
     /// The row of a list.
     var row: ListView.Row {
         ListView.Row(title: title.shown, facts: numberOfEpisodes.map { $0 == 1 ? "1 episode" : "\($0) episodes" } ?? "")

@@ -24,7 +24,7 @@ enum ZurichTime {
         let local = Int(seconds) + offset(at: seconds)
         let second = ((local % 86_400) + 86_400) % 86_400
         let parts = [second / 3_600, second / 60 % 60, second % 60].map { $0.padded(to: 2) }
-        return "\(Day(date).string)T\(parts.joined(separator: ":"))"
+        return "\(Catalogue.Day(date).string)T\(parts.joined(separator: ":"))"
     }
 
     /// The summer time of a year: from the last Sunday of March to the last Sunday of October, at 01:00 UTC.
@@ -37,7 +37,7 @@ enum ZurichTime {
     }
 
     private static func change(_ year: Int, month: Int) -> Double {
-        let last = Day.number(year: year, month: month + 1, day: 1) - 1
+        let last = Catalogue.Day.number(year: year, month: month + 1, day: 1) - 1
         // Day 0 was a Thursday, so a Sunday is a day that is 3 modulo 7.
         let sunday = last - (last - 3) % 7
         return Double(sunday * 86_400 + 3_600)

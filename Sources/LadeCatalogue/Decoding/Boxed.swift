@@ -1,39 +1,41 @@
-/// Stores a value by reference, so that a model that contains other models stays small.
-@propertyWrapper
-public struct Boxed<Value: Sendable>: Sendable {
-    private final class Box: Sendable {
-        let value: Value
+extension Catalogue {
+    /// Stores a value by reference, so that a model that contains other models stays small.
+    @propertyWrapper
+    public struct Boxed<Value: Sendable>: Sendable {
+        private final class Box: Sendable {
+            let value: Value
 
-        init(_ value: Value) { self.value = value }
-    }
+            init(_ value: Value) { self.value = value }
+        }
 
-    private var box: Box?
+        private var box: Box?
 
-    /// Stores nil.
-    public init() {}
+        /// Stores nil.
+        public init() {}
 
-    /// Stores an optional value.
-    public init(wrappedValue: Value?) {
-        box = wrappedValue.map(Box.init)
-    }
+        /// Stores an optional value.
+        public init(wrappedValue: Value?) {
+            box = wrappedValue.map(Box.init)
+        }
 
-    /// The value.
-    public var wrappedValue: Value? {
-        get { box?.value }
-        set { box = newValue.map(Box.init) }
+        /// The value.
+        public var wrappedValue: Value? {
+            get { box?.value }
+            set { box = newValue.map(Box.init) }
+        }
     }
 }
 
-extension Boxed: Equatable where Value: Equatable {
+extension Catalogue.Boxed: Equatable where Value: Equatable {
     /// Whether the values are equal.
-    public static func == (lhs: Boxed, rhs: Boxed) -> Bool { lhs.wrappedValue == rhs.wrappedValue }
+    public static func == (lhs: Self, rhs: Self) -> Bool { lhs.wrappedValue == rhs.wrappedValue }
 }
 
-extension Boxed: Hashable where Value: Hashable {
+extension Catalogue.Boxed: Hashable where Value: Hashable {
     /// Hashes the value.
     public func hash(into hasher: inout Hasher) { hasher.combine(wrappedValue) }
 }
 
-extension Boxed: OptionalValue {
+extension Catalogue.Boxed: OptionalValue {
     var wrapped: Any? { wrappedValue }
 }

@@ -12,7 +12,7 @@ public import LadeJSON
 /// struct Podcast: CatalogueModel {
 ///     var title = ""
 ///     var feed: URL?
-///     var latest: Media?
+///     var latest: Catalogue.Media?
 ///
 ///     mutating func read(_ members: borrowing ModelMembers) throws {
 ///         try members.read("title", &title)

@@ -3,38 +3,48 @@ protocol ListedModel: CatalogueModel {
     static var listKeys: [String] { get }
 }
 
-extension Media: ListedModel { static let listKeys = ["mediaList"] }
-extension Show: ListedModel { static let listKeys = ["showList", "searchResultListShow"] }
-extension Channel: ListedModel { static let listKeys = ["channelList"] }
-extension Topic: ListedModel { static let listKeys = ["topicList"] }
-extension Song: ListedModel { static let listKeys = ["songList"] }
-extension Module: ListedModel { static let listKeys = ["moduleConfigList"] }
-extension ProgramComposition: ListedModel { static let listKeys = ["programGuide"] }
-extension SearchHit: ListedModel { static let listKeys = ["searchResultMediaList", "searchResultShowList"] }
-extension SearchResultMedia: ListedModel { static let listKeys = ["searchResultListMedia"] }
+extension Catalogue.Media: ListedModel { static let listKeys = ["mediaList"] }
 
-/// A page of a list.
-public struct Listing<Item: Sendable>: Sendable {
-    /// The items; empty when the response has no list, as after the last page.
-    public var items: [Item] = []
-    /// The number of items on all pages; from `total`.
-    public var total: Int?
-    /// Filters for the search, with the number of results for each; from `aggregations`.
-    public var aggregations: MediaAggregations?
-    /// Alternative queries; from `suggestionList`.
-    public var suggestions: [SearchSuggestion]?
-    /// The address of the next page; from `next`.
-    public var next: String?
+extension Catalogue.Show: ListedModel { static let listKeys = ["showList", "searchResultListShow"] }
 
-    /// Makes a page.
-    public init(_ items: [Item] = []) {
-        self.items = items
+extension Catalogue.Channel: ListedModel { static let listKeys = ["channelList"] }
+
+extension Catalogue.Topic: ListedModel { static let listKeys = ["topicList"] }
+
+extension Catalogue.Song: ListedModel { static let listKeys = ["songList"] }
+
+extension Catalogue.Module: ListedModel { static let listKeys = ["moduleConfigList"] }
+
+extension Catalogue.ProgramComposition: ListedModel { static let listKeys = ["programGuide"] }
+
+extension Catalogue.SearchHit: ListedModel { static let listKeys = ["searchResultMediaList", "searchResultShowList"] }
+
+extension Catalogue.SearchResultMedia: ListedModel { static let listKeys = ["searchResultListMedia"] }
+
+extension Catalogue {
+    /// A page of a list.
+    public struct Listing<Item: Sendable>: Sendable {
+        /// The items; empty when the response has no list, as after the last page.
+        public var items: [Item] = []
+        /// The number of items on all pages; from `total`.
+        public var total: Int?
+        /// Filters for the search, with the number of results for each; from `aggregations`.
+        public var aggregations: MediaAggregations?
+        /// Alternative queries; from `suggestionList`.
+        public var suggestions: [SearchSuggestion]?
+        /// The address of the next page; from `next`.
+        public var next: String?
+
+        /// Makes a page.
+        public init(_ items: [Item] = []) {
+            self.items = items
+        }
     }
 }
 
-extension Listing: Equatable where Item: Equatable {}
+extension Catalogue.Listing: Equatable where Item: Equatable {}
 
-extension Listing: Decodable where Item: Decodable {
+extension Catalogue.Listing: Decodable where Item: Decodable {
     /// Decodes a page of the models in the catalogue.
     public init(from decoder: any Decoder) throws {
         guard let listed = Item.self as? any ListedModel.Type else {
@@ -51,7 +61,7 @@ extension Listing: Decodable where Item: Decodable {
         }
         total = members.count("total")
         next = members.address("next")
-        guard Item.self == SearchHit.self else { return }
+        guard Item.self == Catalogue.SearchHit.self else { return }
         do {
             try members.read("aggregations", &aggregations)
             try members.read("suggestionList", &suggestions)
@@ -63,28 +73,30 @@ extension Listing: Decodable where Item: Decodable {
     }
 }
 
-extension Listing where Item == SearchHit {
+extension Catalogue.Listing where Item == Catalogue.SearchHit {
     /// The URNs; load them with ``Catalogue/medias(urns:)`` or ``Catalogue/shows(urns:)``.
     public var urns: [String] { items.map(\.urn) }
 }
 
-/// A page of an object with lists in pages.
-@dynamicMemberLookup
-public struct PagedObject<Object: CatalogueModel>: Sendable, Equatable, Decodable {
-    /// The object with the items of this page.
-    public var object: Object
-    /// The address of the next page; from `next`.
-    public var next: String?
+extension Catalogue {
+    /// A page of an object with lists in pages.
+    @dynamicMemberLookup
+    public struct PagedObject<Object: CatalogueModel>: Sendable, Equatable, Decodable {
+        /// The object with the items of this page.
+        public var object: Object
+        /// The address of the next page; from `next`.
+        public var next: String?
 
-    /// Decodes a page.
-    public init(from decoder: any Decoder) throws {
-        object = try decoder.singleValueContainer().decode(Object.self)
-        next = try ModelMembers(decoder).address("next")
-    }
+        /// Decodes a page.
+        public init(from decoder: any Decoder) throws {
+            object = try decoder.singleValueContainer().decode(Object.self)
+            next = try ModelMembers(decoder).address("next")
+        }
 
-    /// The properties of the object.
-    public subscript<Property>(dynamicMember property: KeyPath<Object, Property>) -> Property {
-        object[keyPath: property]
+        /// The properties of the object.
+        public subscript<Property>(dynamicMember property: KeyPath<Object, Property>) -> Property {
+            object[keyPath: property]
+        }
     }
 }
 

@@ -14,7 +14,7 @@ import LadeJSON
 /// | --- | --- | --- | --- |
 /// | `String`, `[Model]` | initial value, or an error in strict decoding | the same | error |
 /// | `Bool`, numbers, `Duration` | initial value | the same | a number for a boolean and the reverse; error otherwise |
-/// | `Date?`, ``Day`` | nil | nil | error; a text that is not a date is nil |
+/// | `Date?`, ``Catalogue/Day`` | nil | nil | error; a text that is not a date is nil |
 /// | `URL?` | nil | nil | error, also for a malformed address; an empty text is nil |
 /// | `[Model]?`, `[String: String]?` | nil | nil | error; null elements are dropped |
 /// | ``CatalogueWord`` | initial value | the fallback | error; an unknown text is the fallback |
@@ -108,8 +108,8 @@ public struct ModelMembers: ~Copyable {
     }
 
     /// Reads a day.
-    public func read(_ key: String, _ property: inout Day?) throws {
-        if let text = try text(key) { property = Day(text) }
+    public func read(_ key: String, _ property: inout Catalogue.Day?) throws {
+        if let text = try text(key) { property = Catalogue.Day(text) }
     }
 
     /// Reads an address.
@@ -128,18 +128,18 @@ public struct ModelMembers: ~Copyable {
     }
 
     /// Reads an aspect ratio.
-    public func read(_ key: String, _ property: inout AspectRatio) throws {
-        if let text = try text(key) { property = AspectRatio(text) }
+    public func read(_ key: String, _ property: inout Catalogue.AspectRatio) throws {
+        if let text = try text(key) { property = Catalogue.AspectRatio(text) }
     }
 
     /// Reads a colour.
-    public func read(_ key: String, _ property: inout RGBColor) throws {
-        if let text = try text(key) { property = RGBColor(hex: text) }
+    public func read(_ key: String, _ property: inout Catalogue.RGBColor) throws {
+        if let text = try text(key) { property = Catalogue.RGBColor(hex: text) }
     }
 
     /// Reads a colour that may be missing.
-    public func read(_ key: String, _ property: inout RGBColor?) throws {
-        if let text = try text(key) { property = RGBColor(hex: text) }
+    public func read(_ key: String, _ property: inout Catalogue.RGBColor?) throws {
+        if let text = try text(key) { property = Catalogue.RGBColor(hex: text) }
     }
 
     /// Reads a word.
@@ -182,8 +182,10 @@ public struct ModelMembers: ~Copyable {
     }
 
     /// Reads a model that is stored by reference.
-    public func read<Model: CatalogueModel>(_ key: String, _ property: inout Boxed<Model>) throws {
-        if let model = try value(Model.self, key, { try $0.read(Model.self) }) { property = Boxed(wrappedValue: model) }
+    public func read<Model: CatalogueModel>(_ key: String, _ property: inout Catalogue.Boxed<Model>) throws {
+        if let model = try value(Model.self, key, { try $0.read(Model.self) }) {
+            property = Catalogue.Boxed(wrappedValue: model)
+        }
     }
 
     /// Reads a mandatory list of models.

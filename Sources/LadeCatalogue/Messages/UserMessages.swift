@@ -1,6 +1,6 @@
 public import Lade
 
-extension BlockingReason {
+extension Catalogue.BlockingReason {
     /// The message for a media that cannot be played; nil when it can.
     public func message(in language: MessageLanguage = .preferred) -> String? {
         guard self != .none else { return nil }
@@ -33,7 +33,7 @@ extension BlockingReason {
     )
 }
 
-extension YouthProtectionColor {
+extension Catalogue.YouthProtectionColor {
     /// The message for the warning; nil without one.
     public func message(in language: MessageLanguage = .preferred) -> String? {
         switch self {

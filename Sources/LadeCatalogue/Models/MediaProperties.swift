@@ -4,73 +4,75 @@
     public import Foundation
 #endif
 
-/// The properties that medias, chapters and segments have in common.
-public protocol MediaMetadata: CatalogueItem, KeyedModel, TimeBound {
+extension Catalogue {
     /// The properties that medias, chapters and segments have in common.
-    var mediaProperties: MediaProperties { get set }
-}
+    public protocol MediaMetadata: CatalogueItem, KeyedModel, TimeBound {
+        /// The properties that medias, chapters and segments have in common.
+        var mediaProperties: MediaProperties { get set }
+    }
 
-/// The properties that medias, chapters and segments have in common.
-public struct MediaProperties: ModelPart {
-    var item = ItemProperties()
-    var mediaType = CatalogueMediaType.none
-    var contentType = ContentType.none
-    var date: Date?
-    var duration = Duration.zero
-    var startDate: Date?
-    var endDate: Date?
-    var isPlayableAbroad = false
-    var youthProtectionColor = YouthProtectionColor.none
-    var originalBlockingReason = BlockingReason.none
-    var source = MediaSource.none
-    var accessibilityTitle: String?
-    var podcastStandardDefinitionURL: URL?
-    var podcastHighDefinitionURL: URL?
-    var relatedContents: [RelatedContent]?
-    var socialCounts: [SocialCount]?
+    /// The properties that medias, chapters and segments have in common.
+    public struct MediaProperties: ModelPart {
+        var item = ItemProperties()
+        var mediaType = MediaType.none
+        var contentType = Media.ContentType.none
+        var date: Date?
+        var duration = Duration.zero
+        var startDate: Date?
+        var endDate: Date?
+        var isPlayableAbroad = false
+        var youthProtectionColor = YouthProtectionColor.none
+        var originalBlockingReason = BlockingReason.none
+        var source = Media.Source.none
+        var accessibilityTitle: String?
+        var podcastStandardDefinitionURL: URL?
+        var podcastHighDefinitionURL: URL?
+        var relatedContents: [RelatedContent]?
+        var socialCounts: [SocialCount]?
 
-    /// Makes an empty value, for previews and tests.
-    public init() {}
+        /// Makes an empty value, for previews and tests.
+        public init() {}
 
-    /// Reads the properties.
-    public mutating func read(_ members: borrowing ModelMembers) throws {
-        try item.read(members)
-        try members.read("mediaType", &mediaType)
-        try members.read("type", &contentType)
-        try members.read("date", &date)
-        try members.read("duration", &duration)
-        try members.read("validFrom", &startDate)
-        try members.read("validTo", &endDate)
-        try members.read("playableAbroad", &isPlayableAbroad)
-        try members.read("youthProtectionColor", &youthProtectionColor)
-        try members.read("blockReason", &originalBlockingReason)
-        try members.read("assignedBy", &source)
-        try members.read("mediaDescription", &accessibilityTitle)
-        try members.read("podcastSdUrl", &podcastStandardDefinitionURL)
-        try members.read("podcastHdUrl", &podcastHighDefinitionURL)
-        try members.read("relatedContentList", &relatedContents)
-        try members.read("socialCountList", &socialCounts)
+        /// Reads the properties.
+        public mutating func read(_ members: borrowing ModelMembers) throws {
+            try item.read(members)
+            try members.read("mediaType", &mediaType)
+            try members.read("type", &contentType)
+            try members.read("date", &date)
+            try members.read("duration", &duration)
+            try members.read("validFrom", &startDate)
+            try members.read("validTo", &endDate)
+            try members.read("playableAbroad", &isPlayableAbroad)
+            try members.read("youthProtectionColor", &youthProtectionColor)
+            try members.read("blockReason", &originalBlockingReason)
+            try members.read("assignedBy", &source)
+            try members.read("mediaDescription", &accessibilityTitle)
+            try members.read("podcastSdUrl", &podcastStandardDefinitionURL)
+            try members.read("podcastHdUrl", &podcastHighDefinitionURL)
+            try members.read("relatedContentList", &relatedContents)
+            try members.read("socialCountList", &socialCounts)
+        }
     }
 }
 
-extension MediaMetadata {
+extension Catalogue.MediaMetadata {
     /// The key for comparing values.
     public var identity: String { urn }
 
     /// The identifiers, texts and image.
-    public var itemProperties: ItemProperties {
+    public var itemProperties: Catalogue.ItemProperties {
         get { mediaProperties.item }
         set { mediaProperties.item = newValue }
     }
 
     /// The media type, video or audio; from `mediaType`.
-    public var mediaType: CatalogueMediaType {
+    public var mediaType: Catalogue.MediaType {
         get { mediaProperties.mediaType }
         set { mediaProperties.mediaType = newValue }
     }
 
     /// The kind of content; from `type`.
-    public var contentType: ContentType {
+    public var contentType: Catalogue.Media.ContentType {
         get { mediaProperties.contentType }
         set { mediaProperties.contentType = newValue }
     }
@@ -106,19 +108,19 @@ extension MediaMetadata {
     }
 
     /// The warning for young people; from `youthProtectionColor`.
-    public var youthProtectionColor: YouthProtectionColor {
+    public var youthProtectionColor: Catalogue.YouthProtectionColor {
         get { mediaProperties.youthProtectionColor }
         set { mediaProperties.youthProtectionColor = newValue }
     }
 
     /// The service's blocking reason, independent of the date; from `blockReason`.
-    public var originalBlockingReason: BlockingReason {
+    public var originalBlockingReason: Catalogue.BlockingReason {
         get { mediaProperties.originalBlockingReason }
         set { mediaProperties.originalBlockingReason = newValue }
     }
 
     /// The reason why it is on the list; from `assignedBy`.
-    public var source: MediaSource {
+    public var source: Catalogue.Media.Source {
         get { mediaProperties.source }
         set { mediaProperties.source = newValue }
     }
@@ -142,13 +144,13 @@ extension MediaMetadata {
     }
 
     /// Pages for further reading; from `relatedContentList`.
-    public var relatedContents: [RelatedContent]? {
+    public var relatedContents: [Catalogue.RelatedContent]? {
         get { mediaProperties.relatedContents }
         set { mediaProperties.relatedContents = newValue }
     }
 
     /// The counts of views, likes and shares; from `socialCountList`.
-    public var socialCounts: [SocialCount]? {
+    public var socialCounts: [Catalogue.SocialCount]? {
         get { mediaProperties.socialCounts }
         set { mediaProperties.socialCounts = newValue }
     }

@@ -15,68 +15,72 @@ protocol ModelPart: Sendable, Hashable {
     mutating func read(_ members: borrowing ModelMembers) throws
 }
 
-/// A model with identifiers and a broadcaster.
-public protocol Identified: CatalogueModel {
-    /// The identifier within its business unit and kind; from `id`.
-    var uid: String { get set }
-    /// The identifier among everything in the catalogue; from `urn`.
-    var urn: String { get set }
-    /// The broadcaster; from `vendor`.
-    var vendor: Vendor { get set }
-}
+extension Catalogue {
+    /// A model with identifiers and a broadcaster.
+    public protocol Identified: CatalogueModel {
+        /// The identifier within its business unit and kind; from `id`.
+        var uid: String { get set }
+        /// The identifier among everything in the catalogue; from `urn`.
+        var urn: String { get set }
+        /// The broadcaster; from `vendor`.
+        var vendor: Vendor { get set }
+    }
 
-/// A model with a title.
-public protocol Titled: CatalogueModel {
-    /// The title; from `title`.
-    var title: String { get set }
-    /// A short introduction; from `lead`.
-    var lead: String? { get set }
-    /// A longer text; from `description`.
-    var summary: String? { get set }
-}
+    /// A model with a title.
+    public protocol Titled: CatalogueModel {
+        /// The title; from `title`.
+        var title: String { get set }
+        /// A short introduction; from `lead`.
+        var lead: String? { get set }
+        /// A longer text; from `description`.
+        var summary: String? { get set }
+    }
 
-/// A model with an image.
-public protocol Illustrated: CatalogueModel {
-    /// The image, for making addresses in different sizes; from `imageUrl`.
-    var image: CatalogueImage? { get }
-    /// The title of the image; from `imageTitle`.
-    var imageTitle: String? { get set }
-    /// The copyright of the image; from `imageCopyright`.
-    var imageCopyright: String? { get set }
+    /// A model with an image.
+    public protocol Illustrated: CatalogueModel {
+        /// The image, for making addresses in different sizes; from `imageUrl`.
+        var image: CatalogueImage? { get }
+        /// The title of the image; from `imageTitle`.
+        var imageTitle: String? { get set }
+        /// The copyright of the image; from `imageCopyright`.
+        var imageCopyright: String? { get set }
+    }
 }
 
 /// A model with identifiers, texts and an image.
-public protocol CatalogueItem: Identified, Titled, Illustrated {
+public protocol CatalogueItem: Catalogue.Identified, Catalogue.Titled, Catalogue.Illustrated {
     /// The identifiers, texts and image.
-    var itemProperties: ItemProperties { get set }
+    var itemProperties: Catalogue.ItemProperties { get set }
 }
 
-/// The identifiers, texts and image of a model.
-public struct ItemProperties: ModelPart {
-    var uid = ""
-    var urn = ""
-    var vendor = Vendor.none
-    var title = ""
-    var lead: String?
-    var summary: String?
-    var imageURL: URL?
-    var imageTitle: String?
-    var imageCopyright: String?
+extension Catalogue {
+    /// The identifiers, texts and image of a model.
+    public struct ItemProperties: ModelPart {
+        var uid = ""
+        var urn = ""
+        var vendor = Vendor.none
+        var title = ""
+        var lead: String?
+        var summary: String?
+        var imageURL: URL?
+        var imageTitle: String?
+        var imageCopyright: String?
 
-    /// Makes an empty value, for previews and tests.
-    public init() {}
+        /// Makes an empty value, for previews and tests.
+        public init() {}
 
-    /// Reads the properties.
-    public mutating func read(_ members: borrowing ModelMembers) throws {
-        try members.read("id", &uid)
-        try members.read("urn", &urn)
-        try members.read("vendor", &vendor)
-        try members.read("title", &title)
-        try members.read("lead", &lead)
-        try members.read("description", &summary)
-        try members.read("imageUrl", &imageURL)
-        try members.read("imageTitle", &imageTitle)
-        try members.read("imageCopyright", &imageCopyright)
+        /// Reads the properties.
+        public mutating func read(_ members: borrowing ModelMembers) throws {
+            try members.read("id", &uid)
+            try members.read("urn", &urn)
+            try members.read("vendor", &vendor)
+            try members.read("title", &title)
+            try members.read("lead", &lead)
+            try members.read("description", &summary)
+            try members.read("imageUrl", &imageURL)
+            try members.read("imageTitle", &imageTitle)
+            try members.read("imageCopyright", &imageCopyright)
+        }
     }
 }
 
@@ -94,7 +98,7 @@ extension CatalogueItem {
     }
 
     /// The broadcaster; from `vendor`.
-    public var vendor: Vendor {
+    public var vendor: Catalogue.Vendor {
         get { itemProperties.vendor }
         set { itemProperties.vendor = newValue }
     }
@@ -133,8 +137,10 @@ extension CatalogueItem {
     }
 }
 
-/// An item that is broadcast: a channel, a show or a topic.
-public protocol BroadcastItem: CatalogueItem, KeyedModel {
-    /// The way of broadcasting; from `transmission`.
-    var transmission: Transmission { get set }
+extension Catalogue {
+    /// An item that is broadcast: a channel, a show or a topic.
+    public protocol BroadcastItem: CatalogueItem, KeyedModel {
+        /// The way of broadcasting; from `transmission`.
+        var transmission: Transmission { get set }
+    }
 }

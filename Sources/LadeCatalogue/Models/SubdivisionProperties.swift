@@ -1,39 +1,41 @@
-/// A part of a media composition: a chapter or a segment.
-///
-/// A chapter never equals a segment: they are values of different types.
-public protocol Subdivision: MediaMetadata {
+extension Catalogue {
+    /// A part of a media composition: a chapter or a segment.
+    ///
+    /// A chapter never equals a segment: they are values of different types.
+    public protocol Subdivision: MediaMetadata {
+        /// The properties that chapters and segments have in common.
+        var subdivisionProperties: SubdivisionProperties { get set }
+    }
+
     /// The properties that chapters and segments have in common.
-    var subdivisionProperties: SubdivisionProperties { get set }
-}
+    public struct SubdivisionProperties: ModelPart {
+        var media = MediaProperties()
+        var fullLengthURN: String?
+        var displayable = Displayable.absent
+        var event: String?
+        var analyticsLabels: [String: String]?
+        var comScoreAnalyticsLabels: [String: String]?
+        var subtitles: [Subtitle]?
 
-/// The properties that chapters and segments have in common.
-public struct SubdivisionProperties: ModelPart {
-    var media = MediaProperties()
-    var fullLengthURN: String?
-    var displayable = Displayable.absent
-    var event: String?
-    var analyticsLabels: [String: String]?
-    var comScoreAnalyticsLabels: [String: String]?
-    var subtitles: [Subtitle]?
+        /// Makes an empty value, for previews and tests.
+        public init() {}
 
-    /// Makes an empty value, for previews and tests.
-    public init() {}
-
-    /// Reads the properties.
-    public mutating func read(_ members: borrowing ModelMembers) throws {
-        try media.read(members)
-        try members.read("fullLengthUrn", &fullLengthURN)
-        try members.read("displayable", &displayable)
-        try members.read("eventData", &event)
-        try members.read("analyticsMetadata", &analyticsLabels)
-        try members.read("analyticsData", &comScoreAnalyticsLabels)
-        try members.read("subtitleList", &subtitles)
+        /// Reads the properties.
+        public mutating func read(_ members: borrowing ModelMembers) throws {
+            try media.read(members)
+            try members.read("fullLengthUrn", &fullLengthURN)
+            try members.read("displayable", &displayable)
+            try members.read("eventData", &event)
+            try members.read("analyticsMetadata", &analyticsLabels)
+            try members.read("analyticsData", &comScoreAnalyticsLabels)
+            try members.read("subtitleList", &subtitles)
+        }
     }
 }
 
-extension Subdivision {
+extension Catalogue.Subdivision {
     /// The properties that medias, chapters and segments have in common.
-    public var mediaProperties: MediaProperties {
+    public var mediaProperties: Catalogue.MediaProperties {
         get { subdivisionProperties.media }
         set { subdivisionProperties.media = newValue }
     }
@@ -66,7 +68,7 @@ extension Subdivision {
     }
 
     /// The subtitles in separate files; from `subtitleList`.
-    public var subtitles: [Subtitle]? {
+    public var subtitles: [Catalogue.Subtitle]? {
         get { subdivisionProperties.subtitles }
         set { subdivisionProperties.subtitles = newValue }
     }

@@ -37,8 +37,8 @@ extension Catalogue {
 
     /// The endpoint whose value is the playable address of a stream, with the token appended to its query.
     ///
-    /// A stream whose ``Resource/tokenType`` is ``TokenType/akamai`` needs a token in its address. A token is valid for
-    /// about 30 seconds, so request it immediately before playback.
+    /// A stream whose ``Catalogue/Resource/tokenType`` is ``Catalogue/Resource/TokenType/akamai`` needs a token in its
+    /// address. A token is valid for about 30 seconds, so request it immediately before playback.
     ///
     /// ```swift
     /// RequestHandle(loader, try Catalogue.tokenizeURL(mediaURL)) { outcome in play(outcome.value) }.resume()

@@ -6,14 +6,14 @@
 
 /// The flattened segments of a chapter: in order, without overlaps.
 struct SegmentTrack: Sendable, Hashable {
-    var segments: [Segment]
+    var segments: [Catalogue.Segment]
 
-    init(segments: [Segment]) {
+    init(segments: [Catalogue.Segment]) {
         self.segments = segments
     }
 
     /// Flattens segments; a date decides which of them are blocked.
-    init(_ raw: [Segment], at date: Date) {
+    init(_ raw: [Catalogue.Segment], at date: Date) {
         let valid = raw.enumerated().filter { $0.element.duration > .zero && $0.element.markIn < $0.element.markOut }
             .map { Candidate(segment: $0.element, position: $0.offset, date: date) }
         let marks = Set(valid.flatMap { [$0.segment.markIn, $0.segment.markOut] }).sorted()
@@ -54,12 +54,12 @@ struct SegmentTrack: Sendable, Hashable {
 
 /// A segment that competes with others for the same time.
 private struct Candidate {
-    let segment: Segment
+    let segment: Catalogue.Segment
     let position: Int
     /// Blocked segments precede others, then visible ones precede hidden ones.
     let rank: Int
 
-    init(segment: Segment, position: Int, date: Date) {
+    init(segment: Catalogue.Segment, position: Int, date: Date) {
         self.segment = segment
         self.position = position
         rank = (segment.blockingReason(at: date) == .none ? 0 : 2) + (segment.isHidden ? 0 : 1)

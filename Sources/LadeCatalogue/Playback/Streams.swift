@@ -1,39 +1,27 @@
-/// The type of a stream.
-public enum StreamType: Sendable, Hashable, CaseIterable {
-    /// Unknown.
-    case none
-    /// From beginning to end, at any time.
-    case onDemand
-    /// Live only.
-    case live
-    /// Live, with rewinding.
-    case dvr
-}
-
-extension Chapter {
+extension Catalogue.Chapter {
     /// The streaming methods that players support, in order of preference.
-    public static let supportedStreamingMethods: [StreamingMethod] = [
+    public static let supportedStreamingMethods: [Catalogue.Resource.StreamingMethod] = [
         .hls, .https, .http, .m3uPlaylist, .progressive,
     ]
 
     /// The presentation: a 360° video when any of the resources is one.
-    public var presentation: Presentation {
+    public var presentation: Catalogue.Presentation {
         resources?.contains { $0.presentation == .video360 } == true ? .video360 : .default
     }
 
     /// The resources that players support, in the order of the service; nil without a list.
-    public var playableResources: [Resource]? {
+    public var playableResources: [Catalogue.Resource]? {
         resources?.filter { Self.supportedStreamingMethods.contains($0.streamingMethod) }
     }
 
     /// The first supported method of the resources; `none` without one.
-    public var recommendedStreamingMethod: StreamingMethod {
+    public var recommendedStreamingMethod: Catalogue.Resource.StreamingMethod {
         let methods = Set(resources?.map(\.streamingMethod) ?? [])
         return Self.supportedStreamingMethods.first { methods.contains($0) } ?? .none
     }
 
     /// The resources with a method, in descending order of quality.
-    public func resources(streamingMethod method: StreamingMethod) -> [Resource] {
+    public func resources(streamingMethod method: Catalogue.Resource.StreamingMethod) -> [Catalogue.Resource] {
         let all = (resources ?? []).filter { $0.streamingMethod == method }
         // The position keeps the order of equal elements, because the sort is not guaranteed to be stable.
         return all.enumerated().sorted {
@@ -49,7 +37,7 @@ extension Chapter {
     /// precede earlier ones, then shorter ones precede longer ones. A segment that is interrupted by another occurs
     /// several times. Parts shorter than a second are omitted unless they are blocked. The value is nil when the
     /// response has no list.
-    public var segments: [Segment]? {
+    public var segments: [Catalogue.Segment]? {
         get {
             track?.segments.map { segment in
                 var segment = segment
@@ -61,43 +49,51 @@ extension Chapter {
     }
 }
 
-extension Media {
+extension Catalogue.Media {
     /// The preferred source of audio tracks: HLS if there is any, otherwise `none`.
-    public var recommendedAudioVariantSource: VariantSource { audioVariants.recommendedSource }
+    public var recommendedAudioVariantSource: Catalogue.Variant.Source { audioVariants.recommendedSource }
 
     /// The preferred source of subtitles: HLS if there are any, otherwise `none`.
-    public var recommendedSubtitleVariantSource: VariantSource { subtitleVariants.recommendedSource }
+    public var recommendedSubtitleVariantSource: Catalogue.Variant.Source { subtitleVariants.recommendedSource }
 
     /// The audio tracks from a source.
-    public func audioVariants(source: VariantSource) -> [Variant] { audioVariants.from(source) }
+    public func audioVariants(source: Catalogue.Variant.Source) -> [Catalogue.Variant] { audioVariants.from(source) }
 
     /// The subtitles from a source.
-    public func subtitleVariants(source: VariantSource) -> [Variant] { subtitleVariants.from(source) }
+    public func subtitleVariants(source: Catalogue.Variant.Source) -> [Catalogue.Variant] {
+        subtitleVariants.from(source)
+    }
 }
 
-extension Resource {
+extension Catalogue.Resource {
     /// The preferred source of audio tracks: HLS if there is any, otherwise `none`.
-    public var recommendedAudioVariantSource: VariantSource { audioVariants.recommendedSource }
+    public var recommendedAudioVariantSource: Catalogue.Variant.Source { audioVariants.recommendedSource }
 
     /// The preferred source of subtitles: HLS if there are any, otherwise `none`.
-    public var recommendedSubtitleVariantSource: VariantSource { subtitleVariants.recommendedSource }
+    public var recommendedSubtitleVariantSource: Catalogue.Variant.Source { subtitleVariants.recommendedSource }
 
     /// The audio tracks from a source.
-    public func audioVariants(source: VariantSource) -> [Variant] { audioVariants.from(source) }
+    public func audioVariants(source: Catalogue.Variant.Source) -> [Catalogue.Variant] { audioVariants.from(source) }
 
     /// The subtitles from a source.
-    public func subtitleVariants(source: VariantSource) -> [Variant] { subtitleVariants.from(source) }
+    public func subtitleVariants(source: Catalogue.Variant.Source) -> [Catalogue.Variant] {
+        subtitleVariants.from(source)
+    }
 }
 
-extension [Variant]? {
-    fileprivate var recommendedSource: VariantSource { self?.contains { $0.source == .hls } == true ? .hls : .none }
+extension [Catalogue.Variant]? {
+    fileprivate var recommendedSource: Catalogue.Variant.Source {
+        self?.contains { $0.source == .hls } == true ? .hls : .none
+    }
 
-    fileprivate func from(_ source: VariantSource) -> [Variant] { self?.filter { $0.source == source } ?? [] }
+    fileprivate func from(_ source: Catalogue.Variant.Source) -> [Catalogue.Variant] {
+        self?.filter { $0.source == source } ?? []
+    }
 }
 
-extension Resource {
+extension Catalogue.Resource {
     /// The DRM of a given type; nil when there is none.
-    public func drm(_ type: DRMType) -> DRM? {
+    public func drm(_ type: DRM.Kind) -> DRM? {
         drms?.first { $0.type == type }
     }
 }

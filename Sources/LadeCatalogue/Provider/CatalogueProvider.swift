@@ -86,35 +86,35 @@ public final class CatalogueProvider: Sendable {
     /// otherwise.
     ///
     /// - Parameters:
-    ///   - size: The number of items on the page, from 1 to 100, or ``PageSize/unlimited``.
+    ///   - size: The number of items on the page, from 1 to 100, or ``Catalogue/PageSize/unlimited``.
     ///   - make: Makes the endpoint.
     /// - Returns: The value.
     /// - Throws: ``CatalogueError`` for an invalid request or page size; `LoadingError` when loading fails.
     @_disfavoredOverload
     public func load<Value>(
-        size: Int = PageSize.default,
+        size: Int = Catalogue.PageSize.default,
         _ make: (Catalogue) throws -> PagedEndpoint<Value>
     ) async throws -> Value {
-        try PageSize.validate(size)
+        try Catalogue.PageSize.validate(size)
         return try await loader.load(make(catalogue), size: size)
     }
 
     /// The pages of a service; nothing is loaded before the iteration starts.
     ///
     /// - Parameters:
-    ///   - size: The number of items per page, from 1 to 100, or ``PageSize/unlimited``; 10 by default.
+    ///   - size: The number of items per page, from 1 to 100, or ``Catalogue/PageSize/unlimited``; 10 by default.
     ///   - prefetch: The number of pages to load ahead; none by default.
     ///   - start: The page to start with, such as the page of a `PageError`; nil for the first page.
     ///   - make: Makes the endpoint.
     /// - Returns: The sequence.
     /// - Throws: ``CatalogueError`` for an invalid request or page size.
     public func pages<Value>(
-        size: Int = PageSize.default,
+        size: Int = Catalogue.PageSize.default,
         prefetch: Int = 0,
         from start: PageRequest? = nil,
         _ make: (Catalogue) throws -> PagedEndpoint<Value>
     ) throws -> Pages.Sequence<Value> {
-        try PageSize.validate(size)
+        try Catalogue.PageSize.validate(size)
         return try make(catalogue).pages(size: size, prefetch: prefetch, from: start) {
             (endpoint) async throws(LoadingError) in
             try await self.loader.loadValue(of: endpoint)

@@ -153,7 +153,7 @@ extension Endpoint<Data> {
 
 extension CatalogueService {
     /// The business units that offer the service, in the order of their names.
-    public var sortedUnits: [BusinessUnit] { units.sorted { $0.rawValue < $1.rawValue } }
+    public var sortedUnits: [Catalogue.BusinessUnit] { units.sorted { $0.rawValue < $1.rawValue } }
 
     /// The service with a name; nil when there is none.
     public static func named(_ name: String) -> CatalogueService? { byName[name] }

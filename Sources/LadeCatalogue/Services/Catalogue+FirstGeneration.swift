@@ -208,7 +208,7 @@ extension Catalogue {
     /// The latest medias of a module.
     ///
     /// Today's servers have `moduleLatestMedias(…)` instead.
-    public func moduleLatestMediasByUid(_ unit: BusinessUnit? = nil, type: ModuleType = .event, uid: String)
+    public func moduleLatestMediasByUid(_ unit: BusinessUnit? = nil, type: Module.Kind = .event, uid: String)
         throws(CatalogueError) -> PagedEndpoint<Listing<Media>>
     {
         try pages("moduleLatestMediasByUid", unit, ["type": chosen(type), "uid": uid])
@@ -219,7 +219,7 @@ extension Catalogue {
     /// Today's servers have `moduleLatestMedias(…)` instead.
     public func moduleSectionLatestMedias(
         _ unit: BusinessUnit? = nil,
-        type: ModuleType = .event,
+        type: Module.Kind = .event,
         uid: String,
         sectionUid: String
     ) throws(CatalogueError) -> PagedEndpoint<Listing<Media>> {
@@ -277,7 +277,7 @@ extension Catalogue {
 
 /// The response with the events, whose list has another key than that of modules.
 private struct EventListing: CatalogueModel {
-    var events: [Module]?
+    var events: [Catalogue.Module]?
 
     mutating func read(_ members: borrowing ModelMembers) throws {
         try members.read("eventConfigList", &events)

@@ -8,12 +8,12 @@ extension Catalogue {
     /// - Parameters:
     ///   - type: The kind of count.
     ///   - urn: The URN of the media.
-    ///   - event: The ``Subdivision/event`` of the chapter or segment, from a composition that was loaded recently.
+    ///   - event: The ``Catalogue/Subdivision/event`` of the chapter or segment, from a composition that was loaded recently.
     /// - Returns: The endpoint, whose value contains the counts.
     /// - Throws: ``CatalogueError/nothingChosen(name:)`` without a type; ``CatalogueError/malformedURN(_:)``;
     ///   ``CatalogueError/invalidIdentifier(name:_:)`` without an event.
     public func increaseSocialCount(
-        _ type: SocialCountType,
+        _ type: SocialCount.Kind,
         urn: String,
         event: String
     ) throws(CatalogueError) -> Endpoint<SocialCountOverview> {
@@ -24,7 +24,7 @@ extension Catalogue {
 
     /// Counts a view, a like or a share of a chapter or segment, with its event if it has one.
     public func increaseSocialCount(
-        _ type: SocialCountType,
+        _ type: SocialCount.Kind,
         of part: some Subdivision
     ) throws(CatalogueError) -> Endpoint<SocialCountOverview> {
         let values = ["urn": try checked(part.urn), "endpoint": try type.endpoint()]
@@ -35,7 +35,7 @@ extension Catalogue {
     ///
     /// - Throws: ``CatalogueError/malformedURN(_:)`` for a composition without a main chapter.
     public func increaseSocialCount(
-        _ type: SocialCountType,
+        _ type: SocialCount.Kind,
         of composition: MediaComposition
     ) throws(CatalogueError) -> Endpoint<SocialCountOverview> {
         if let segment = composition.mainSegment { return try increaseSocialCount(type, of: segment) }
@@ -45,7 +45,7 @@ extension Catalogue {
 
     /// Counts a view, a like or a share of a video or audio, by a service of the first generation.
     public func increaseSocialCountByUid(
-        _ type: SocialCountType,
+        _ type: SocialCount.Kind,
         _ unit: BusinessUnit? = nil,
         of part: some Subdivision
     ) throws(CatalogueError) -> Endpoint<SocialCountOverview> {
@@ -72,7 +72,7 @@ extension Endpoint {
     }
 }
 
-extension SocialCountType {
+extension Catalogue.SocialCount.Kind {
     /// The end of the path for the count, of one or two components.
     func endpoint() throws(CatalogueError) -> String {
         switch self {

@@ -300,7 +300,7 @@ extension Catalogue {
     // MARK: - Search
 
     /// The shows that match a query.
-    public func showSearch(_ unit: BusinessUnit? = nil, matching query: String, mediaType: CatalogueMediaType = .none)
+    public func showSearch(_ unit: BusinessUnit? = nil, matching query: String, mediaType: MediaType = .none)
         throws(CatalogueError) -> PagedEndpoint<Listing<SearchHit>>
     {
         try pages("showSearch", unit, present(["q": checkedQuery(query), "mediaType": mediaType.item]))
@@ -336,7 +336,7 @@ extension Catalogue {
     }
 
     /// The events with their own medias.
-    public func modules(_ unit: BusinessUnit? = nil, type: ModuleType = .event) throws(CatalogueError) -> Endpoint<
+    public func modules(_ unit: BusinessUnit? = nil, type: Module.Kind = .event) throws(CatalogueError) -> Endpoint<
         [Module]
     > {
         try list("modules", unit, ["type": chosen(type)])
@@ -397,7 +397,7 @@ extension Catalogue {
     /// A section of a page.
     public func section(_ unit: BusinessUnit? = nil, uid: String, isPublished: Bool = true) throws(CatalogueError)
         -> Endpoint<
-            EditorialSection
+            EditorialPage.Section
         >
     {
         try object("section", unit, preview(["uid": uid], isPublished, nil))

@@ -62,7 +62,7 @@ extension Catalogue {
         try inRange(day).map { String($0.prefix(7)) }
     }
 
-    func chosen(_ type: ModuleType) throws(CatalogueError) -> String {
+    func chosen(_ type: Module.Kind) throws(CatalogueError) -> String {
         guard type != .none else { throw .nothingChosen(name: "module type") }
         return type.rawValue.lowercased()
     }
@@ -106,7 +106,7 @@ extension Catalogue {
     }
 }
 
-extension CatalogueMediaType {
+extension Catalogue.MediaType {
     /// The value of the query item; nil for `none`.
     var item: String? { self == .none ? nil : rawValue.lowercased() }
 }

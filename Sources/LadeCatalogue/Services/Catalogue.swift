@@ -234,8 +234,8 @@ extension PagedEndpoint {
     /// A mirror, or a test server, may name the public installation in `next`.
     func sized(for service: CatalogueService) -> PagedEndpoint {
         var paged = self
-        paged.sizer = PageSize.sizer(for: service)
-        paged.sizes = PageSize.sizes(for: service)
+        paged.sizer = Catalogue.PageSize.sizer(for: service)
+        paged.sizes = Catalogue.PageSize.sizes(for: service)
         paged.otherOrigins = .replacedByFirst
         return paged
     }

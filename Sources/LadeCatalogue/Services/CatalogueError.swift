@@ -9,7 +9,7 @@ public import Lade
 @nonexhaustive
 public enum CatalogueError: Error, Sendable {
     /// A business unit does not offer a service; `availableFor` lists those that do.
-    case unavailable(service: String, BusinessUnit, availableFor: [BusinessUnit])
+    case unavailable(service: String, Catalogue.BusinessUnit, availableFor: [Catalogue.BusinessUnit])
     /// A text is not a URN that services accept.
     case malformedURN(String)
     /// A day is not of the form `yyyy-MM-dd`, does not exist, or has a year with more than four digits.
@@ -29,7 +29,7 @@ public enum CatalogueError: Error, Sendable {
     /// No service has this name.
     case unknownService(String)
     /// A service needs a business unit; `availableFor` lists those that offer it.
-    case missingBusinessUnit(service: String, availableFor: [BusinessUnit])
+    case missingBusinessUnit(service: String, availableFor: [Catalogue.BusinessUnit])
     /// A service cannot be called without an argument, whose values have a form.
     case missingArgument(service: String, name: String, form: String)
     /// A service has no argument with this name; `known` lists those that it has.

@@ -39,7 +39,7 @@ extension CatalogueService {
 
     /// The values that the service accepts: the required ones first, then by their order in the path and the query.
     ///
-    /// Services that count also accept `event`, the ``Subdivision/event`` of a chapter or segment, which is sent as the
+    /// Services that count also accept `event`, the ``Catalogue/Subdivision/event`` of a chapter or segment, which is sent as the
     /// body.
     package var arguments: [Argument] {
         let inPath = variables.map { argument($0, isRequired: $0 != "day") }
@@ -88,18 +88,21 @@ extension CatalogueService {
         let mediaTypes = ["video", "audio"]
         switch name {
         case "type":
-            return service.name == "increaseSocialCountByUid" ? mediaTypes : [ModuleType.event.rawValue.lowercased()]
+            return service.name == "increaseSocialCountByUid"
+                ? mediaTypes : [Catalogue.Module.Kind.event.rawValue.lowercased()]
         case "mediaType": return mediaTypes
         case "endpoint":
-            return SocialCountType.allCases.compactMap { type in
+            return Catalogue.SocialCount.Kind.allCases.compactMap { type in
                 // Only `none` has no endpoint.
                 try? type.endpoint()
             }
-        case "eventType": return ScheduledLivestreamEventType.allCases.compactMap(\.item)
+        case "eventType": return Catalogue.ScheduledLivestreamEventType.allCases.compactMap(\.item)
         case "types":
             let isOfShows = service.name == "showsLatestMedias"
-            return isOfShows ? MediaFilter.allCases.compactMap(\.item) : ContentTypeFilter.allCases.compactMap(\.item)
-        case "onlyThirdPartyContentProvider": return [BusinessUnit.ssatr.rawValue]
+            return isOfShows
+                ? Catalogue.MediaFilter.allCases.compactMap(\.item)
+                : Catalogue.ContentTypeFilter.allCases.compactMap(\.item)
+        case "onlyThirdPartyContentProvider": return [Catalogue.BusinessUnit.ssatr.rawValue]
         case "operator": return ["and", "or"]
         case "quality": return ["sd", "hd"]
         case "sortBy": return ["default", "date"]

@@ -30,7 +30,7 @@ public struct CatalogueService: Sendable, Hashable {
     /// How responses are divided into pages.
     package let paging: Paging
     /// The business units that offer the service; all of them for a service without one in its path.
-    public let units: Set<BusinessUnit>
+    public let units: Set<Catalogue.BusinessUnit>
     /// The method: POST for services that count, otherwise GET.
     public let method: Request.Method
     /// Whether the service belongs to the first generation, which current services have replaced.
@@ -43,7 +43,7 @@ public struct CatalogueService: Sendable, Hashable {
         _ path: String,
         _ query: [String] = [],
         paging: Paging = .none,
-        for units: Set<BusinessUnit> = Set(BusinessUnit.allCases),
+        for units: Set<Catalogue.BusinessUnit> = Set(Catalogue.BusinessUnit.allCases),
         method: Request.Method = .get,
         successor: String? = nil
     ) {
@@ -57,7 +57,7 @@ public struct CatalogueService: Sendable, Hashable {
     }
 
     /// Whether a business unit offers the service.
-    public func isAvailable(for unit: BusinessUnit) -> Bool { units.contains(unit) }
+    public func isAvailable(for unit: Catalogue.BusinessUnit) -> Bool { units.contains(unit) }
 
     /// Whether the path contains a business unit.
     public var needsBusinessUnit: Bool { path.contains("{bu}") }

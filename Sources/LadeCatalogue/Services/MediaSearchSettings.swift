@@ -1,71 +1,73 @@
-/// The filters and the order of a search for medias.
-public struct MediaSearchSettings: Sendable, Hashable {
-    /// Whether the response contains the number of results for further filters; true by default.
-    public var aggregationsEnabled = true
-    /// Whether the response contains alternative queries; false by default.
-    public var suggestionsEnabled = false
-    /// Whether any word may match; by default all words must match.
-    public var matchesAnyWord = false
-    /// Whether words must match exactly; by default similar words match.
-    public var matchesExactly = false
-    /// The shows that medias belong to; any by default.
-    public var showURNs: Set<String> = []
-    /// The topics that medias belong to; any by default.
-    public var topicURNs: Set<String> = []
-    /// The media type; `none` by default, for any.
-    public var mediaType = CatalogueMediaType.none
-    /// Whether results must have subtitles.
-    public var subtitlesAvailable = false
-    /// Whether results must have a download.
-    public var downloadAvailable = false
-    /// Whether results must be playable abroad.
-    public var playableAbroad = false
-    /// The minimum quality; `none` by default, for any.
-    public var quality = Quality.none
-    /// The minimum duration in minutes.
-    public var minimumDurationInMinutes: Double?
-    /// The maximum duration in minutes.
-    public var maximumDurationInMinutes: Double?
-    /// The first day of publication.
-    public var fromDay: Day?
-    /// The last day of publication.
-    public var toDay: Day?
-    /// Whether results are sorted by date; by default they are sorted by the relevance of the match.
-    public var sortsByDate = false
-    /// Whether the worst or earliest results come first; by default the best or latest do.
-    public var sortsAscending = false
+extension Catalogue {
+    /// The filters and the order of a search for medias.
+    public struct MediaSearchSettings: Sendable, Hashable {
+        /// Whether the response contains the number of results for further filters; true by default.
+        public var aggregationsEnabled = true
+        /// Whether the response contains alternative queries; false by default.
+        public var suggestionsEnabled = false
+        /// Whether any word may match; by default all words must match.
+        public var matchesAnyWord = false
+        /// Whether words must match exactly; by default similar words match.
+        public var matchesExactly = false
+        /// The shows that medias belong to; any by default.
+        public var showURNs: Set<String> = []
+        /// The topics that medias belong to; any by default.
+        public var topicURNs: Set<String> = []
+        /// The media type; `none` by default, for any.
+        public var mediaType = MediaType.none
+        /// Whether results must have subtitles.
+        public var subtitlesAvailable = false
+        /// Whether results must have a download.
+        public var downloadAvailable = false
+        /// Whether results must be playable abroad.
+        public var playableAbroad = false
+        /// The minimum quality; `none` by default, for any.
+        public var quality = Resource.Quality.none
+        /// The minimum duration in minutes.
+        public var minimumDurationInMinutes: Double?
+        /// The maximum duration in minutes.
+        public var maximumDurationInMinutes: Double?
+        /// The first day of publication.
+        public var fromDay: Day?
+        /// The last day of publication.
+        public var toDay: Day?
+        /// Whether results are sorted by date; by default they are sorted by the relevance of the match.
+        public var sortsByDate = false
+        /// Whether the worst or earliest results come first; by default the best or latest do.
+        public var sortsAscending = false
 
-    /// Makes the default settings.
-    public init() {}
+        /// Makes the default settings.
+        public init() {}
 
-    /// The query items for the settings, in order.
-    public var queryItems: [(name: String, value: String)] {
-        let items: [(String, String?)] = [
-            ("includeAggregations", String(aggregationsEnabled)),
-            ("includeSuggestions", String(suggestionsEnabled)),
-            ("operator", matchesAnyWord ? "or" : nil),
-            ("enableFuzzySearch", matchesExactly ? "false" : nil),
-            ("showUrns", showURNs.isEmpty ? nil : showURNs.sorted().joined(separator: ",")),
-            ("topicUrns", topicURNs.isEmpty ? nil : topicURNs.sorted().joined(separator: ",")),
-            ("mediaType", mediaType.item),
-            ("subtitlesAvailable", subtitlesAvailable ? "true" : nil),
-            ("downloadAvailable", downloadAvailable ? "true" : nil),
-            ("playableAbroad", playableAbroad ? "true" : nil),
-            // The service does not support a third quality.
-            ("quality", quality == .none ? nil : quality == .sd ? "sd" : "hd"),
-            ("durationFromInMinutes", minimumDurationInMinutes.map(Self.text)),
-            ("durationToInMinutes", maximumDurationInMinutes.map(Self.text)),
-            ("publishedDateFrom", fromDay?.string),
-            ("publishedDateTo", toDay?.string),
-            ("sortBy", sortsByDate ? "date" : "default"),
-            ("sortDir", sortsAscending ? "asc" : "desc"),
-        ]
-        return items.compactMap { name, value in value.map { (name, $0) } }
-    }
+        /// The query items for the settings, in order.
+        public var queryItems: [(name: String, value: String)] {
+            let items: [(String, String?)] = [
+                ("includeAggregations", String(aggregationsEnabled)),
+                ("includeSuggestions", String(suggestionsEnabled)),
+                ("operator", matchesAnyWord ? "or" : nil),
+                ("enableFuzzySearch", matchesExactly ? "false" : nil),
+                ("showUrns", showURNs.isEmpty ? nil : showURNs.sorted().joined(separator: ",")),
+                ("topicUrns", topicURNs.isEmpty ? nil : topicURNs.sorted().joined(separator: ",")),
+                ("mediaType", mediaType.item),
+                ("subtitlesAvailable", subtitlesAvailable ? "true" : nil),
+                ("downloadAvailable", downloadAvailable ? "true" : nil),
+                ("playableAbroad", playableAbroad ? "true" : nil),
+                // The service does not support a third quality.
+                ("quality", quality == .none ? nil : quality == .sd ? "sd" : "hd"),
+                ("durationFromInMinutes", minimumDurationInMinutes.map(Self.text)),
+                ("durationToInMinutes", maximumDurationInMinutes.map(Self.text)),
+                ("publishedDateFrom", fromDay?.string),
+                ("publishedDateTo", toDay?.string),
+                ("sortBy", sortsByDate ? "date" : "default"),
+                ("sortDir", sortsAscending ? "asc" : "desc"),
+            ]
+            return items.compactMap { name, value in value.map { (name, $0) } }
+        }
 
-    /// A number without trailing zeros.
-    private static func text(_ number: Double) -> String {
-        Int(exactly: number).map(String.init) ?? String(number)
+        /// A number without trailing zeros.
+        private static func text(_ number: Double) -> String {
+            Int(exactly: number).map(String.init) ?? String(number)
+        }
     }
 }
 

@@ -9,13 +9,13 @@ public struct CatalogueURN: Sendable, CustomStringConvertible {
     /// The kind of object that a URN names.
     public enum Kind: Sendable, Hashable {
         /// A video or an audio; an event of the live centre is delivered by Swiss TXT.
-        case media(CatalogueMediaType, isLiveCenterEvent: Bool)
+        case media(Catalogue.MediaType, isLiveCenterEvent: Bool)
         /// A show.
-        case show(Transmission)
+        case show(Catalogue.Transmission)
         /// A topic.
-        case topic(Transmission)
+        case topic(Catalogue.Transmission)
         /// A module, such as `urn:rts:module:event:1`, or its section, such as `urn:rts:module:event:1:2`.
-        case module(ModuleType, sectionUid: String?)
+        case module(Catalogue.Module.Kind, sectionUid: String?)
     }
 
     /// The text, unchanged.
@@ -23,7 +23,7 @@ public struct CatalogueURN: Sendable, CustomStringConvertible {
     /// The kind of object that the URN names.
     public let kind: Kind
     /// The broadcaster.
-    public let vendor: Vendor
+    public let vendor: Catalogue.Vendor
     /// The identifier, in its original letter case.
     public let uid: String
 
@@ -38,7 +38,8 @@ public struct CatalogueURN: Sendable, CustomStringConvertible {
         let (kind, vendor, uid): (Kind?, Substring, Substring)
         switch parts[1].lowercased() {
         case "show", "topic":
-            guard parts.count == 4, let transmission = Transmission(urnPart: parts[2]), transmission != .unknown
+            guard parts.count == 4, let transmission = Catalogue.Transmission(urnPart: parts[2]),
+                transmission != .unknown
             else { return nil }
             (vendor, uid) = (parts[0], parts[3])
             kind = parts[1].lowercased() == "show" ? .show(transmission) : .topic(transmission)
@@ -46,7 +47,7 @@ public struct CatalogueURN: Sendable, CustomStringConvertible {
             guard parts.count == 4 || parts.count == 5, parts.last?.isEmpty == false else { return nil }
             (vendor, uid) = (parts[0], parts[3])
             let section = parts.count == 5 ? String(parts[4]) : nil
-            kind = ModuleType(urnPart: parts[2]).map { .module($0, sectionUid: section) }
+            kind = Catalogue.Module.Kind(urnPart: parts[2]).map { .module($0, sectionUid: section) }
         default:
             var parts = parts
             let isEvent = parts[0] == "swisstxt"
@@ -59,9 +60,9 @@ public struct CatalogueURN: Sendable, CustomStringConvertible {
                 parts.remove(at: 1)
             }
             (vendor, uid) = (parts[0], parts[2])
-            kind = CatalogueMediaType(urnPart: parts[1]).map { .media($0, isLiveCenterEvent: isEvent) }
+            kind = Catalogue.MediaType(urnPart: parts[1]).map { .media($0, isLiveCenterEvent: isEvent) }
         }
-        guard let kind, let vendor = Vendor(urnVendor: vendor), !uid.isEmpty else { return nil }
+        guard let kind, let vendor = Catalogue.Vendor(urnVendor: vendor), !uid.isEmpty else { return nil }
         self.text = text
         self.kind = kind
         self.vendor = vendor
@@ -86,7 +87,7 @@ extension String {
     }
 }
 
-extension Vendor {
+extension Catalogue.Vendor {
     /// Makes a vendor from a part of a URN; nil for Swiss satellite radio, which is not a vendor there.
     fileprivate init?(urnVendor part: Substring) {
         self.init(urnPart: part)

@@ -221,18 +221,18 @@ struct CatalogueRun: Sendable {
         of response: CatalogueResponse,
         _ catalogue: Catalogue,
         _ loader: Loader
-    ) async throws(Failure) -> [MediaComposition] {
+    ) async throws(Failure) -> [Catalogue.MediaComposition] {
         if response.listKey == "chapterList" {
             do {
-                return [try catalogue.decoder.decode(MediaComposition.self, from: response.data)]
+                return [try catalogue.decoder.decode(Catalogue.MediaComposition.self, from: response.data)]
             } catch {
                 let advice = "Print the response with --json."
                 throw .command(CommandError(what: "The composition: \(error).", advice: advice, code: .decoding))
             }
         }
-        var compositions: [MediaComposition] = []
+        var compositions: [Catalogue.MediaComposition] = []
         for urn in CatalogueTable.mediaURNs(of: response) {
-            var endpoint: Endpoint<MediaComposition>
+            var endpoint: Endpoint<Catalogue.MediaComposition>
             do throws(CatalogueError) {
                 endpoint = try catalogue.mediaComposition(urn: urn)
             } catch {
@@ -249,7 +249,7 @@ struct CatalogueRun: Sendable {
     }
 
     private func streams(
-        of composition: MediaComposition,
+        of composition: Catalogue.MediaComposition,
         _ loader: Loader
     ) async throws(Failure) -> CatalogueTable.LinkedItem {
         let chapter = composition.mainChapter ?? composition.chapters.first
@@ -266,7 +266,9 @@ struct CatalogueRun: Sendable {
         return .init(title: chapter?.title ?? "", name: chapter?.urn ?? composition.chapterURN, links: links)
     }
 
-    private func playable(_ url: URL, _ token: TokenType, _ loader: Loader) async throws(LoadingError) -> URL {
+    private func playable(_ url: URL, _ token: Catalogue.Resource.TokenType, _ loader: Loader)
+        async throws(LoadingError) -> URL
+    {
         guard token == .akamai || Catalogue.needsToken(url) else { return url }
         var endpoint = try Catalogue.tokenizeURL(url, service: settings.tokenAddress)
         apply(to: &endpoint.request)
@@ -297,7 +299,7 @@ extension CatalogueSettings {
     }
 }
 
-extension Resource {
+extension Catalogue.Resource {
     /// The method, the quality and the type of the stream.
     fileprivate var label: String {
         let type = streamType == .live ? "live" : streamType == .dvr ? "live, rewinds" : ""

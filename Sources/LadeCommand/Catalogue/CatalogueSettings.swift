@@ -10,7 +10,7 @@ struct CatalogueSettings: CallSettings {
     var connection = ConnectionSettings()
     /// The name of the service and its arguments, or the word `services` and a part of a name.
     var operands: [String] = []
-    var unit: BusinessUnit?
+    var unit: Catalogue.BusinessUnit?
     var base = Catalogue.Stage.production.rawValue
     var tokenService: String?
     var size: Int?
@@ -40,7 +40,7 @@ struct CatalogueSettings: CallSettings {
         .rare()
         + ConnectionSettings.rows.lifted(\.connection).rare()
 
-    private static let unitNames = BusinessUnit.allCases.map(\.rawValue)
+    private static let unitNames = Catalogue.BusinessUnit.allCases.map(\.rawValue)
 
     private static let callRows: [OptionRow<CatalogueSettings>] = [
         .value(
@@ -50,7 +50,7 @@ struct CatalogueSettings: CallSettings {
             "The business unit: \(unitNames.joined(separator: ", "))",
             completion: .words(unitNames)
         ) { settings, value throws(CommandError) in
-            guard let unit = BusinessUnit(rawValue: value.lowercased()) else {
+            guard let unit = Catalogue.BusinessUnit(rawValue: value.lowercased()) else {
                 let nearest = Suggestion.nearest(to: value.lowercased(), among: unitNames)
                 throw .usage(
                     "--unit: there is no “\(value.asArgument)”" + (nearest.map { "; did you mean “\($0)”?" } ?? ""),
@@ -80,7 +80,7 @@ struct CatalogueSettings: CallSettings {
             // A number below 1 is refused with the sizes that the service has.
             let isNegative = value.utf8.first == UInt8(ascii: "-")
             let digits = isNegative ? String(decoding: value.utf8.dropFirst(), as: UTF8.self) : value
-            guard value != "unlimited" else { return settings.size = PageSize.unlimited }
+            guard value != "unlimited" else { return settings.size = Catalogue.PageSize.unlimited }
             settings.size = try Quantity.count(digits, of: "--size", from: 0) * (isNegative ? -1 : 1)
         },
         .count("pages", .paging, "Print this many pages (1)") {
@@ -211,12 +211,15 @@ struct CatalogueSettings: CallSettings {
         if service.paging == .unsized {
             throw .usage("--size: \(service.name) chooses the size of its pages", advice: "Leave the option out.")
         }
-        if size == PageSize.unlimited, service.paging != .unlimited {
+        if size == Catalogue.PageSize.unlimited, service.paging != .unlimited {
             throw .usage("--size: \(service.name) has no unlimited pages", advice: "Write 1 to 100, and --all.")
         }
-        try CommandError.translatingCatalogue { () throws(CatalogueError) in try PageSize.validate(size) }
-        if service.paging == .urns, size > PageSize.maximumURNs {
-            throw .usage("--size: \(service.name) takes \(PageSize.maximumURNs) URNs at most", advice: "Write less.")
+        try CommandError.translatingCatalogue { () throws(CatalogueError) in try Catalogue.PageSize.validate(size) }
+        if service.paging == .urns, size > Catalogue.PageSize.maximumURNs {
+            throw .usage(
+                "--size: \(service.name) takes \(Catalogue.PageSize.maximumURNs) URNs at most",
+                advice: "Write less."
+            )
         }
     }
 }

@@ -282,7 +282,7 @@ extension CatalogueTable {
     ///   - services: The services.
     ///   - unit: The business unit that all of them are for; nil to list the units of each.
     /// - Returns: The table.
-    static func services(_ services: [CatalogueService], for unit: BusinessUnit? = nil) -> TextTable {
+    static func services(_ services: [CatalogueService], for unit: Catalogue.BusinessUnit? = nil) -> TextTable {
         var table = TextTable(
             columns: [
                 TextTable.Column(title: "Service"), TextTable.Column(title: "Pages"), TextTable.Column(title: "Units"),
@@ -313,7 +313,7 @@ extension CatalogueTable {
     private static func units(of service: CatalogueService) -> String {
         guard service.needsBusinessUnit else { return "any" }
         guard !service.units.isEmpty else { return "none" }
-        return BusinessUnit.allCases.filter(service.isAvailable).map(\.rawValue).joined(separator: " ")
+        return Catalogue.BusinessUnit.allCases.filter(service.isAvailable).map(\.rawValue).joined(separator: " ")
     }
 
     private static func pages(of service: CatalogueService) -> String {

@@ -7,7 +7,7 @@ import Testing
 struct BackgroundTests {
     private func at(_ seconds: Int) -> Instant { Instant(nanoseconds: 0).advanced(by: .seconds(seconds)) }
 
-    private func key(_ number: Int) throws -> CacheKey { try Desk.key("https://example.org/\(number)") }
+    private func key(_ number: Int) throws -> CacheKey { try RuleSamples.key("https://example.org/\(number)") }
 
     @Test("cache CA-172 one exchange for a key is in flight at a time")
     func startsOne() throws {

@@ -6,19 +6,19 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct CollapseTests {
-    private let desk = Desk()
+    private let samples = RuleSamples()
     private let start = Instant(nanoseconds: 0)
 
     private func machine() -> CollapseState { CollapseState() }
 
     private func query(_ path: String = "a", _ headers: Headers = [:]) throws -> CacheQuery {
-        try desk.query(.get, "https://example.org/\(path)", headers)
+        try samples.query(.get, "https://example.org/\(path)", headers)
     }
 
     private func head(_ headers: Headers = [:], request: Headers = [:]) throws -> StoredHead {
         var all = headers
         all.add("Cache-Control", "max-age=60")
-        return try desk.keep(all, request: request)
+        return try samples.keep(all, request: request)
     }
 
     @Test("cache CA-175 equal requests share one exchange, and each receives the response")
@@ -104,9 +104,9 @@ struct CollapseTests {
         var bypass = try query()
         bypass.mode = .bypass
         #expect(machine.arrive(3, bypass, now: start) == [.alone(call: 3)])
-        #expect(machine.arrive(4, try desk.query(.post), now: start) == [.alone(call: 4)])
+        #expect(machine.arrive(4, try samples.query(.post), now: start) == [.alone(call: 4)])
         var other = try query()
-        other.key = try Desk.key(account: "you")
+        other.key = try RuleSamples.key(account: "you")
         #expect(machine.arrive(5, other, now: start) == [.start(exchange: 2)])
     }
 

@@ -20,8 +20,8 @@ struct StoredHeadCodingTests {
             status: Response.Status(100 + random.below(900)),
             headers: Headers((0..<count).map { _ in (random.pick(["A", "Set-Cookie", "Vary", "ETag"]), text()) }),
             times: ExchangeTimes(
-                requested: Moment(date: Desk.start.addingTimeInterval(random.unit()), instant: nil),
-                received: Moment(date: Desk.start.addingTimeInterval(random.unit() + 1), instant: nil)
+                requested: Moment(date: RuleSamples.start.addingTimeInterval(random.unit()), instant: nil),
+                received: Moment(date: RuleSamples.start.addingTimeInterval(random.unit() + 1), instant: nil)
             ),
             extent: random.chance(50) ? .whole(Int64(random.below(1 << 40))) : .parts([0..<4, 5..<9], total: 20)
         )
@@ -61,7 +61,7 @@ struct StoredHeadCodingTests {
         arguments: ["\r\nX: 1", "\n", "\u{0}", "\u{7F}"]
     )
     func refusesFields(value: String) throws {
-        let times = ExchangeTimes(requested: Desk.at(0), received: Desk.at(0))
+        let times = ExchangeTimes(requested: RuleSamples.at(0), received: RuleSamples.at(0))
         func head(_ name: String, _ value: String) -> StoredHead {
             StoredHead(
                 status: 200,
@@ -91,7 +91,7 @@ struct StoredHeadCodingTests {
                 if octets.isEmpty { octets = [1] }
             }
             guard let head = StoredHead(encoded: octets) else { continue }
-            _ = Desk().rules.decide(try Desk().query(), [head])
+            _ = RuleSamples().rules.decide(try RuleSamples().query(), [head])
             #expect(head.headers.allSatisfy { $0.octets.allSatisfy(\.isFieldContent) }, "seed \(random.seed)")
         }
     }

@@ -27,8 +27,8 @@ struct CacheKeyTests {
             partition: partition,
             account: account,
             body: body.map { Array($0.utf8) },
-            now: Desk.at(0),
-            digester: Desk.digester
+            now: RuleSamples.at(0),
+            digester: RuleSamples.digester
         )
     }
 
@@ -71,8 +71,8 @@ struct CacheKeyTests {
                         partition: "service",
                         account: "me",
                         body: nil,
-                        now: Desk.at(0),
-                        digester: Desk.digester
+                        now: RuleSamples.at(0),
+                        digester: RuleSamples.digester
                     ).key
                 }
                 #expect(keys[0] == keys[1], "seed \(random.seed), \(text)")
@@ -124,7 +124,7 @@ struct CacheKeyTests {
         ]
     )
     func normalises(address: String, normal: String) throws {
-        #expect(try Desk.address(address).text == normal)
+        #expect(try RuleSamples.address(address).text == normal)
         #expect(try key(.get, address) == key(.get, normal))
     }
 
@@ -136,21 +136,21 @@ struct CacheKeyTests {
         ].map { "https://example.org/\($0)" }
 
         #expect(Set(try addresses.map { try key(.get, $0) }).count == addresses.count)
-        #expect(try Desk.address("https://example.org/?").hasQuery)
-        #expect(try !Desk.address("https://example.org/").hasQuery)
+        #expect(try RuleSamples.address("https://example.org/?").hasQuery)
+        #expect(try !RuleSamples.address("https://example.org/").hasQuery)
     }
 
     @Test("cache CA-41 a closure may map addresses first")
     func mapsAddresses() throws {
-        let plain = try Desk.address("https://example.org/a")
+        let plain = try RuleSamples.address("https://example.org/a")
         let request = Request(try #require(URL(string: "https://example.org/a?utm_source=x")))
         let query = CacheQuery(
             request,
             partition: "service",
             account: "me",
             address: plain,
-            now: Desk.at(0),
-            digester: Desk.digester
+            now: RuleSamples.at(0),
+            digester: RuleSamples.digester
         )
 
         #expect(query.key == (try key()))
@@ -163,7 +163,7 @@ struct CacheKeyTests {
         #expect(secret != (try key { $0.headers["Authorization"] = "Bearer 0123456788" }))
         #expect(secret == (try key { $0.headers["authorization"] = "Bearer 0123456789" }))
         #expect(!String(decoding: secret.octets, as: UTF8.self).contains("0123456789"))
-        let user = try Desk.address("https://me:password1@example.org/a")
+        let user = try RuleSamples.address("https://me:password1@example.org/a")
         let named = try key(.get, "https://me:password1@example.org/a")
         #expect(user.text == "https://example.org/a")
         #expect(named != (try key()))
@@ -193,15 +193,15 @@ struct CacheKeyTests {
                     $0.headers["Content-Encoding"] = "gzip"
                 })
         )
-        let rules = Desk().rules
+        let rules = RuleSamples().rules
         #expect(rules.decide(first, []).rule == .uriMiss)
-        #expect(rules.storage(first, Desk().received(200, ["Cache-Control": "max-age=9"])).decision.head != nil)
+        #expect(rules.storage(first, RuleSamples().received(200, ["Cache-Control": "max-age=9"])).decision.head != nil)
         #expect(rules.invalidation(first, 200, [:]).decision == .none)
     }
 
     @Test("cache CA-47 POST is looked up only by a stated key, which may replace the body")
     func looksUpPost() throws {
-        let rules = Desk().rules
+        let rules = RuleSamples().rules
         func post(_ key: Request.CacheOptions.CustomKey?, _ body: String) throws -> CacheQuery {
             try query(.post, body: body) { $0.cacheOptions.key = key }
         }
@@ -221,9 +221,12 @@ struct CacheKeyTests {
         var query = try query(Request.Method("QUERY"), body: "a")
         query.isReplayable = false
 
-        #expect(Desk().rules.decide(query, []).rule == .oneShotBody)
-        #expect(Desk().rules.decide(query, []).decision == .passBy)
-        #expect(Desk().rules.storage(query, Desk().received(200, ["Cache-Control": "max-age=9"])).rule == .oneShotBody)
+        #expect(RuleSamples().rules.decide(query, []).rule == .oneShotBody)
+        #expect(RuleSamples().rules.decide(query, []).decision == .passBy)
+        #expect(
+            RuleSamples().rules.storage(query, RuleSamples().received(200, ["Cache-Control": "max-age=9"])).rule
+                == .oneShotBody
+        )
     }
 
     @Test(
@@ -234,7 +237,7 @@ struct CacheKeyTests {
     )
     func separatesOrigins(other: String) throws {
         #expect(try key() != key(.get, other))
-        #expect(try Desk.address(other).origin != Desk.address("https://example.org/a").origin)
+        #expect(try RuleSamples.address(other).origin != RuleSamples.address("https://example.org/a").origin)
     }
 
     @Test("cache CA-210 digests depend on the key of the store")
@@ -271,8 +274,8 @@ struct CacheKeyTests {
 
     @Test("cache CA-236 keys, addresses and heads print no secrets")
     func printsNoSecrets() throws {
-        let key = try Desk.key("https://example.org/a?token=0123456789")
-        let head = try Desk().keep(
+        let key = try RuleSamples.key("https://example.org/a?token=0123456789")
+        let head = try RuleSamples().keep(
             ["Cache-Control": "max-age=60", "Set-Cookie": "sid=9876543210", "Vary": "Cookie"],
             request: ["Cookie": "sid=5555555555"]
         )

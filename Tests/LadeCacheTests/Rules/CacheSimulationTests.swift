@@ -67,14 +67,14 @@ struct CacheSimulationTests {
             exchanges += 1
             let path = String(query.key?.place.address.text.dropFirst(19) ?? "")
             guard let resource = resources[path], !random.chance(failureRate) else { return nil }
-            let requested = Desk.at(seconds)
+            let requested = RuleSamples.at(seconds)
             if query.method == .post { change(path) }
             seconds += Double(random.below(3)) / 4
             let version = current(path)
             let variant = resource.varies ? sent["X-A"] ?? "" : ""
             let tag = "\(resource.isStrong ? "" : "W/")\"\(variant)-\(version)\""
             var headers: Headers = [
-                "Date": Desk.date(seconds.rounded(.down)), "ETag": tag, "Cache-Control": resource.directives,
+                "Date": RuleSamples.date(seconds.rounded(.down)), "ETag": tag, "Cache-Control": resource.directives,
             ]
             if resource.varies { headers.add("Vary", "X-A") }
             var body = Self.body(path, account, variant, version)
@@ -99,7 +99,7 @@ struct CacheSimulationTests {
                 status,
                 headers,
                 sent: sent,
-                times: ExchangeTimes(requested: requested, received: Desk.at(seconds))
+                times: ExchangeTimes(requested: requested, received: RuleSamples.at(seconds))
             )
             if status != 304 { head.headers.add("Content-Length", "\(body.count)") }
             return (head, Data(body))
@@ -161,14 +161,14 @@ struct CacheSimulationTests {
                 let isRange = random.chance(25)
                 if isRange { headers["Range"] = "bytes=\(random.below(60))-\(random.pick(["", "90"]))" }
                 let isPost = random.chance(4)
-                var query = try Desk().query(
+                var query = try RuleSamples().query(
                     isPost ? .post : .get,
                     "https://example.org\(path)",
                     headers,
                     at: server.seconds
                 )
-                query.key = try Desk.key("https://example.org\(path)", account: account)
-                let mini = MiniCache(rules: Desk().rules, store: store) { query, sent in
+                query.key = try RuleSamples.key("https://example.org\(path)", account: account)
+                let mini = MiniCache(rules: RuleSamples().rules, store: store) { query, sent in
                     server.respond(query, sent, account: account)
                 }
                 let began = server.seconds
@@ -217,10 +217,10 @@ struct CacheSimulationTests {
         let server = Server(SeededRandom(seed: 3), paths: 1)
         server.resources["/0"] = .init(directives: "max-age=1000", staleness: 1_000, isStrong: true, varies: true)
         let store = try ResponseCache.MemoryStore()
-        let mini = MiniCache(rules: Desk().rules, store: store) { server.respond($0, $1, account: "me") }
+        let mini = MiniCache(rules: RuleSamples().rules, store: store) { server.respond($0, $1, account: "me") }
         for number in 0..<100 {
             let headers: Headers = ["X-A": "\(number % 2)", "Cache-Control": "x=1"]
-            let query = try Desk().query(.get, "https://example.org/0", headers, at: server.seconds)
+            let query = try RuleSamples().query(.get, "https://example.org/0", headers, at: server.seconds)
             _ = try await mini.load(query)
         }
 
@@ -238,8 +238,13 @@ struct CacheSimulationTests {
             var bodies: [Data?] = []
             for (store, server) in zip(stores, servers) {
                 server.seconds += elapsed
-                let mini = MiniCache(rules: Desk().rules, store: store) { server.respond($0, $1, account: "me") }
-                let query = try Desk().query(.get, "https://example.org\(path)", ["X-A": "1"], at: server.seconds)
+                let mini = MiniCache(rules: RuleSamples().rules, store: store) { server.respond($0, $1, account: "me") }
+                let query = try RuleSamples().query(
+                    .get,
+                    "https://example.org\(path)",
+                    ["X-A": "1"],
+                    at: server.seconds
+                )
                 bodies.append(try await mini.load(query)?.body)
             }
             #expect(bodies[0] == bodies[1], "seed \(random.seed), step \(step)")

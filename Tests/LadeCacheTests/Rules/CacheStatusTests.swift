@@ -6,11 +6,15 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct CacheStatusTests {
-    private let desk = Desk()
+    private let samples = RuleSamples()
 
     private func freshness(at seconds: Double) throws -> ResponseCache.Freshness {
-        let head = try desk.keep(["Cache-Control": "max-age=40"])
-        return desk.rules.freshness(of: head, at: Desk.at(seconds), try Desk.address("https://example.org/a"))
+        let head = try samples.keep(["Cache-Control": "max-age=40"])
+        return samples.rules.freshness(
+            of: head,
+            at: RuleSamples.at(seconds),
+            try RuleSamples.address("https://example.org/a")
+        )
     }
 
     @Test("cache CA-221 the member says hit or why the server was asked")

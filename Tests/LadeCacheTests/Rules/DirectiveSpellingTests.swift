@@ -6,7 +6,7 @@ import Testing
 /// What caches make of each spelling of a number of seconds, for every directive that has one.
 @Suite(.timeLimit(.minutes(5)))
 struct DirectiveSpellingTests {
-    private let desk = Desk()
+    private let samples = RuleSamples()
 
     /// What stands behind the name, and whether it means 60 seconds; otherwise it means none.
     private static let spellings: [(argument: String, isRead: Bool)] = [
@@ -32,7 +32,7 @@ struct DirectiveSpellingTests {
     func lifetime(argument: String, isRead: Bool) throws {
         let line = Self.line("max-age", argument)
 
-        #expect(try desk.lifetime(["Cache-Control": line]) == (isRead ? .seconds(60) : .zero), "\(line)")
+        #expect(try samples.lifetime(["Cache-Control": line]) == (isRead ? .seconds(60) : .zero), "\(line)")
     }
 
     @Test(
@@ -40,23 +40,25 @@ struct DirectiveSpellingTests {
         arguments: spellings
     )
     func windows(argument: String, isRead: Bool) throws {
-        let revalidated = try desk.keep([
+        let revalidated = try samples.keep([
             "Cache-Control": Self.line("max-age=10, stale-while-revalidate", argument), "ETag": "\"a\"",
         ])
-        let kept = try desk.keep(["Cache-Control": Self.line("max-age=10, stale-if-error", argument), "ETag": "\"a\""])
+        let kept = try samples.keep([
+            "Cache-Control": Self.line("max-age=10, stale-if-error", argument), "ETag": "\"a\"",
+        ])
 
-        #expect(try desk.rule([revalidated], at: 69) == (isRead ? .whileRevalidate : .stale))
-        #expect(try desk.rule([revalidated], at: 70) == .stale)
+        #expect(try samples.rule([revalidated], at: 69) == (isRead ? .whileRevalidate : .stale))
+        #expect(try samples.rule([revalidated], at: 70) == .stale)
         #expect(try isKept(kept, at: 69) == isRead)
         #expect(try !isKept(kept, at: 71))
     }
 
     @Test("cache CA-93 CA-94 CA-101 directives of a request are read in the same spellings", arguments: spellings)
     func requests(argument: String, isRead: Bool) throws {
-        let long = try desk.keep(["Cache-Control": "max-age=100", "ETag": "\"a\""])
-        let short = try desk.keep(["Cache-Control": "max-age=10", "ETag": "\"a\""])
+        let long = try samples.keep(["Cache-Control": "max-age=100", "ETag": "\"a\""])
+        let short = try samples.keep(["Cache-Control": "max-age=10", "ETag": "\"a\""])
         func rule(_ head: StoredHead, _ name: String, at seconds: Double) throws -> Response.CacheRule {
-            try desk.rule([head], ["Cache-Control": Self.line(name, argument)], at: seconds)
+            try samples.rule([head], ["Cache-Control": Self.line(name, argument)], at: seconds)
         }
 
         // A greatest age that cannot be read is none that a response could have.
@@ -83,14 +85,14 @@ struct DirectiveSpellingTests {
         let lines = ["no-cache", "private"].map { Self.line($0, argument) }
         let headers: Headers = ["Cache-Control": "max-age=60, \(lines[0])", "ETag": "\"a\"", "X-A": "1", "X-C": "1"]
 
-        let head = try desk.keep(headers)
+        let head = try samples.keep(headers)
 
-        #expect(try desk.rule([head], at: 1) == (isRead ? .fresh : .noCache))
+        #expect(try samples.rule([head], at: 1) == (isRead ? .fresh : .noCache))
         #expect(head.headers.contains("X-A") == !isRead)
         #expect(head.headers.contains("X-C"))
         // A private cache keeps what is private.
-        let own = try desk.keep(["Cache-Control": "max-age=60, \(lines[1])", "X-A": "1"])
-        #expect(try desk.rule([own], at: 1) == .fresh)
+        let own = try samples.keep(["Cache-Control": "max-age=60, \(lines[1])", "X-A": "1"])
+        #expect(try samples.rule([own], at: 1) == .fresh)
         #expect(own.headers.contains("X-A"))
     }
 
@@ -101,8 +103,8 @@ struct DirectiveSpellingTests {
 
     /// Whether a response is served after the server has failed.
     private func isKept(_ head: StoredHead, _ headers: Headers = [:], at seconds: Double) throws -> Bool {
-        let query = try desk.query(.get, "https://example.org/a", headers, at: seconds)
-        let outcome = desk.rules.validation(query, desk.rules.condition(for: head), [head], failure: .connection)
+        let query = try samples.query(.get, "https://example.org/a", headers, at: seconds)
+        let outcome = samples.rules.validation(query, samples.rules.condition(for: head), [head], failure: .connection)
         return outcome.decision == .serveStale(head.id)
     }
 }

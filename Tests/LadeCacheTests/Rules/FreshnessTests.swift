@@ -10,27 +10,27 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct FreshnessTests {
-    private let desk = Desk()
+    private let samples = RuleSamples()
 
     @Test("cache CA-60 a response is fresh until its age equals its lifetime", arguments: [(9.9, true), (10, false)])
     func endsAtLifetime(age: Double, isFresh: Bool) throws {
-        let head = try desk.keep(["Cache-Control": "max-age=10", "ETag": "\"a\""])
+        let head = try samples.keep(["Cache-Control": "max-age=10", "ETag": "\"a\""])
 
-        #expect(try desk.rule([head], at: age) == (isFresh ? .fresh : .stale))
+        #expect(try samples.rule([head], at: age) == (isFresh ? .fresh : .stale))
     }
 
     @Test(
         "cache CA-61 max-age counts alone beside any Expires",
-        arguments: [Desk.date(-100), Desk.date(1_000), "soon", "0"]
+        arguments: [RuleSamples.date(-100), RuleSamples.date(1_000), "soon", "0"]
     )
     func prefersMaxAge(expires: String) throws {
-        #expect(try desk.lifetime(["Cache-Control": "max-age=60", "Expires": expires]) == .seconds(60))
+        #expect(try samples.lifetime(["Cache-Control": "max-age=60", "Expires": expires]) == .seconds(60))
     }
 
     @Test("cache CA-62 s-maxage decides nothing, in one line or two")
     func ignoresSharedMaxAge() throws {
-        #expect(try desk.lifetime(["Cache-Control": "s-maxage=3600, max-age=1"]) == .seconds(1))
-        #expect(try desk.lifetime(["Cache-Control": "s-maxage=3600", "cache-control": "max-age=1"]) == .seconds(1))
+        #expect(try samples.lifetime(["Cache-Control": "s-maxage=3600, max-age=1"]) == .seconds(1))
+        #expect(try samples.lifetime(["Cache-Control": "s-maxage=3600", "cache-control": "max-age=1"]) == .seconds(1))
     }
 
     @Test(
@@ -38,7 +38,7 @@ struct FreshnessTests {
         arguments: ["max-age=60, max-age=10", "max-age=\"60\"", "Max-Age=60", "max-age=0060", "MAX-AGE=60"]
     )
     func readsMaxAge(line: String) throws {
-        #expect(try desk.lifetime(["Cache-Control": line]) == .seconds(60))
+        #expect(try samples.lifetime(["Cache-Control": line]) == .seconds(60))
     }
 
     @Test(
@@ -49,7 +49,7 @@ struct FreshnessTests {
         ]
     )
     func refusesMaxAge(line: String) throws {
-        #expect(try desk.lifetime(["Cache-Control": line]) == .zero)
+        #expect(try samples.lifetime(["Cache-Control": line]) == .zero)
     }
 
     @Test(
@@ -58,16 +58,16 @@ struct FreshnessTests {
     )
     func saturates(number: String) throws {
         let limit = Duration.seconds(Int64(1) << 31)
-        let young = try desk.keep(["Cache-Control": "max-age=\(number)"])
-        let old = try desk.keep(["Cache-Control": "max-age=\(number)", "Age": number])
-        let address = try Desk.address("https://example.org/a")
+        let young = try samples.keep(["Cache-Control": "max-age=\(number)"])
+        let old = try samples.keep(["Cache-Control": "max-age=\(number)", "Age": number])
+        let address = try RuleSamples.address("https://example.org/a")
 
-        let freshness = desk.rules.freshness(of: old, at: Desk.at(5e9), address)
+        let freshness = samples.rules.freshness(of: old, at: RuleSamples.at(5e9), address)
 
-        #expect(try desk.lifetime(young) == limit)
+        #expect(try samples.lifetime(young) == limit)
         #expect(freshness.age == limit)
         #expect(!freshness.isFresh)
-        #expect(try desk.rule([young], at: 1_000) == .fresh)
+        #expect(try samples.rule([young], at: 1_000) == .fresh)
     }
 
     @Test(
@@ -79,7 +79,7 @@ struct FreshnessTests {
         ]
     )
     func readsExpires(text: String) throws {
-        #expect(try desk.lifetime(["Expires": text]) == .seconds(300))
+        #expect(try samples.lifetime(["Expires": text]) == .seconds(300))
     }
 
     @Test(
@@ -94,10 +94,10 @@ struct FreshnessTests {
         ]
     )
     func refusesExpires(text: String) throws {
-        let head = desk.received(200, ["Expires": text])
+        let head = samples.received(200, ["Expires": text])
         let stored = StoredHead(status: 200, headers: head.headers, times: head.times)
 
-        let (lifetime, source) = desk.rules.lifetime(of: stored, try Desk.address("https://example.org/a"))
+        let (lifetime, source) = samples.rules.lifetime(of: stored, try RuleSamples.address("https://example.org/a"))
 
         #expect(lifetime == .zero)
         #expect(source == .expires)
@@ -105,32 +105,38 @@ struct FreshnessTests {
 
     @Test("cache CA-66 equal lines of Expires are one, and different ones have passed")
     func refusesTwoDates() throws {
-        #expect(try desk.lifetime(["Expires": Desk.date(300), "expires": Desk.date(300)]) == .seconds(300))
-        #expect(try desk.lifetime(["Expires": "\(Desk.date(300)), \(Desk.date(300))"]) == .seconds(300))
-        #expect(try desk.lifetime(["Expires": Desk.date(300), "expires": Desk.date(400)]) == .zero)
-        #expect(try desk.lifetime(["Expires": Desk.date(300), "expires": ""]) == .zero)
+        #expect(
+            try samples.lifetime(["Expires": RuleSamples.date(300), "expires": RuleSamples.date(300)]) == .seconds(300)
+        )
+        #expect(
+            try samples.lifetime(["Expires": "\(RuleSamples.date(300)), \(RuleSamples.date(300))"]) == .seconds(300)
+        )
+        #expect(try samples.lifetime(["Expires": RuleSamples.date(300), "expires": RuleSamples.date(400)]) == .zero)
+        #expect(try samples.lifetime(["Expires": RuleSamples.date(300), "expires": ""]) == .zero)
     }
 
     @Test("cache CA-67 Expires counts from Date")
     func countsFromDate() throws {
-        #expect(try desk.lifetime(["Expires": Desk.date(0)]) == .zero)
-        #expect(try desk.lifetime(["Expires": Desk.date(300), "Date": Desk.date(400)]) == .zero)
-        #expect(try desk.lifetime(["Expires": Desk.date(300), "Date": Desk.date(-100)]) == .seconds(400))
+        #expect(try samples.lifetime(["Expires": RuleSamples.date(0)]) == .zero)
+        #expect(try samples.lifetime(["Expires": RuleSamples.date(300), "Date": RuleSamples.date(400)]) == .zero)
+        #expect(
+            try samples.lifetime(["Expires": RuleSamples.date(300), "Date": RuleSamples.date(-100)]) == .seconds(400)
+        )
     }
 
     @Test("cache CA-68 the time of arrival stands for a missing Date", arguments: ["", "yesterday"])
     func standsForDate(date: String) throws {
-        let head = try desk.keep(["Expires": Desk.date(300), "Date": date], from: 0, at: 100)
+        let head = try samples.keep(["Expires": RuleSamples.date(300), "Date": date], from: 0, at: 100)
 
-        #expect(try desk.lifetime(head) == .seconds(200))
+        #expect(try samples.lifetime(head) == .seconds(200))
         #expect(head.headers["Date"] == (date.isEmpty ? nil : date))
     }
 
     private func age(_ headers: Headers, from: Double = 0, to: Double = 0, at seconds: Double? = nil) throws -> Duration
     {
-        let head = try desk.keep(headers, from: from, at: to)
-        let address = try Desk.address("https://example.org/a")
-        return desk.rules.freshness(of: head, at: Desk.at(seconds ?? to), address).age
+        let head = try samples.keep(headers, from: from, at: to)
+        let address = try RuleSamples.address("https://example.org/a")
+        return samples.rules.freshness(of: head, at: RuleSamples.at(seconds ?? to), address).age
     }
 
     @Test("cache CA-69 the first member of the first Age counts")
@@ -150,21 +156,21 @@ struct FreshnessTests {
 
     @Test("cache CA-71 a Date in the past is an age, unless the setting is off")
     func usesApparentAge() throws {
-        let headers: Headers = ["Cache-Control": "max-age=3600", "Date": Desk.date(-7_200)]
-        var other = desk
+        let headers: Headers = ["Cache-Control": "max-age=3600", "Date": RuleSamples.date(-7_200)]
+        var other = samples
         other.rules.usesApparentAge = false
 
-        #expect(try desk.rule([desk.keep(headers)], at: 0) == .stale)
+        #expect(try samples.rule([samples.keep(headers)], at: 0) == .stale)
         #expect(try other.rule([other.keep(headers)], at: 0) == .fresh)
     }
 
     @Test("cache CA-72 a Date in the future lengthens nothing", arguments: [1, 400, 1e9])
     func ignoresFutureDate(seconds: Double) throws {
-        let date = Desk.date(seconds)
+        let date = RuleSamples.date(seconds)
 
         #expect(try age(["Cache-Control": "max-age=60", "Date": date]) == .zero)
-        #expect(try desk.lifetime(["Cache-Control": "max-age=60", "Date": date]) == .seconds(60))
-        #expect(try desk.lifetime(["Expires": Desk.date(seconds + 30), "Date": date]) == .seconds(30))
+        #expect(try samples.lifetime(["Cache-Control": "max-age=60", "Date": date]) == .seconds(60))
+        #expect(try samples.lifetime(["Expires": RuleSamples.date(seconds + 30), "Date": date]) == .seconds(30))
     }
 
     @Test("cache CA-73 the exchange is added to Age")
@@ -175,24 +181,24 @@ struct FreshnessTests {
     @Test("cache CA-08 only the last exchange counts as delay")
     func countsOwnExchange() throws {
         // 30 s were spent waiting before the exchange of 1 s.
-        let head = try desk.keep(["Cache-Control": "max-age=10"], from: 30, at: 31)
+        let head = try samples.keep(["Cache-Control": "max-age=10"], from: 30, at: 31)
 
-        #expect(try desk.rule([head], at: 39.9) == .fresh)
+        #expect(try samples.rule([head], at: 39.9) == .fresh)
     }
 
     @Test("cache CA-74 a served response states its age in whole seconds, and keeps its dates")
     func statesAge() throws {
-        let headers: Headers = ["Age": "30", "Cache-Control": "max-age=60", "Expires": Desk.date(50)]
-        let head = try desk.keep(headers)
-        let outcome = desk.rules.decide(try desk.query(at: 3.9), [head])
+        let headers: Headers = ["Age": "30", "Cache-Control": "max-age=60", "Expires": RuleSamples.date(50)]
+        let head = try samples.keep(headers)
+        let outcome = samples.rules.decide(try samples.query(at: 3.9), [head])
 
         let (status, served) = ResponseCache.Rules.served(head, outcome.freshness)
 
         #expect(outcome.rule == .fresh)
         #expect(status == 200)
         #expect(served.all("Age") == ["33"])
-        #expect(served["Date"] == Desk.date(0))
-        #expect(served["Expires"] == Desk.date(50))
+        #expect(served["Date"] == RuleSamples.date(0))
+        #expect(served["Expires"] == RuleSamples.date(50))
         #expect(ResponseCache.Rules.served(head, nil).headers["Age"] == "30")
     }
 
@@ -200,68 +206,68 @@ struct FreshnessTests {
 
     @Test("cache CA-75 a tenth of the time since the last change is the lifetime, seven days at most")
     func guessesLifetime() throws {
-        #expect(try desk.lifetime(["Last-Modified": Desk.date(-10 * Self.day)]) == .seconds(86_400))
-        #expect(try desk.lifetime(["Last-Modified": Desk.date(-100 * Self.day)]) == .seconds(7 * 86_400))
-        #expect(try desk.lifetime(["Last-Modified": Desk.date(-10 * Self.day)], 404) == .seconds(86_400))
+        #expect(try samples.lifetime(["Last-Modified": RuleSamples.date(-10 * Self.day)]) == .seconds(86_400))
+        #expect(try samples.lifetime(["Last-Modified": RuleSamples.date(-100 * Self.day)]) == .seconds(7 * 86_400))
+        #expect(try samples.lifetime(["Last-Modified": RuleSamples.date(-10 * Self.day)], 404) == .seconds(86_400))
     }
 
     @Test("cache CA-76 nothing is guessed for queries, for odd dates and for other statuses")
     func guessesNothing() throws {
-        let modified: Headers = ["Last-Modified": Desk.date(-10 * Self.day)]
+        let modified: Headers = ["Last-Modified": RuleSamples.date(-10 * Self.day)]
 
-        #expect(try desk.lifetime(modified, 200, "https://example.org/a?b") == .zero)
-        #expect(try desk.lifetime(["Last-Modified": Desk.date(10)]) == .zero)
-        #expect(try desk.lifetime(["Last-Modified": "long ago"]) == .zero)
-        #expect(try desk.lifetime(modified, 403) == .zero)
+        #expect(try samples.lifetime(modified, 200, "https://example.org/a?b") == .zero)
+        #expect(try samples.lifetime(["Last-Modified": RuleSamples.date(10)]) == .zero)
+        #expect(try samples.lifetime(["Last-Modified": "long ago"]) == .zero)
+        #expect(try samples.lifetime(modified, 403) == .zero)
     }
 
     @Test("cache CA-77 public and private allow the guess for every status", arguments: ["public", "private"])
     func guessesForAllowed(directive: String) throws {
-        let headers: Headers = ["Last-Modified": Desk.date(-10 * Self.day), "Cache-Control": directive]
+        let headers: Headers = ["Last-Modified": RuleSamples.date(-10 * Self.day), "Cache-Control": directive]
 
-        #expect(try desk.lifetime(headers, 599) == .seconds(86_400))
+        #expect(try samples.lifetime(headers, 599) == .seconds(86_400))
     }
 
-    @Test("cache CA-78 nothing is guessed beside anything explicit", arguments: [Desk.date(-5), "0", "never"])
+    @Test("cache CA-78 nothing is guessed beside anything explicit", arguments: [RuleSamples.date(-5), "0", "never"])
     func guessesNothingBesideExpires(expires: String) throws {
-        let head = try desk.keep(["Last-Modified": Desk.date(-10 * Self.day), "Expires": expires])
+        let head = try samples.keep(["Last-Modified": RuleSamples.date(-10 * Self.day), "Expires": expires])
 
-        #expect(try desk.lifetime(head) == .zero)
-        #expect(try desk.rule([head], at: 0) == .stale)
+        #expect(try samples.lifetime(head) == .zero)
+        #expect(try samples.rule([head], at: 0) == .stale)
     }
 
     @Test("cache CA-79 the stricter of no-cache and max-age wins")
     func prefersStricter() throws {
-        let head = try desk.keep(["Cache-Control": "no-cache, max-age=100", "ETag": "\"a\""])
+        let head = try samples.keep(["Cache-Control": "no-cache, max-age=100", "ETag": "\"a\""])
 
-        #expect(try desk.rule([head], at: 0) == .noCache)
+        #expect(try samples.rule([head], at: 0) == .noCache)
     }
 
     @Test("cache CA-80 a date that was set back keeps no response alive")
     func usesMonotonicClock() throws {
-        let head = try desk.keep(["Cache-Control": "max-age=10", "ETag": "\"a\""])
-        var query = try desk.query(at: 10)
-        query.now.date = Desk.start.addingTimeInterval(-3_600)
+        let head = try samples.keep(["Cache-Control": "max-age=10", "ETag": "\"a\""])
+        var query = try samples.query(at: 10)
+        query.now.date = RuleSamples.start.addingTimeInterval(-3_600)
 
-        #expect(desk.rules.decide(query, [head]).rule == .stale)
+        #expect(samples.rules.decide(query, [head]).rule == .stale)
     }
 
     @Test("cache CA-81 the time in which the machine slept counts")
     func countsSleep() throws {
-        let head = try desk.keep(["Cache-Control": "max-age=10", "ETag": "\"a\""])
-        var query = try desk.query(at: 1)
-        query.now.date = Desk.start.addingTimeInterval(3_600)
+        let head = try samples.keep(["Cache-Control": "max-age=10", "ETag": "\"a\""])
+        var query = try samples.query(at: 1)
+        query.now.date = RuleSamples.start.addingTimeInterval(3_600)
 
-        #expect(desk.rules.decide(query, [head]).rule == .stale)
+        #expect(samples.rules.decide(query, [head]).rule == .stale)
     }
 
     @Test("cache CA-82 an entry of another process from the future has no age and is validated")
     func validatesByClock() throws {
-        var head = try desk.keep(["Cache-Control": "max-age=10", "ETag": "\"a\""])
+        var head = try samples.keep(["Cache-Control": "max-age=10", "ETag": "\"a\""])
         head.times.received.instant = nil
 
-        let before = desk.rules.decide(try desk.query(at: -1), [head])
-        let after = desk.rules.decide(try desk.query(at: 1), [head])
+        let before = samples.rules.decide(try samples.query(at: -1), [head])
+        let after = samples.rules.decide(try samples.query(at: 1), [head])
 
         #expect(before.rule == .clock)
         #expect(before.decision.condition?.entityTags.map(\.field.value) == ["\"a\""])
@@ -270,20 +276,20 @@ struct FreshnessTests {
 
     @Test("cache CA-83 immutable changes no lifetime")
     func ignoresImmutable() throws {
-        let head = try desk.keep(["Cache-Control": "max-age=10, immutable", "ETag": "\"a\""])
+        let head = try samples.keep(["Cache-Control": "max-age=10, immutable", "ETag": "\"a\""])
 
-        #expect(try desk.lifetime(head) == .seconds(10))
-        #expect(try desk.rule([head], at: 11) == .stale)
+        #expect(try samples.lifetime(head) == .seconds(10))
+        #expect(try samples.rule([head], at: 11) == .stale)
     }
 
     @Test("cache CA-84 Pragma counts only without Cache-Control")
     func readsPragma() throws {
-        let validators: Headers = ["ETag": "\"a\"", "Expires": Desk.date(60), "Pragma": "no-cache"]
+        let validators: Headers = ["ETag": "\"a\"", "Expires": RuleSamples.date(60), "Pragma": "no-cache"]
         var both = validators
         both.add("Cache-Control", "max-age=60")
 
-        #expect(try desk.rule([desk.keep(validators)], at: 0) == .noCache)
-        #expect(try desk.rule([desk.keep(both)], at: 0) == .fresh)
+        #expect(try samples.rule([samples.keep(validators)], at: 0) == .noCache)
+        #expect(try samples.rule([samples.keep(both)], at: 0) == .fresh)
     }
 
     @Test("cache CA-02 fields and directives for other caches decide nothing")
@@ -292,14 +298,14 @@ struct FreshnessTests {
             "CDN-Cache-Control": "max-age=100", "Surrogate-Control": "max-age=100", "ETag": "\"a\"",
             "Cache-Control": "s-maxage=100, proxy-revalidate, private",
         ]
-        let head = try desk.keep(targeted)
-        let shared = try desk.keep(["Cache-Control": "max-age=10, private=\"x\", proxy-revalidate", "ETag": "\"a\""])
+        let head = try samples.keep(targeted)
+        let shared = try samples.keep(["Cache-Control": "max-age=10, private=\"x\", proxy-revalidate", "ETag": "\"a\""])
 
-        #expect(try desk.lifetime(head) == .zero)
-        #expect(try desk.rule([head], at: 0) == .stale)
+        #expect(try samples.lifetime(head) == .zero)
+        #expect(try samples.rule([head], at: 0) == .stale)
         #expect(head.headers["CDN-Cache-Control"] == "max-age=100")
         #expect(head.headers["Surrogate-Control"] == "max-age=100")
-        #expect(try desk.rule([shared], at: 1) == .fresh)
-        #expect(try desk.rule([shared], ["Cache-Control": "max-stale"], at: 11) == .maxStale)
+        #expect(try samples.rule([shared], at: 1) == .fresh)
+        #expect(try samples.rule([shared], ["Cache-Control": "max-stale"], at: 11) == .maxStale)
     }
 }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct InvalidationTests {
-    private let desk = Desk()
+    private let samples = RuleSamples()
 
     private func invalidated(
         _ method: String,
@@ -13,7 +13,7 @@ struct InvalidationTests {
         _ headers: Headers = [:],
         url: String = "https://example.org/a/b"
     ) throws -> [String] {
-        let outcome = desk.rules.invalidation(try desk.query(Request.Method(method), url), status, headers)
+        let outcome = samples.rules.invalidation(try samples.query(Request.Method(method), url), status, headers)
         guard case .mustValidate(let addresses) = outcome.decision else { return [] }
         #expect(outcome.rule == .unsafeMethod)
         return addresses.map(\.text)
@@ -31,11 +31,11 @@ struct InvalidationTests {
 
     @Test("cache CA-140 what was invalidated is not used in any mode")
     func isUsedInNoMode() throws {
-        var head = try desk.keep(["Cache-Control": "max-age=60", "ETag": "\"a\""])
+        var head = try samples.keep(["Cache-Control": "max-age=60", "ETag": "\"a\""])
         head.mustValidate = true
 
         for mode in [Request.CacheMode.standard, .revalidate, .preferStored, .storedOnly] {
-            #expect(try desk.rule([head], ["Cache-Control": "max-stale"], mode: mode, at: 1) == .invalidated)
+            #expect(try samples.rule([head], ["Cache-Control": "max-stale"], mode: mode, at: 1) == .invalidated)
         }
     }
 
@@ -74,7 +74,9 @@ struct InvalidationTests {
     func clears(value: String, clears: Bool) throws {
         let headers: Headers = ["Clear-Site-Data": value]
 
-        #expect(ResponseCache.Rules.clearsCache(headers, from: try Desk.address("https://example.org/")) == clears)
-        #expect(!ResponseCache.Rules.clearsCache(headers, from: try Desk.address("http://example.org/")))
+        #expect(
+            ResponseCache.Rules.clearsCache(headers, from: try RuleSamples.address("https://example.org/")) == clears
+        )
+        #expect(!ResponseCache.Rules.clearsCache(headers, from: try RuleSamples.address("http://example.org/")))
     }
 }

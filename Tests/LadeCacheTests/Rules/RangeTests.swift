@@ -5,12 +5,12 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct RangeTests {
-    private let desk = Desk()
+    private let samples = RuleSamples()
 
     private func whole(_ more: Headers = [:], length: Int64 = 10) throws -> StoredHead {
         var headers: Headers = ["Cache-Control": "max-age=10", "ETag": "\"a\"", "Content-Type": "a/b"]
         headers.add(contentsOf: more)
-        return try desk.keep(headers, length: length)
+        return try samples.keep(headers, length: length)
     }
 
     private func part(_ spans: [Range<Int64>], total: Int64 = 100) throws -> StoredHead {
@@ -24,7 +24,7 @@ struct RangeTests {
     > {
         var headers: Headers = [:]
         headers["Range"] = range
-        return desk.rules.decide(try desk.query(.get, "https://example.org/a", headers, at: seconds), stored)
+        return samples.rules.decide(try samples.query(.get, "https://example.org/a", headers, at: seconds), stored)
     }
 
     private static let ranges: [(String, Range<Int64>)] = [
@@ -52,7 +52,7 @@ struct RangeTests {
 
     @Test("cache CA-150 a range of another status than 200 means nothing")
     func ignoresRange() throws {
-        let head = try desk.keep(["Cache-Control": "max-age=10"], 404)
+        let head = try samples.keep(["Cache-Control": "max-age=10"], 404)
         guard case .serve(let serving) = try decide("bytes=0-1", [head]).decision else {
             Issue.record("not served")
             return
@@ -64,10 +64,10 @@ struct RangeTests {
     func validatesRange() throws {
         let head = try whole()
         let headers: Headers = ["Range": "bytes=0-1"]
-        let query = try desk.query(.get, "https://example.org/a", headers, at: 20)
-        let condition = try #require(desk.rules.decide(query, [head]).decision.condition)
+        let query = try samples.query(.get, "https://example.org/a", headers, at: 20)
+        let condition = try #require(samples.rules.decide(query, [head]).decision.condition)
         func decision(_ status: Response.Status, _ fields: Headers) -> ValidationDecision {
-            desk.rules.validation(query, condition, [head], desk.received(status, fields, at: 20)).decision
+            samples.rules.validation(query, condition, [head], samples.received(status, fields, at: 20)).decision
         }
 
         #expect(condition.adding(to: headers)["If-None-Match"] == "\"a\"")
@@ -115,7 +115,7 @@ struct RangeTests {
 
         #expect(try decide("bytes=0-1", [head]).rule == .range)
         #expect(try decide(nil, [prefix]).decision == .fetch)
-        #expect(desk.rules.joined(head, try part([0..<5], total: 10)) == nil)
+        #expect(samples.rules.joined(head, try part([0..<5], total: 10)) == nil)
     }
 
     private func storage(
@@ -125,9 +125,9 @@ struct RangeTests {
     ) throws -> Explained<StorageDecision> {
         var request: Headers = [:]
         request["Range"] = range
-        return desk.rules.storage(
-            try desk.query(.get, "https://example.org/a", request),
-            desk.received(206, headers, sent: request, at: seconds)
+        return samples.rules.storage(
+            try samples.query(.get, "https://example.org/a", request),
+            samples.received(206, headers, sent: request, at: seconds)
         )
     }
 
@@ -137,7 +137,7 @@ struct RangeTests {
             "ETag": "\"a\"", "Content-Range": "bytes 10-19/100", "Content-Length": "10", "Cache-Control": "max-age=10",
         ]
         let decision = try storage("bytes=10-19", headers).decision
-        let head = try #require(desk.rules.finished(decision, received: 10, .complete).decision.head)
+        let head = try #require(samples.rules.finished(decision, received: 10, .complete).decision.head)
 
         #expect(head.status == 200)
         #expect(head.extent == .parts([10..<20], total: 100))
@@ -147,16 +147,16 @@ struct RangeTests {
             return
         }
         #expect(serving.span == 12..<14)
-        #expect(desk.rules.finished(decision, received: 9, .complete).rule == .brokenOff)
+        #expect(samples.rules.finished(decision, received: 9, .complete).rule == .brokenOff)
     }
 
     @Test("cache CA-154 CA-233 the head of a part may have the limit of heads, and not a byte more")
     func limitsHeadsOfParts() throws {
         let headers: Headers = ["ETag": "\"a\"", "Content-Range": "bytes 10-19/100", "Cache-Control": "max-age=10"]
-        let query = try desk.query(.get, "https://example.org/a", ["Range": "bytes=10-19"])
-        let received = desk.received(206, headers, sent: query.headers)
-        let cost = try #require(desk.rules.storage(query, received).decision.head).cost
-        var rules = desk.rules
+        let query = try samples.query(.get, "https://example.org/a", ["Range": "bytes=10-19"])
+        let received = samples.received(206, headers, sent: query.headers)
+        let cost = try #require(samples.rules.storage(query, received).decision.head).cost
+        var rules = samples.rules
 
         rules.headLimit = cost
         #expect(rules.storage(query, received).decision.head != nil)
@@ -190,25 +190,25 @@ struct RangeTests {
     @Test("cache CA-156 parts of one body are joined, and of different bodies are not")
     func joinsParts() throws {
         let first = try part([0..<10])
-        var renewed = try desk.keep(["Cache-Control": "max-age=50", "ETag": "\"a\""], at: 5)
+        var renewed = try samples.keep(["Cache-Control": "max-age=50", "ETag": "\"a\""], at: 5)
         renewed.extent = .parts([5..<20], total: 100)
         var rest = renewed
         rest.extent = .parts([20..<100], total: 100)
-        var other = try desk.keep(["Cache-Control": "max-age=50", "ETag": "\"b\""], at: 5)
+        var other = try samples.keep(["Cache-Control": "max-age=50", "ETag": "\"b\""], at: 5)
         other.extent = .parts([20..<30], total: 100)
-        let joined = try #require(desk.rules.joined(first, renewed))
-        let whole = try #require(desk.rules.joined(joined, rest))
+        let joined = try #require(samples.rules.joined(first, renewed))
+        let whole = try #require(samples.rules.joined(joined, rest))
 
         #expect(joined.extent == .parts([0..<20], total: 100))
         #expect(joined.headers["Cache-Control"] == "max-age=50")
-        #expect(joined.times.received == Desk.at(5))
+        #expect(joined.times.received == RuleSamples.at(5))
         #expect(whole.extent == .whole(100))
         #expect(whole.headers["Content-Length"] == "100")
-        #expect(desk.rules.joined(first, other) == nil)
+        #expect(samples.rules.joined(first, other) == nil)
         var aged = first
         aged.renew(["ETag": "\"a\"", "Age": "100"], first.times)
-        #expect(desk.rules.joined(aged, renewed)?.headers["Age"] == nil)
-        #expect(desk.rules.joined(first, try part([10..<20], total: 50)) == nil)
+        #expect(samples.rules.joined(aged, renewed)?.headers["Age"] == nil)
+        #expect(samples.rules.joined(first, try part([10..<20], total: 50)) == nil)
     }
 
     @Test("cache CA-157 the rest of a stored beginning is asked for, and the response decides")
@@ -216,7 +216,7 @@ struct RangeTests {
         let head = try part([0..<40])
         let outcome = try decide(nil, [head])
         func completion(_ status: Response.Status, _ fields: Headers) -> CompletionDecision {
-            desk.rules.completion(of: head, from: 40, desk.received(status, fields, at: 5))
+            samples.rules.completion(of: head, from: 40, samples.received(status, fields, at: 5))
         }
         guard case .complete(let id, let start, let tag) = outcome.decision else {
             Issue.record("\(outcome.decision)")
@@ -270,10 +270,10 @@ struct RangeTests {
         func finished(_ received: Int64, without name: String? = nil, isDecoded: Bool = false) throws -> StoredHead? {
             var fields = headers
             if let name { fields.remove(name) }
-            var head = desk.received(200, fields)
+            var head = samples.received(200, fields)
             head.isDecoded = isDecoded
-            let decision = desk.rules.storage(try desk.query(), head).decision
-            return desk.rules.finished(decision, received: received, .brokenOff).decision.head
+            let decision = samples.rules.storage(try samples.query(), head).decision
+            return samples.rules.finished(decision, received: received, .brokenOff).decision.head
         }
         var prefix = try #require(try finished(65_536))
         prefix.id = 1
@@ -293,20 +293,20 @@ struct RangeTests {
     )
     func refusesBeyond(range: String) throws {
         let head = try part([0..<40])
-        let query = try desk.query(.head, at: 1)
+        let query = try samples.query(.head, at: 1)
 
         #expect(try decide(range, [head]).decision == .fetch)
         #expect(try decide(range, [head]).rule == .incomplete)
-        #expect(desk.rules.decide(query, [head]).decision == .fetch)
+        #expect(samples.rules.decide(query, [head]).decision == .fetch)
         #expect(!(try decide(nil, [head]).decision.isServed))
     }
 
     @Test("cache CA-161 a whole body in response to a range is stored whole")
     func storesWhole() throws {
-        let query = try desk.query(.get, "https://example.org/a", ["Range": "bytes=0-1"])
-        let decision = desk.rules.storage(query, desk.received(200, ["Cache-Control": "max-age=10"])).decision
+        let query = try samples.query(.get, "https://example.org/a", ["Range": "bytes=0-1"])
+        let decision = samples.rules.storage(query, samples.received(200, ["Cache-Control": "max-age=10"])).decision
 
-        #expect(desk.rules.finished(decision, received: 10, .complete).decision.head?.extent == .whole(10))
+        #expect(samples.rules.finished(decision, received: 10, .complete).decision.head?.extent == .whole(10))
     }
 
     @Test("cache CA-162 joined parts are complete only if they match their digest")

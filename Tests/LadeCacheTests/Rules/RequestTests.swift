@@ -15,7 +15,7 @@ enum StoredKind: CaseIterable {
 
 @Suite(.timeLimit(.minutes(5)))
 struct RequestTests {
-    private let desk = Desk()
+    private let samples = RuleSamples()
 
     /// At second 20.
     private func stored(_ kind: StoredKind) throws -> [StoredHead] {
@@ -29,7 +29,7 @@ struct RequestTests {
         guard kind != .nothing else { return [] }
         var headers: Headers = ["Cache-Control": line, "ETag": "\"a\""]
         if kind == .otherVariant { headers.add("Vary", "X-A") }
-        var head = try desk.keep(headers, request: kind == .otherVariant ? ["X-A": "1"] : [:])
+        var head = try samples.keep(headers, request: kind == .otherVariant ? ["X-A": "1"] : [:])
         head.mustValidate = kind == .invalidated
         return [head]
     }
@@ -59,7 +59,7 @@ struct RequestTests {
 
     @Test("cache CA-90 each mode treats each stored response by the table", arguments: modes)
     func followsModes(kind: StoredKind, mode: Request.CacheMode, rule: Response.CacheRule, decision: String) throws {
-        let outcome = desk.rules.decide(try desk.query(mode: mode, at: 20), try stored(kind))
+        let outcome = samples.rules.decide(try samples.query(mode: mode, at: 20), try stored(kind))
 
         #expect(outcome.rule == rule)
         #expect("\(outcome.decision)".hasPrefix(decision))
@@ -77,50 +77,50 @@ struct RequestTests {
         #expect(field(.preferStored) == "max-stale")
         #expect(field(.preferStored, true) == nil)
         #expect(field(.storedOnly) == nil)
-        #expect(desk.rules.passes(CacheQuery(key: nil, mode: .storedOnly, now: Desk.at(0))) == .scheme)
+        #expect(samples.rules.passes(CacheQuery(key: nil, mode: .storedOnly, now: RuleSamples.at(0))) == .scheme)
     }
 
     @Test("cache CA-90 bypass stores nothing")
     func storesNothingOnBypass() throws {
-        let query = try desk.query(mode: .bypass)
+        let query = try samples.query(mode: .bypass)
 
-        #expect(desk.rules.storage(query, desk.received(200, ["Cache-Control": "max-age=60"])).rule == .bypass)
+        #expect(samples.rules.storage(query, samples.received(200, ["Cache-Control": "max-age=60"])).rule == .bypass)
     }
 
     @Test("cache CA-91 revalidate serves a fresh immutable response, and the caller's own no-cache does not")
     func servesImmutable() throws {
-        let head = try desk.keep(["Cache-Control": "max-age=10, immutable", "ETag": "\"a\""])
+        let head = try samples.keep(["Cache-Control": "max-age=10, immutable", "ETag": "\"a\""])
         let own: Headers = ["Cache-Control": "no-cache"]
 
-        #expect(try desk.rule([head], mode: .revalidate, at: 5) == .immutable)
-        #expect(desk.rules.decide(try desk.query(mode: .revalidate, at: 5), [head]).decision.isServed)
-        #expect(try desk.rule([head], mode: .revalidate, at: 15) == .stale)
-        #expect(try desk.rule([head], own, mode: .revalidate, at: 5) == .requestNoCache)
-        #expect(try desk.rule([head], own, mode: .standard, at: 5) == .requestNoCache)
+        #expect(try samples.rule([head], mode: .revalidate, at: 5) == .immutable)
+        #expect(samples.rules.decide(try samples.query(mode: .revalidate, at: 5), [head]).decision.isServed)
+        #expect(try samples.rule([head], mode: .revalidate, at: 15) == .stale)
+        #expect(try samples.rule([head], own, mode: .revalidate, at: 5) == .requestNoCache)
+        #expect(try samples.rule([head], own, mode: .standard, at: 5) == .requestNoCache)
     }
 
     @Test("cache CA-92 a bypassing response with another validator outdates the stored one")
     func outdates() throws {
-        let head = try desk.keep(["ETag": "\"a\"", "Last-Modified": Desk.date(-100)])
-        let dated = try desk.keep(["Last-Modified": Desk.date(-100)])
+        let head = try samples.keep(["ETag": "\"a\"", "Last-Modified": RuleSamples.date(-100)])
+        let dated = try samples.keep(["Last-Modified": RuleSamples.date(-100)])
         func outdates(_ head: StoredHead, _ headers: Headers, _ status: Response.Status = 200) -> Bool {
-            let times = ExchangeTimes(requested: Desk.at(0), received: Desk.at(0))
-            return desk.rules.outdates(head, by: ReceivedHead(status, headers, times: times))
+            let times = ExchangeTimes(requested: RuleSamples.at(0), received: RuleSamples.at(0))
+            return samples.rules.outdates(head, by: ReceivedHead(status, headers, times: times))
         }
 
         #expect(outdates(head, ["ETag": "\"b\""]))
         #expect(!outdates(head, ["ETag": "\"a\""]))
         #expect(!outdates(head, ["ETag": "\"b\""], 404))
-        #expect(outdates(dated, ["Last-Modified": Desk.date(-50)]))
-        #expect(!outdates(dated, ["Last-Modified": Desk.date(-100)]))
+        #expect(outdates(dated, ["Last-Modified": RuleSamples.date(-50)]))
+        #expect(!outdates(dated, ["Last-Modified": RuleSamples.date(-100)]))
         #expect(!outdates(dated, [:]))
     }
 
     @Test("cache CA-93 max-age of a request bounds the age, and zero always validates")
     func boundsAge() throws {
-        let head = try desk.keep(["Cache-Control": "max-age=60", "ETag": "\"a\""])
+        let head = try samples.keep(["Cache-Control": "max-age=60", "ETag": "\"a\""])
         func rule(_ line: String, at seconds: Double) throws -> Response.CacheRule {
-            try desk.rule([head], ["Cache-Control": line], at: seconds)
+            try samples.rule([head], ["Cache-Control": line], at: seconds)
         }
 
         #expect(try rule("max-age=10", at: 10) == .fresh)
@@ -136,9 +136,9 @@ struct RequestTests {
 
     @Test("cache CA-94 a response is served while age and min-fresh are below lifetime and max-stale", arguments: sums)
     func addsBounds(line: String, age: Double, rule: Response.CacheRule) throws {
-        let head = try desk.keep(["Cache-Control": "max-age=20", "ETag": "\"a\""])
+        let head = try samples.keep(["Cache-Control": "max-age=20", "ETag": "\"a\""])
 
-        #expect(try desk.rule([head], ["Cache-Control": line], at: age) == rule)
+        #expect(try samples.rule([head], ["Cache-Control": line], at: age) == rule)
     }
 
     @Test(
@@ -146,16 +146,16 @@ struct RequestTests {
         arguments: [("must-revalidate", Response.CacheRule.mustRevalidate), ("no-cache", .noCache)]
     )
     func neverOverrides(directive: String, rule: Response.CacheRule) throws {
-        let head = try desk.keep(["Cache-Control": "max-age=10, \(directive)", "ETag": "\"a\""])
+        let head = try samples.keep(["Cache-Control": "max-age=10, \(directive)", "ETag": "\"a\""])
 
-        #expect(try desk.rule([head], ["Cache-Control": "max-stale"], at: 15) == rule)
+        #expect(try samples.rule([head], ["Cache-Control": "max-stale"], at: 15) == rule)
     }
 
     @Test("cache CA-96 a fresh response with must-revalidate is served")
     func servesMustRevalidate() throws {
-        let head = try desk.keep(["Cache-Control": "max-age=10, must-revalidate"])
+        let head = try samples.keep(["Cache-Control": "max-age=10, must-revalidate"])
 
-        #expect(try desk.rule([head], at: 5) == .fresh)
+        #expect(try samples.rule([head], at: 5) == .fresh)
     }
 
     @Test(
@@ -163,13 +163,13 @@ struct RequestTests {
         arguments: [["Cache-Control": "no-cache"], ["Pragma": "no-cache"]] as [Headers]
     )
     func validatesOnRequest(headers: Headers) throws {
-        let head = try desk.keep(["Cache-Control": "max-age=60", "ETag": "\"a\""])
-        let outcome = desk.rules.decide(try desk.query(.get, "https://example.org/a", headers, at: 1), [head])
+        let head = try samples.keep(["Cache-Control": "max-age=60", "ETag": "\"a\""])
+        let outcome = samples.rules.decide(try samples.query(.get, "https://example.org/a", headers, at: 1), [head])
         let both: Headers = ["Pragma": "no-cache", "Cache-Control": "max-age=60"]
 
         #expect(outcome.rule == .requestNoCache)
         #expect(outcome.decision.condition?.adding(to: headers)["If-None-Match"] == "\"a\"")
-        #expect(try desk.rule([head], both, at: 1) == .fresh)
+        #expect(try samples.rule([head], both, at: 1) == .fresh)
     }
 
     private func reason(
@@ -178,8 +178,8 @@ struct RequestTests {
         mode: Request.CacheMode = .standard,
         at seconds: Double = 20
     ) throws -> ResponseCache.NotStoredReason? {
-        let query = try desk.query(.get, "https://example.org/a", headers, mode: mode, at: seconds)
-        guard case .unsatisfiable(let reason) = desk.rules.decide(query, stored).decision else { return nil }
+        let query = try samples.query(.get, "https://example.org/a", headers, mode: mode, at: seconds)
+        guard case .unsatisfiable(let reason) = samples.rules.decide(query, stored).decision else { return nil }
         return reason
     }
 
@@ -187,10 +187,10 @@ struct RequestTests {
     func obeysOnlyIfCached() throws {
         let only: Headers = ["Cache-Control": "only-if-cached"]
         let both: Headers = ["Cache-Control": "only-if-cached, max-stale=15"]
-        let swr = try desk.keep(["Cache-Control": "max-age=10, stale-while-revalidate=60"])
+        let swr = try samples.keep(["Cache-Control": "max-age=10, stale-while-revalidate=60"])
 
-        #expect(try desk.rule(stored(.fresh), only, at: 20) == .fresh)
-        #expect(try desk.rule(stored(.stale), both, at: 20) == .maxStale)
+        #expect(try samples.rule(stored(.fresh), only, at: 20) == .fresh)
+        #expect(try samples.rule(stored(.stale), both, at: 20) == .maxStale)
         #expect(try reason(stored(.stale), only) == .stale(by: .seconds(10)))
         #expect(try reason([], only) == .nothing)
         #expect(try reason([swr], only) == .stale(by: .seconds(10)))
@@ -198,7 +198,7 @@ struct RequestTests {
 
     @Test("cache CA-99 a failure says why nothing stored is used")
     func saysWhy() throws {
-        var part = try desk.keep(["Cache-Control": "max-age=60", "ETag": "\"a\""])
+        var part = try samples.keep(["Cache-Control": "max-age=60", "ETag": "\"a\""])
         part.extent = .parts([0..<5], total: 10)
 
         #expect(try reason([], [:], mode: .storedOnly) == .nothing)
@@ -219,17 +219,20 @@ struct RequestTests {
         let stale = try stored(.stale)
 
         for mode in [Request.CacheMode.preferStored, .storedOnly] {
-            #expect(try desk.rule(stale, ["Cache-Control": "no-cache"], mode: mode, at: 20) == .requestNoCache)
-            #expect(try desk.rule(stale, ["Cache-Control": "max-age=5"], mode: mode, at: 20) == .requestMaxAge)
-            #expect(try desk.rule(stale, ["Cache-Control": "max-stale=5"], mode: mode, at: 20) == .stale)
-            #expect(try desk.rule(stored(.fresh), ["Cache-Control": "min-fresh=50"], mode: mode, at: 20) == .minFresh)
+            #expect(try samples.rule(stale, ["Cache-Control": "no-cache"], mode: mode, at: 20) == .requestNoCache)
+            #expect(try samples.rule(stale, ["Cache-Control": "max-age=5"], mode: mode, at: 20) == .requestMaxAge)
+            #expect(try samples.rule(stale, ["Cache-Control": "max-stale=5"], mode: mode, at: 20) == .stale)
             #expect(
-                try desk.rule(stale, ["Cache-Control": "max-stale=15"], mode: mode, at: 20).rawValue
+                try samples.rule(stored(.fresh), ["Cache-Control": "min-fresh=50"], mode: mode, at: 20) == .minFresh
+            )
+            #expect(
+                try samples.rule(stale, ["Cache-Control": "max-stale=15"], mode: mode, at: 20).rawValue
                     == (mode == .storedOnly ? "stored-only" : "prefer-stored")
             )
         }
         #expect(
-            try desk.rule(stored(.fresh), ["Cache-Control": "max-stale"], mode: .revalidate, at: 20) == .requestMaxAge
+            try samples.rule(stored(.fresh), ["Cache-Control": "max-stale"], mode: .revalidate, at: 20)
+                == .requestMaxAge
         )
     }
 
@@ -238,10 +241,10 @@ struct RequestTests {
         arguments: ["x=1", "max-stale=x", "min-fresh=", "only-if-cached-x", "=", "\"", ",,,", "no cache, MAX-STALE=x"]
     )
     func ignoresUnknown(line: String) throws {
-        let head = try desk.keep(["Cache-Control": "max-age=60", "ETag": "\"a\""])
+        let head = try samples.keep(["Cache-Control": "max-age=60", "ETag": "\"a\""])
 
-        #expect(try desk.rule([head], ["Cache-Control": line], at: 1) == .fresh)
-        #expect(try desk.rule([head], ["CACHE-control": "NO-CACHE"], at: 1) == .requestNoCache)
+        #expect(try samples.rule([head], ["Cache-Control": line], at: 1) == .fresh)
+        #expect(try samples.rule([head], ["CACHE-control": "NO-CACHE"], at: 1) == .requestNoCache)
     }
 
     @Test("cache CA-09 CA-102 stored-only calls never reach the server, whatever the request")
@@ -249,10 +252,10 @@ struct RequestTests {
         let heads = try StoredKind.allCases.flatMap(stored)
         for headers in [[:], ["Range": "bytes=x"], ["If-Match": "x"], ["Cache-Control": "no-store"]] as [Headers] {
             for method in [Request.Method.get, .head, .post, .delete] {
-                var query = try desk.query(method, "https://example.org/a", headers, mode: .storedOnly, at: 20)
+                var query = try samples.query(method, "https://example.org/a", headers, mode: .storedOnly, at: 20)
                 query.isReplayable = method != .post
                 for stored in [[], heads] {
-                    let decision = desk.rules.decide(query, stored).decision
+                    let decision = samples.rules.decide(query, stored).decision
                     let isLocal = decision.isServed || "\(decision)".hasPrefix("unsatisfiable")
                     #expect(isLocal, "\(method) \(headers): \(decision)")
                 }

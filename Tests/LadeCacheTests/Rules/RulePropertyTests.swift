@@ -14,7 +14,7 @@ import Testing
 struct RulePropertyTests {
     private static let rounds = Soak.current.rounds(of: 1_000_000, few: 4_000)
 
-    private let desk = Desk()
+    private let samples = RuleSamples()
 
     /// A response of which nothing is forbidden or certain.
     private func head(_ random: SeededRandom, id: UInt64 = 1) throws -> StoredHead {
@@ -30,19 +30,24 @@ struct RulePropertyTests {
         var headers: Headers = ["ETag": "\"\(id)\""]
         if random.chance(90) { headers.add("Cache-Control", directives.joined(separator: ", ")) }
         if random.chance(30) {
-            headers.add("Expires", random.pick([Desk.date(-5), Desk.date(20), Desk.date(500), "0"]))
+            headers.add(
+                "Expires",
+                random.pick([RuleSamples.date(-5), RuleSamples.date(20), RuleSamples.date(500), "0"])
+            )
         }
         if random.chance(30) { headers.add("Age", random.pick(["0", "4", "30", "x", "7, 1"])) }
-        if random.chance(30) { headers.add("Last-Modified", Desk.date(-Double(random.below(100_000)))) }
+        if random.chance(30) { headers.add("Last-Modified", RuleSamples.date(-Double(random.below(100_000)))) }
         if random.chance(10) { headers.add("Pragma", "no-cache") }
-        let date = random.pick(["", Desk.date(0), Desk.date(-20), Desk.date(15), Desk.date(2), "x"])
+        let date = random.pick([
+            "", RuleSamples.date(0), RuleSamples.date(-20), RuleSamples.date(15), RuleSamples.date(2), "x",
+        ])
         if !date.isEmpty { headers.add("Date", date) }
         let delay = Double(random.below(4))
         let status = random.pick([200, 200, 200, 404, 302])
         var head = StoredHead(
             status: Response.Status(status),
             headers: headers,
-            times: ExchangeTimes(requested: Desk.at(0), received: Desk.at(delay)),
+            times: ExchangeTimes(requested: RuleSamples.at(0), received: RuleSamples.at(delay)),
             extent: .whole(10)
         )
         head.id = id
@@ -107,12 +112,12 @@ struct RulePropertyTests {
     @Test("cache CA-260 what is served as fresh has a lifetime above its age, by a second implementation")
     func agreesWithPlainFreshness() async throws {
         let random = SeededRandom(seed: Soak.current.seed)
-        let address = try Desk.address("https://example.org/a")
+        let address = try RuleSamples.address("https://example.org/a")
         for await round in Soak.turns(Self.rounds) {
             let head = try head(random)
-            var query = try desk.query(mode: random.pick(Self.modes), at: Double(4 + random.below(400)) / 4)
+            var query = try samples.query(mode: random.pick(Self.modes), at: Double(4 + random.below(400)) / 4)
             if random.chance(20) { query.now.date += Double(random.below(200) - 100) }
-            let freshness = desk.rules.freshness(of: head, at: query.now, address)
+            let freshness = samples.rules.freshness(of: head, at: query.now, address)
             let plain = plainFreshness(head, at: query.now)
 
             #expect(
@@ -123,7 +128,7 @@ struct RulePropertyTests {
                 #expect(freshness.lifetime == .milliseconds(plain.lifetime), "seed \(random.seed), \(round): \(head)")
                 #expect(freshness.age == .milliseconds(plain.age), "seed \(random.seed), \(round): \(head)")
             }
-            let rule = desk.rules.decide(query, [head]).rule
+            let rule = samples.rules.decide(query, [head]).rule
             if rule == .fresh || rule == .immutable { #expect(freshness.isFresh, "seed \(random.seed), \(round)") }
         }
     }
@@ -135,14 +140,14 @@ struct RulePropertyTests {
             let head = try head(random)
             let request = request(random)
             let mode = random.pick(Self.modes)
-            let query = try desk.query(
+            let query = try samples.query(
                 .get,
                 "https://example.org/a",
                 request,
                 mode: mode,
                 at: Double(random.below(100))
             )
-            let outcome = desk.rules.decide(query, [head])
+            let outcome = samples.rules.decide(query, [head])
             guard outcome.decision.isServed, let freshness = outcome.freshness, !freshness.isFresh else { continue }
             let staleness = freshness.staleness
             let directives = CacheControl(request.all("Cache-Control"))
@@ -164,7 +169,7 @@ struct RulePropertyTests {
     @Test("cache CA-262 what is stale stays stale, and no age decreases, while the date jumps in one direction")
     func staysStale() async throws {
         let random = SeededRandom(seed: Soak.current.seed)
-        let address = try Desk.address("https://example.org/a")
+        let address = try RuleSamples.address("https://example.org/a")
         for await round in Soak.turns(Self.rounds / 10) {
             let head = try head(random)
             let direction = random.chance(50) ? 1.0 : -1.0
@@ -173,9 +178,9 @@ struct RulePropertyTests {
             for _ in 0..<30 {
                 seconds += Double(random.below(8)) / 2
                 if random.chance(20) { jump += direction * Double(random.below(5_000)) }
-                var now = Desk.at(seconds)
+                var now = RuleSamples.at(seconds)
                 now.date += jump
-                let freshness = desk.rules.freshness(of: head, at: now, address)
+                let freshness = samples.rules.freshness(of: head, at: now, address)
                 // An entry of another process has no age while the date is before its arrival.
                 guard freshness.residence != nil else { continue }
                 guard head.times.received.instant != nil || direction > 0 else { continue }
@@ -193,18 +198,18 @@ struct RulePropertyTests {
         let random = SeededRandom(seed: Soak.current.seed)
         for await round in Soak.turns(Self.rounds / 4) {
             let stored = try (1...(1 + random.below(6))).map { try head(random, id: UInt64($0)) }
-            let query = try desk.query(
+            let query = try samples.query(
                 .get,
                 "https://example.org/a",
                 request(random),
                 mode: random.pick(Self.modes),
                 at: Double(random.below(80))
             )
-            let first = desk.rules.decide(query, stored)
+            let first = samples.rules.decide(query, stored)
 
-            #expect(desk.rules.decide(query, stored) == first, "seed \(random.seed), \(round)")
-            #expect(desk.rules.decide(query, stored.reversed()) == first, "seed \(random.seed), \(round)")
-            #expect(desk.rules.decide(query, stored.shuffled()) == first, "seed \(random.seed), \(round)")
+            #expect(samples.rules.decide(query, stored) == first, "seed \(random.seed), \(round)")
+            #expect(samples.rules.decide(query, stored.reversed()) == first, "seed \(random.seed), \(round)")
+            #expect(samples.rules.decide(query, stored.shuffled()) == first, "seed \(random.seed), \(round)")
         }
     }
 
@@ -217,8 +222,8 @@ struct RulePropertyTests {
             let mode = random.pick([Request.CacheMode.standard, .revalidate])
             let seconds = Double(random.below(80))
             func isServed(_ head: StoredHead, _ request: Headers) throws -> Bool {
-                let query = try desk.query(.get, "https://example.org/a", request, mode: mode, at: seconds)
-                return desk.rules.decide(query, [head]).decision.isServed
+                let query = try samples.query(.get, "https://example.org/a", request, mode: mode, at: seconds)
+                return samples.rules.decide(query, [head]).decision.isServed
             }
             guard try !isServed(head, request) else { continue }
             for directive in ["no-cache", "must-revalidate"] {
@@ -255,9 +260,12 @@ struct RulePropertyTests {
             let head = try head(random)
             var headers = head.headers
             headers.add("Cache-Control", "no-store")
-            let received = desk.received(head.status, headers)
+            let received = samples.received(head.status, headers)
 
-            #expect(desk.rules.storage(try desk.query(), received).decision == .refuse, "seed \(random.seed), \(round)")
+            #expect(
+                samples.rules.storage(try samples.query(), received).decision == .refuse,
+                "seed \(random.seed), \(round)"
+            )
         }
     }
 
@@ -298,21 +306,26 @@ struct RulePropertyTests {
             let fields = Headers((0..<4).map { _ in (random.pick(names), text()) })
             let request = Headers([("Range", text()), ("Cache-Control", text()), ("Accept", text()), ("Vary", text())])
             let asked = request.keeping { _ in random.chance(30) }
-            let query = try desk.query(.get, "https://example.org/a", asked, at: Double(random.below(20)))
-            let received = desk.received(random.chance(50) ? 200 : 206, fields, sent: asked)
-            let stored = desk.rules.storage(query, received)
+            let query = try samples.query(.get, "https://example.org/a", asked, at: Double(random.below(20)))
+            let received = samples.received(random.chance(50) ? 200 : 206, fields, sent: asked)
+            let stored = samples.rules.storage(query, received)
             var heads: [StoredHead] = []
             if let head = stored.decision.head { heads.append(head) }
-            _ = desk.rules.decide(query, heads)
-            _ = desk.rules.finished(stored.decision, received: 3, .complete)
-            _ = desk.rules.validation(query, heads.first.map(desk.rules.condition) ?? CacheCondition(), heads, received)
-            _ = desk.rules.invalidation(try desk.query(.post), 200, fields)
-            _ = ResponseCache.Rules.clearsCache(fields, from: try Desk.address("https://example.org/"))
+            _ = samples.rules.decide(query, heads)
+            _ = samples.rules.finished(stored.decision, received: 3, .complete)
+            _ = samples.rules.validation(
+                query,
+                heads.first.map(samples.rules.condition) ?? CacheCondition(),
+                heads,
+                received
+            )
+            _ = samples.rules.invalidation(try samples.query(.post), 200, fields)
+            _ = ResponseCache.Rules.clearsCache(fields, from: try RuleSamples.address("https://example.org/"))
         }
         let long = String(repeating: "a, \"\\", count: 20_000)
         for name in names {
-            let received = desk.received(200, Headers([(name, long)]))
-            _ = desk.rules.storage(try desk.query(), received)
+            let received = samples.received(200, Headers([(name, long)]))
+            _ = samples.rules.storage(try samples.query(), received)
         }
     }
 }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct StaleTests {
-    private let desk = Desk()
+    private let samples = RuleSamples()
     private let line = "max-age=10, stale-while-revalidate=30"
 
     private func rule(
@@ -15,9 +15,9 @@ struct StaleTests {
         at seconds: Double = 20,
         change: (inout StoredHead) -> Void = { _ in }
     ) throws -> Response.CacheRule {
-        var head = try desk.keep(["Cache-Control": line, "ETag": "\"a\""])
+        var head = try samples.keep(["Cache-Control": line, "ETag": "\"a\""])
         change(&head)
-        return try desk.rule([head], request, mode: mode, at: seconds)
+        return try samples.rule([head], request, mode: mode, at: seconds)
     }
 
     @Test(
@@ -30,15 +30,15 @@ struct StaleTests {
 
     @Test("cache CA-170 a response without a validator is fetched in the background")
     func fetchesInBackground() throws {
-        let head = try desk.keep(["Cache-Control": line])
+        let head = try samples.keep(["Cache-Control": line])
         guard
             case .serveAndRevalidate(let serving, let condition) =
-                desk.rules.decide(try desk.query(at: 20), [head]).decision
+                samples.rules.decide(try samples.query(at: 20), [head]).decision
         else {
             Issue.record("not served")
             return
         }
-        var off = desk
+        var off = samples
         off.rules.usesStaleWhileRevalidate = false
 
         #expect(serving.id == 1)
@@ -61,10 +61,10 @@ struct StaleTests {
 
     @Test("cache CA-174 a replacement takes the place of the expired response")
     func replacesExpired() throws {
-        let head = try desk.keep(["Cache-Control": line], id: 9)
-        let query = try desk.query(at: 20)
+        let head = try samples.keep(["Cache-Control": line], id: 9)
+        let query = try samples.query(at: 20)
         func decision(_ status: Response.Status, _ fields: Headers) -> ValidationDecision {
-            desk.rules.validation(query, CacheCondition(), [head], desk.received(status, fields, at: 20)).decision
+            samples.rules.validation(query, CacheCondition(), [head], samples.received(status, fields, at: 20)).decision
         }
         guard case .replace(.store(_, let replaced), _) = decision(200, ["Cache-Control": "max-age=10"]) else {
             Issue.record("not replaced")

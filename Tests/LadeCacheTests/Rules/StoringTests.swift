@@ -10,7 +10,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct StoringTests {
-    private let desk = Desk()
+    private let samples = RuleSamples()
 
     private func storage(
         _ headers: Headers,
@@ -20,10 +20,10 @@ struct StoringTests {
         url: String = "https://example.org/a",
         change: (inout CacheQuery, inout ReceivedHead) -> Void = { _, _ in }
     ) throws -> Explained<StorageDecision> {
-        var query = try desk.query(method, url, request)
-        var received = desk.received(status, headers, sent: request)
+        var query = try samples.query(method, url, request)
+        var received = samples.received(status, headers, sent: request)
         change(&query, &received)
-        return desk.rules.storage(query, received)
+        return samples.rules.storage(query, received)
     }
 
     private static let heuristic = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501]
@@ -35,7 +35,7 @@ struct StoringTests {
 
     @Test("cache CA-11 what nothing could use is stored only for offline use")
     func refusesUseless() throws {
-        var offline = desk
+        var offline = samples
         offline.rules.keepsForOfflineUse = true
 
         #expect(try storage([:]).rule == .useless)
@@ -58,28 +58,28 @@ struct StoringTests {
             headers.add("Cache-Control", line)
             #expect(try storage(headers, Response.Status(code)).decision.head != nil, "\(line)")
         }
-        #expect(try storage(["Expires": Desk.date(60)], Response.Status(code)).decision.head != nil)
+        #expect(try storage(["Expires": RuleSamples.date(60)], Response.Status(code)).decision.head != nil)
         #expect(try storage(validator, Response.Status(code)).rule == .status)
         #expect(try storage(["ETag": "\"a\"", "Cache-Control": "s-maxage=60"], Response.Status(code)).rule == .status)
     }
 
     @Test("cache CA-13 what nothing forbids is stored, and served to the next call")
     func storesByDefault() throws {
-        let head = try desk.keep(["Cache-Control": "max-age=60"])
+        let head = try samples.keep(["Cache-Control": "max-age=60"])
 
-        #expect(try desk.rule([head], at: 1) == .fresh)
+        #expect(try samples.rule([head], at: 1) == .fresh)
     }
 
     @Test("cache CA-14 the request and the app's hook forbid storing, and reading follows the mode")
     func obeysRequestAndHook() throws {
         let headers: Headers = ["Cache-Control": "max-age=60"]
-        let head = try desk.keep(headers)
-        var query = try desk.query(at: 1)
+        let head = try samples.keep(headers)
+        var query = try samples.query(at: 1)
         query.storesResponse = false
 
         #expect(try storage(headers) { query, _ in query.storesResponse = false }.rule == .hook)
         #expect(try storage(headers) { _, received in received.isRefusedByHook = true }.rule == .hook)
-        #expect(desk.rules.decide(query, [head]).rule == .fresh)
+        #expect(samples.rules.decide(query, [head]).rule == .fresh)
     }
 
     @Test(
@@ -87,18 +87,20 @@ struct StoringTests {
         arguments: [100, 103, 199, 304, 401, 407, 421, 425, 428, 429, 431, 511]
     )
     func neverStores(code: Int) throws {
-        let headers: Headers = ["Cache-Control": "max-age=60, public", "ETag": "\"a\"", "Expires": Desk.date(60)]
+        let headers: Headers = [
+            "Cache-Control": "max-age=60, public", "ETag": "\"a\"", "Expires": RuleSamples.date(60),
+        ]
 
         #expect(try storage(headers, Response.Status(code)).rule == .status)
     }
 
     @Test("cache CA-15 CA-160 a range outside of the body is stored for no other request")
     func neverStoresRangeRefusals() throws {
-        let refusal = desk.received(416, ["Cache-Control": "max-age=60", "Content-Range": "bytes */10"])
+        let refusal = samples.received(416, ["Cache-Control": "max-age=60", "Content-Range": "bytes */10"])
 
-        let ranged = try desk.query(.get, "https://example.org/a", ["Range": "bytes=50-"])
-        #expect(desk.rules.storage(ranged, refusal).rule == .status)
-        #expect(desk.rules.storage(try desk.query(), refusal).rule == .storable)
+        let ranged = try samples.query(.get, "https://example.org/a", ["Range": "bytes=50-"])
+        #expect(samples.rules.storage(ranged, refusal).rule == .status)
+        #expect(samples.rules.storage(try samples.query(), refusal).rule == .storable)
     }
 
     @Test(
@@ -111,10 +113,10 @@ struct StoringTests {
 
     @Test("cache CA-17 no-store of a request passes by: nothing is served or stored")
     func obeysRequestNoStore() throws {
-        let head = try desk.keep(["Cache-Control": "max-age=60"])
+        let head = try samples.keep(["Cache-Control": "max-age=60"])
         let request: Headers = ["Cache-Control": "no-store"]
 
-        let outcome = desk.rules.decide(try desk.query(.get, "https://example.org/a", request), [head])
+        let outcome = samples.rules.decide(try samples.query(.get, "https://example.org/a", request), [head])
 
         #expect(outcome.decision == .passBy)
         #expect(outcome.rule == .requestNoStore)
@@ -140,13 +142,13 @@ struct StoringTests {
         arguments: ["no-cache", "max-age=0"]
     )
     func storesForValidation(line: String) throws {
-        for (name, value) in [("ETag", "\"a\""), ("Last-Modified", Desk.date(-10))] {
+        for (name, value) in [("ETag", "\"a\""), ("Last-Modified", RuleSamples.date(-10))] {
             let outcome = try storage(["Cache-Control": line, name: value])
             guard case .storeForValidation(let head, _) = outcome.decision else {
                 Issue.record("\(line) with \(name): \(outcome.decision)")
                 continue
             }
-            let next = desk.rules.decide(try desk.query(at: 1), [head])
+            let next = samples.rules.decide(try samples.query(at: 1), [head])
             let sent = next.decision.condition?.adding(to: [:])
             #expect(sent?[name == "ETag" ? "If-None-Match" : "If-Modified-Since"] == value)
         }
@@ -154,15 +156,15 @@ struct StoringTests {
 
     @Test("cache CA-21 no-cache with names keeps the rest of the response usable")
     func dropsNamedFields() throws {
-        let named = try desk.keep(["Cache-Control": "max-age=60, no-cache=\"A, b\"", "a": "1", "B": "2", "C": "3"])
+        let named = try samples.keep(["Cache-Control": "max-age=60, no-cache=\"A, b\"", "a": "1", "B": "2", "C": "3"])
 
         #expect(named.headers["a"] == nil)
         #expect(named.headers["B"] == nil)
         #expect(named.headers["C"] == "3")
-        #expect(try desk.rule([named], at: 1) == .fresh)
+        #expect(try samples.rule([named], at: 1) == .fresh)
         for line in ["max-age=60, no-cache=\"\"", "max-age=60, no-cache=\"a\", no-cache"] {
-            let bare = try desk.keep(["Cache-Control": line, "ETag": "\"a\"", "a": "1"])
-            #expect(try desk.rule([bare], at: 1) == .noCache)
+            let bare = try samples.keep(["Cache-Control": line, "ETag": "\"a\"", "a": "1"])
+            #expect(try samples.rule([bare], at: 1) == .noCache)
             #expect(bare.headers["a"] == "1")
         }
     }
@@ -193,10 +195,10 @@ struct StoringTests {
     @Test("cache CA-25 a POST is stored for GET when its response says so")
     func storesPost() throws {
         let explicit: Headers = ["Cache-Control": "max-age=60", "Content-Location": "/a"]
-        let expires: Headers = ["Expires": Desk.date(60), "Content-Location": "https://EXAMPLE.org:443/a"]
+        let expires: Headers = ["Expires": RuleSamples.date(60), "Content-Location": "https://EXAMPLE.org:443/a"]
         let head = try #require(try storage(explicit, method: .post).decision.head)
 
-        #expect(try desk.rule([head], at: 1) == .fresh)
+        #expect(try samples.rule([head], at: 1) == .fresh)
         #expect(try storage(expires, method: .post).decision.head != nil)
         #expect(try storage(["Cache-Control": "max-age=60"], method: .post).rule == .method)
         #expect(try storage(["ETag": "\"a\"", "Content-Location": "/a"], method: .post).rule == .method)
@@ -204,8 +206,8 @@ struct StoringTests {
             try storage(["Cache-Control": "max-age=60", "Content-Location": "/b"], method: .post).rule == .method
         )
         #expect(
-            desk.rules.invalidation(try desk.query(.post), 200, explicit).decision
-                == .mustValidate([try Desk.address("https://example.org/a")])
+            samples.rules.invalidation(try samples.query(.post), 200, explicit).decision
+                == .mustValidate([try RuleSamples.address("https://example.org/a")])
         )
     }
 
@@ -214,7 +216,7 @@ struct StoringTests {
         let headers: Headers = ["Cache-Control": "max-age=60", "Content-Location": "/b"]
 
         #expect(try storage(headers).decision.head != nil)
-        #expect(desk.rules.invalidation(try desk.query(), 200, headers).decision == .none)
+        #expect(samples.rules.invalidation(try samples.query(), 200, headers).decision == .none)
     }
 
     @Test("cache CA-27 a body that was not received whole is not stored as complete")
@@ -222,18 +224,18 @@ struct StoringTests {
         let sized = try storage(["Cache-Control": "max-age=60", "Content-Length": "100"]).decision
         let chunked = try storage(["Cache-Control": "max-age=60"]).decision
 
-        #expect(desk.rules.finished(sized, received: 99, .complete).rule == .brokenOff)
-        #expect(desk.rules.finished(sized, received: 99, .brokenOff).rule == .brokenOff)
-        #expect(desk.rules.finished(chunked, received: 99, .brokenOff).rule == .brokenOff)
-        #expect(desk.rules.finished(sized, received: 100, .complete).decision.head?.extent == .whole(100))
-        #expect(desk.rules.finished(chunked, received: 99, .complete).decision.head?.extent == .whole(99))
+        #expect(samples.rules.finished(sized, received: 99, .complete).rule == .brokenOff)
+        #expect(samples.rules.finished(sized, received: 99, .brokenOff).rule == .brokenOff)
+        #expect(samples.rules.finished(chunked, received: 99, .brokenOff).rule == .brokenOff)
+        #expect(samples.rules.finished(sized, received: 100, .complete).decision.head?.extent == .whole(100))
+        #expect(samples.rules.finished(chunked, received: 99, .complete).decision.head?.extent == .whole(99))
     }
 
     @Test("cache CA-28 the entry limit is inclusive, and decided from Content-Length already")
     func obeysEntryLimit() throws {
-        var small = desk
+        var small = samples
         small.rules.bodyLimit = 100
-        let query = try desk.query()
+        let query = try samples.query()
         func decision(_ length: Int) -> Explained<StorageDecision> {
             small.rules.storage(
                 query,
@@ -250,12 +252,12 @@ struct StoringTests {
 
     @Test("cache CA-237 a decoded body counts at its decoded size")
     func countsDecodedSize() throws {
-        var small = desk
+        var small = samples
         small.rules.bodyLimit = 100
         var received = small.received(200, ["Cache-Control": "max-age=60", "Content-Length": "900"])
         received.isDecoded = true
 
-        let decision = small.rules.storage(try desk.query(), received).decision
+        let decision = small.rules.storage(try samples.query(), received).decision
 
         #expect(small.rules.finished(decision, received: 100, .complete).decision.head?.length == 100)
         #expect(small.rules.finished(decision, received: 101, .complete).rule == .tooLarge)
@@ -265,14 +267,14 @@ struct StoringTests {
     func refusesDroppedBodies() throws {
         let decision = try storage(["Cache-Control": "max-age=60"]).decision
 
-        #expect(desk.rules.finished(decision, received: 10, .brokenOff).decision == .refuse)
+        #expect(samples.rules.finished(decision, received: 10, .brokenOff).decision == .refuse)
     }
 
     @Test("cache CA-30 fields of the connection are not stored, and all others are, in order")
     func dropsConnectionFields() throws {
         let kept: [(String, String)] = [
             ("Cache-Control", "max-age=60"), ("Set-Cookie", "a=1"), ("Set-Cookie", "b=2"), ("X-Unknown", "ü"),
-            ("ETag", "a"), ("Date", Desk.date(0)),
+            ("ETag", "a"), ("Date", RuleSamples.date(0)),
         ]
         let dropped = [
             "Connection", "Proxy-Connection", "Keep-Alive", "TE", "Trailer", "Transfer-Encoding", "Upgrade",
@@ -283,14 +285,14 @@ struct StoringTests {
         headers.add("x-NAMED", "1")
         headers.add("X-Other", "2")
 
-        let head = try desk.keep(headers)
+        let head = try samples.keep(headers)
 
         #expect(head.headers.areSpelled(like: Headers(kept)))
     }
 
     @Test("cache CA-31 trailers stay apart from the fields")
     func keepsTrailersApart() throws {
-        var head = try desk.keep(["Cache-Control": "max-age=60"])
+        var head = try samples.keep(["Cache-Control": "max-age=60"])
         head.trailers = ["X-Sum": "1"]
 
         let (_, served) = ResponseCache.Rules.served(head, nil)
@@ -312,7 +314,7 @@ struct StoringTests {
 
     @Test("cache CA-33 a body that is not decoded keeps its coding")
     func storesCoded() throws {
-        let head = try desk.keep(["Cache-Control": "max-age=60", "Content-Encoding": "x", "Content-Length": "9"])
+        let head = try samples.keep(["Cache-Control": "max-age=60", "Content-Encoding": "x", "Content-Length": "9"])
 
         #expect(!head.isDecoded)
         #expect(head.headers["Content-Encoding"] == "x")
@@ -328,7 +330,7 @@ struct StoringTests {
         let text = "sha-256=:\(Data(SHA256.hash(body)).base64EncodedString()):"
         let decision = try storage(["Cache-Control": "max-age=60", name: text]).decision
         func rule(_ bytes: String) -> Response.CacheRule {
-            desk.rules.finished(decision, received: 5, .complete, digest: SHA256.hash(bytes.utf8)).rule
+            samples.rules.finished(decision, received: 5, .complete, digest: SHA256.hash(bytes.utf8)).rule
         }
 
         #expect(rule("hello") == .storable)
@@ -342,11 +344,16 @@ struct StoringTests {
 
     @Test("cache CA-35 the response whose exchange began later replaces the other")
     func replacesByExchange() throws {
-        let first = try desk.keep(["Cache-Control": "max-age=60", "Date": Desk.date(500)], id: 7, from: 1, at: 4)
-        let query = try desk.query()
+        let first = try samples.keep(
+            ["Cache-Control": "max-age=60", "Date": RuleSamples.date(500)],
+            id: 7,
+            from: 1,
+            at: 4
+        )
+        let query = try samples.query()
         func replaced(from: Double, at seconds: Double) -> [UInt64]? {
-            let received = desk.received(200, ["Cache-Control": "max-age=60"], from: from, at: seconds)
-            guard case .store(_, let ids) = desk.rules.storage(query, received, stored: [first]).decision else {
+            let received = samples.received(200, ["Cache-Control": "max-age=60"], from: from, at: seconds)
+            guard case .store(_, let ids) = samples.rules.storage(query, received, stored: [first]).decision else {
                 return nil
             }
             return ids
@@ -368,22 +375,26 @@ struct StoringTests {
             Request(url),
             partition: "service",
             account: "me",
-            now: Desk.at(0),
-            digester: Desk.digester
+            now: RuleSamples.at(0),
+            digester: RuleSamples.digester
         )
 
-        #expect(desk.rules.decide(query, []).decision == .passBy)
-        #expect(desk.rules.decide(query, []).rule == .scheme)
-        #expect(desk.rules.storage(query, desk.received(200, ["Cache-Control": "max-age=60"])).rule == .scheme)
+        #expect(samples.rules.decide(query, []).decision == .passBy)
+        #expect(samples.rules.decide(query, []).rule == .scheme)
+        #expect(samples.rules.storage(query, samples.received(200, ["Cache-Control": "max-age=60"])).rule == .scheme)
         query.mode = .storedOnly
-        #expect(desk.rules.decide(query, []).decision == .passBy)
+        #expect(samples.rules.decide(query, []).decision == .passBy)
     }
 
     @Test("cache CA-07 Set-Cookie is stored, and comes from a 304 only if the 304 has it")
     func storesCookies() throws {
-        let head = try desk.keep(["Cache-Control": "max-age=60", "Set-Cookie": "a=1", "ETag": "\"a\""])
-        let without = desk.rules.merged(head, desk.received(304, [:], at: 5), try desk.query(at: 5))
-        let with = desk.rules.merged(head, desk.received(304, ["Set-Cookie": "a=2"], at: 5), try desk.query(at: 5))
+        let head = try samples.keep(["Cache-Control": "max-age=60", "Set-Cookie": "a=1", "ETag": "\"a\""])
+        let without = samples.rules.merged(head, samples.received(304, [:], at: 5), try samples.query(at: 5))
+        let with = samples.rules.merged(
+            head,
+            samples.received(304, ["Set-Cookie": "a=2"], at: 5),
+            try samples.query(at: 5)
+        )
 
         #expect(ResponseCache.Rules.served(head, nil).headers["Set-Cookie"] == "a=1")
         #expect(without.headers.all("Set-Cookie") == ["a=1"])
@@ -392,7 +403,7 @@ struct StoringTests {
 
     @Test("cache CA-09 301 and 308 need no lifetime, and other redirects do")
     func storesRedirects() throws {
-        let location: Headers = ["Location": "/b", "Last-Modified": Desk.date(-86_400)]
+        let location: Headers = ["Location": "/b", "Last-Modified": RuleSamples.date(-86_400)]
 
         for code in [301, 308] { #expect(try storage(location, Response.Status(code)).decision.head != nil) }
         for code in [302, 303, 307] {
@@ -407,23 +418,26 @@ struct StoringTests {
     @Test("cache CA-42 a shared response comes from an exchange without credentials and cookies")
     func storesShared() throws {
         func rule(_ sent: Headers, _ headers: Headers) throws -> Response.CacheRule {
-            var query = try desk.query()
+            var query = try samples.query()
             let place = try #require(query.key).place.with(scope: .shared)
-            query.key = CacheKey(place, digester: Desk.digester)
+            query.key = CacheKey(place, digester: RuleSamples.digester)
             var all = headers
             all.add("Cache-Control", "max-age=60")
-            return desk.rules.storage(query, desk.received(200, all, sent: sent)).rule
+            return samples.rules.storage(query, samples.received(200, all, sent: sent)).rule
         }
-        let place = try Desk.key().place
+        let place = try RuleSamples.key().place
 
         #expect(try rule([:], [:]) == .storable)
         #expect(try rule(["Authorization": "x"], [:]) == .sharedScope)
         #expect(try rule(["Cookie": "a=1"], [:]) == .sharedScope)
         #expect(try rule([:], ["Set-Cookie": "a=1"]) == .sharedScope)
-        #expect(try Desk.key(account: "me") != Desk.key(account: "you"))
+        #expect(try RuleSamples.key(account: "me") != RuleSamples.key(account: "you"))
         #expect(
-            CacheKey(place.with(scope: .shared), digester: Desk.digester)
-                == CacheKey(try Desk.key(account: "you").place.with(scope: .shared), digester: Desk.digester)
+            CacheKey(place.with(scope: .shared), digester: RuleSamples.digester)
+                == CacheKey(
+                    try RuleSamples.key(account: "you").place.with(scope: .shared),
+                    digester: RuleSamples.digester
+                )
         )
     }
 

@@ -10,7 +10,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct ValidationTests {
-    private let desk = Desk()
+    private let samples = RuleSamples()
 
     /// Validates a stored response that is 20 s old.
     private func validate(
@@ -22,10 +22,10 @@ struct ValidationTests {
         mode: Request.CacheMode = .standard,
         at seconds: Double = 20
     ) throws -> Explained<ValidationDecision> {
-        let query = try desk.query(method, "https://example.org/a", request, mode: mode, at: seconds)
-        let condition = desk.rules.decide(query, stored).decision.condition ?? CacheCondition()
-        let received = desk.received(status, headers, sent: request, at: seconds)
-        return desk.rules.validation(query, condition, stored, received)
+        let query = try samples.query(method, "https://example.org/a", request, mode: mode, at: seconds)
+        let condition = samples.rules.decide(query, stored).decision.condition ?? CacheCondition()
+        let received = samples.received(status, headers, sent: request, at: seconds)
+        return samples.rules.validation(query, condition, stored, received)
     }
 
     private func updated(_ outcome: Explained<ValidationDecision>) throws -> StoredHead {
@@ -42,13 +42,13 @@ struct ValidationTests {
         arguments: ["\"a\"", "W/\"a\"", "unquoted", "\"ü\"", "\"a\" \"b\"", "\"\""]
     )
     func sendsValidators(tag: String) throws {
-        for date in [Desk.date(-50), "long ago", "Thursday, 01-Jan-26 00:00:00 GMT"] {
-            let head = try desk.keep([
+        for date in [RuleSamples.date(-50), "long ago", "Thursday, 01-Jan-26 00:00:00 GMT"] {
+            let head = try samples.keep([
                 "Cache-Control": "max-age=10", "ETag": tag, "Last-Modified": date, "Vary": "Accept",
             ])
-            let query = try desk.query(.get, "https://example.org/a", [:], at: 20)
+            let query = try samples.query(.get, "https://example.org/a", [:], at: 20)
 
-            let sent = desk.rules.decide(query, [head]).decision.condition?.adding(to: ["X-A": "1"])
+            let sent = samples.rules.decide(query, [head]).decision.condition?.adding(to: ["X-A": "1"])
 
             #expect(sent?.all("If-None-Match") == [tag])
             #expect(sent?.all("If-Modified-Since") == [date])
@@ -59,22 +59,22 @@ struct ValidationTests {
     @Test("cache CA-110 validators that are not UTF-8 are sent byte for byte")
     func sendsOctets() throws {
         let octets: [UInt8] = [0x22, 0xFC, 0x22]
-        var received = desk.received(200, ["Cache-Control": "max-age=10"])
+        var received = samples.received(200, ["Cache-Control": "max-age=10"])
         received.headers = Headers(
             checked: Array(received.headers) + [.init(uncheckedName: "ETag", value: "\"ü\"", octets: octets)]
         )
-        var head = try #require(desk.rules.storage(try desk.query(), received).decision.head)
+        var head = try #require(samples.rules.storage(try samples.query(), received).decision.head)
         head.id = 1
 
-        let sent = desk.rules.decide(try desk.query(at: 20), [head]).decision.condition?.adding(to: [:])
+        let sent = samples.rules.decide(try samples.query(at: 20), [head]).decision.condition?.adding(to: [:])
 
         #expect(sent?.octets("If-None-Match") == [octets])
     }
 
     @Test("cache CA-111 without a validator the response is fetched, and no condition is made from Date")
     func fetches() throws {
-        let head = try desk.keep(["Cache-Control": "max-age=10"])
-        let outcome = desk.rules.decide(try desk.query(at: 20), [head])
+        let head = try samples.keep(["Cache-Control": "max-age=10"])
+        let outcome = samples.rules.decide(try samples.query(at: 20), [head])
 
         #expect(outcome.decision == .fetch)
         #expect(outcome.rule == .stale)
@@ -83,14 +83,17 @@ struct ValidationTests {
     @Test("cache CA-112 up to eight tags of other variants are sent, the latest first")
     func sendsOtherTags() throws {
         let stored = try (1...12).map { number in
-            try desk.keep(
+            try samples.keep(
                 ["Cache-Control": "max-age=60", "Vary": "X-A", "ETag": "\"\(number)\""],
                 request: ["X-A": "\(number)"],
                 id: UInt64(number),
                 at: Double(number)
             )
         }
-        let outcome = desk.rules.decide(try desk.query(.get, "https://example.org/a", ["X-A": "0"], at: 20), stored)
+        let outcome = samples.rules.decide(
+            try samples.query(.get, "https://example.org/a", ["X-A": "0"], at: 20),
+            stored
+        )
 
         #expect(outcome.rule == .variantMiss)
         #expect(
@@ -102,12 +105,12 @@ struct ValidationTests {
 
     @Test("cache CA-112 variants without a tag, and those of which only parts are stored, are not asked for")
     func asksForWholeVariants() throws {
-        var part = try desk.keep(["Vary": "X-A", "ETag": "\"1\""], request: ["X-A": "1"], id: 1)
+        var part = try samples.keep(["Vary": "X-A", "ETag": "\"1\""], request: ["X-A": "1"], id: 1)
         part.extent = .parts([0..<5], total: 10)
-        let untagged = try desk.keep(["Cache-Control": "max-age=60", "Vary": "X-A"], request: ["X-A": "2"], id: 2)
-        let query = try desk.query(.get, "https://example.org/a", ["X-A": "0"], at: 20)
+        let untagged = try samples.keep(["Cache-Control": "max-age=60", "Vary": "X-A"], request: ["X-A": "2"], id: 2)
+        let query = try samples.query(.get, "https://example.org/a", ["X-A": "0"], at: 20)
 
-        let outcome = desk.rules.decide(query, [part, untagged])
+        let outcome = samples.rules.decide(query, [part, untagged])
 
         #expect(outcome.rule == .variantMiss)
         #expect(outcome.decision.condition == nil)
@@ -120,13 +123,17 @@ struct ValidationTests {
         ]
     )
     func otherHosts(status: Int, hasCondition: Bool, rule: Response.CacheRule) throws {
-        let head = try desk.keep(["Cache-Control": "max-age=1", "ETag": "\"a\""])
-        let query = try desk.query(at: 20)
-        let condition = hasCondition ? desk.rules.decide(query, [head]).decision.condition : CacheCondition()
-        var received = desk.received(Response.Status(status), ["ETag": "\"a\"", "Cache-Control": "max-age=60"], at: 20)
+        let head = try samples.keep(["Cache-Control": "max-age=1", "ETag": "\"a\""])
+        let query = try samples.query(at: 20)
+        let condition = hasCondition ? samples.rules.decide(query, [head]).decision.condition : CacheCondition()
+        var received = samples.received(
+            Response.Status(status),
+            ["ETag": "\"a\"", "Cache-Control": "max-age=60"],
+            at: 20
+        )
         received.isFromOtherHost = true
 
-        let outcome = desk.rules.validation(query, try #require(condition), [head], received)
+        let outcome = samples.rules.validation(query, try #require(condition), [head], received)
 
         #expect(outcome.decision == (rule == .otherHost ? .deliver : .fetchAnew))
         #expect(outcome.rule == rule)
@@ -137,12 +144,12 @@ struct ValidationTests {
         arguments: ["If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since", "If-Range"]
     )
     func passesOwnConditions(name: String) throws {
-        let head = try desk.keep(["Cache-Control": "max-age=60", "ETag": "\"a\""])
-        let query = try desk.query(.get, "https://example.org/a", Headers([(name, "\"a\"")]), at: 1)
-        let outcome = desk.rules.decide(query, [head])
+        let head = try samples.keep(["Cache-Control": "max-age=60", "ETag": "\"a\""])
+        let query = try samples.query(.get, "https://example.org/a", Headers([(name, "\"a\"")]), at: 1)
+        let outcome = samples.rules.decide(query, [head])
         func update(_ tag: String) -> StoredHead? {
-            let received = desk.received(304, ["ETag": tag, "X-New": "1"], at: 1)
-            return desk.rules.updated(byOwnCondition: query, [head], received)
+            let received = samples.received(304, ["ETag": tag, "X-New": "1"], at: 1)
+            return samples.rules.updated(byOwnCondition: query, [head], received)
         }
 
         #expect(outcome.decision == .passBy)
@@ -150,14 +157,21 @@ struct ValidationTests {
         #expect(update("\"a\"")?.headers["X-New"] == "1")
         #expect(update("W/\"a\"") == nil)
         #expect(update("\"b\"") == nil)
-        #expect(desk.rules.storage(query, desk.received(200, ["Cache-Control": "max-age=9"])).decision.head != nil)
-        #expect(desk.rules.storage(query, desk.received(404, ["Cache-Control": "max-age=9"])).rule == .ownCondition)
+        #expect(
+            samples.rules.storage(query, samples.received(200, ["Cache-Control": "max-age=9"])).decision.head != nil
+        )
+        #expect(
+            samples.rules.storage(query, samples.received(404, ["Cache-Control": "max-age=9"])).rule == .ownCondition
+        )
         #expect(try validate([head], 304, ["ETag": "\"a\""], request: query.headers).decision == .deliver)
     }
 
     @Test("cache CA-114 a 304 yields the stored status with merged fields", arguments: [200, 404, 410])
     func yieldsStored(code: Int) throws {
-        let head = try desk.keep(["Cache-Control": "max-age=10", "ETag": "\"a\"", "X-Old": "1"], Response.Status(code))
+        let head = try samples.keep(
+            ["Cache-Control": "max-age=10", "ETag": "\"a\"", "X-Old": "1"],
+            Response.Status(code)
+        )
         let outcome = try validate([head], 304, ["ETag": "\"a\"", "X-New": "2"])
         let merged = try updated(outcome)
         let (status, served) = ResponseCache.Rules.served(merged, nil)
@@ -194,18 +208,18 @@ struct ValidationTests {
 
     @Test("cache CA-116 lifetime, age and times are those of the 304")
     func renews() throws {
-        let head = try desk.keep(["Cache-Control": "max-age=10", "ETag": "\"a\"", "Age": "3"])
+        let head = try samples.keep(["Cache-Control": "max-age=10", "ETag": "\"a\"", "Age": "3"])
         let merged = try updated(try validate([head], 304, ["Cache-Control": "max-age=5"], at: 20))
         let aged = try updated(try validate([head], 304, ["Cache-Control": "max-age=5", "Age": "2"], at: 20))
-        let undated = try updated(try validate([head], 304, ["Date": "", "Expires": Desk.date(25)], at: 20))
+        let undated = try updated(try validate([head], 304, ["Date": "", "Expires": RuleSamples.date(25)], at: 20))
 
-        #expect(merged.times.received == Desk.at(20))
+        #expect(merged.times.received == RuleSamples.at(20))
         #expect(merged.headers["Age"] == nil)
-        #expect(try desk.rule([merged], at: 24.9) == .fresh)
-        #expect(try desk.rule([merged], at: 25) == .stale)
+        #expect(try samples.rule([merged], at: 24.9) == .fresh)
+        #expect(try samples.rule([merged], at: 25) == .stale)
         #expect(aged.headers["Age"] == "2")
-        #expect(try desk.rule([aged], at: 22.9) == .fresh)
-        #expect(try desk.rule([aged], at: 23) == .stale)
+        #expect(try samples.rule([aged], at: 22.9) == .fresh)
+        #expect(try samples.rule([aged], at: 23) == .stale)
         // The stored Date is not that of the 304.
         #expect(undated.headers["Date"] == nil)
     }
@@ -215,7 +229,7 @@ struct ValidationTests {
         arguments: [("\"a\"", "W/\"a\""), ("W/\"a\"", "\"a\""), ("\"a\"", "\"a\""), ("\"a\"", nil), ("a", "a")]
     )
     func matchesWeakly(own: String, sent: String?) throws {
-        let head = try desk.keep(["Cache-Control": "max-age=10", "ETag": own])
+        let head = try samples.keep(["Cache-Control": "max-age=10", "ETag": own])
         var headers: Headers = [:]
         headers["ETag"] = sent
 
@@ -225,7 +239,7 @@ struct ValidationTests {
     @Test("cache CA-118 a 304 that names none of several tags leads to one fetch, and invents no body")
     func fetchesAnew() throws {
         let stored = try ["1", "2"].map { value in
-            try desk.keep(
+            try samples.keep(
                 ["Cache-Control": "max-age=60", "Vary": "X-A", "ETag": "\"\(value)\""],
                 request: ["X-A": value],
                 id: UInt64(value) ?? 0
@@ -243,15 +257,15 @@ struct ValidationTests {
         arguments: [
             (["ETag": "\"x-zstd\""], ["ETag": "\"x\""], false), (["ETag": "\"x\""], ["ETag": "W/\"y\""], false),
             (["ETag": "W/\"x\""], ["ETag": "\"y\""], false), (["ETag": "\"x\""], ["ETag": "W/\"x\""], true),
-            (["ETag": "\"x\""], [:], true), (["Last-Modified": Desk.date(-9)], ["ETag": "\"y\""], false),
-            (["Last-Modified": Desk.date(-9)], [:], true),
+            (["ETag": "\"x\""], [:], true), (["Last-Modified": RuleSamples.date(-9)], ["ETag": "\"y\""], false),
+            (["Last-Modified": RuleSamples.date(-9)], [:], true),
         ] as [(Headers, Headers, Bool)]
     )
     func confirmsWhatWasAskedFor(own: Headers, sent: Headers, mayUpdate: Bool) throws {
         var (fields, update): (Headers, Headers) = (["Cache-Control": "max-age=10", "X-A": "old"], ["X-A": "new"])
         fields.add(contentsOf: own)
         update.add(contentsOf: sent)
-        let head = try desk.keep(fields)
+        let head = try samples.keep(fields)
 
         let outcome = try validate([head], 304, update)
 
@@ -266,7 +280,7 @@ struct ValidationTests {
     @Test("cache CA-119 a 304 naming another variant serves it, and adds a variant with its body")
     func addsVariant() throws {
         let stored = try ["1", "2"].map { value in
-            try desk.keep(
+            try samples.keep(
                 ["Cache-Control": "max-age=60", "Vary": "X-A", "ETag": "\"\(value)\""],
                 request: ["X-A": value],
                 id: UInt64(value) ?? 0
@@ -282,8 +296,8 @@ struct ValidationTests {
         #expect(heads.map(\.id) == [2])
         #expect(heads[0].selecting == stored[1].selecting)
         #expect(heads[0].headers["X-New"] == "1")
-        #expect(try desk.rule([added], ["X-A": "3"], at: 21) == .fresh)
-        #expect(try desk.rule([added], ["X-A": "2"], at: 21) == .variantMiss)
+        #expect(try samples.rule([added], ["X-A": "3"], at: 21) == .fresh)
+        #expect(try samples.rule([added], ["X-A": "2"], at: 21) == .variantMiss)
         #expect(try validate(stored, 304, [:], request: ["X-A": "3"]).decision == .fetchAnew)
         // The other variant's value of a newly named field is unknown.
         let renamed = try validate(stored, 304, ["ETag": "\"2\"", "Vary": "X-B"], request: ["X-A": "3"])
@@ -297,7 +311,7 @@ struct ValidationTests {
 
     @Test("cache CA-120 Vary of a 304 replaces the stored one, with the values of this request")
     func replacesVary() throws {
-        let head = try desk.keep(
+        let head = try samples.keep(
             ["Cache-Control": "max-age=10", "ETag": "\"a\"", "Vary": "X-A"],
             request: ["X-A": "1"]
         )
@@ -312,8 +326,8 @@ struct ValidationTests {
         let star = try validate([head], 304, ["Vary": "*"], request: ["X-A": "1"])
 
         #expect(merged.reading.vary.names == ["x-b"])
-        #expect(try desk.rule([merged], ["X-B": "2"], at: 21) == .fresh)
-        #expect(try desk.rule([merged], ["X-B": "3"], at: 21) == .variantMiss)
+        #expect(try samples.rule([merged], ["X-B": "2"], at: 21) == .fresh)
+        #expect(try samples.rule([merged], ["X-B": "3"], at: 21) == .variantMiss)
         guard case .serveAndRemove = star.decision else {
             Issue.record("\(star.decision)")
             return
@@ -322,7 +336,7 @@ struct ValidationTests {
 
     @Test("cache CA-121 after a 304 with no-store the response is served once, and removed")
     func servesOnce() throws {
-        let head = try desk.keep(["Cache-Control": "max-age=10", "ETag": "\"a\""])
+        let head = try samples.keep(["Cache-Control": "max-age=10", "ETag": "\"a\""])
 
         guard case .serveAndRemove(let merged) = try validate([head], 304, ["Cache-Control": "no-store"]).decision
         else {
@@ -334,7 +348,7 @@ struct ValidationTests {
 
     @Test("cache CA-122 a 304 to a request without a condition is delivered as it came")
     func deliversStray304() throws {
-        let head = try desk.keep(["Cache-Control": "max-age=10"])
+        let head = try samples.keep(["Cache-Control": "max-age=10"])
 
         #expect(try validate([head], 304, ["ETag": "\"a\""]).decision == .deliver)
         #expect(try validate([], 304).decision == .deliver)
@@ -345,7 +359,7 @@ struct ValidationTests {
         arguments: [200, 299, 301, 302, 400, 403, 404, 410, 422]
     )
     func replaces(code: Int) throws {
-        let head = try desk.keep(["Cache-Control": "max-age=10", "ETag": "\"a\""], id: 5)
+        let head = try samples.keep(["Cache-Control": "max-age=10", "ETag": "\"a\""], id: 5)
         let storable = try validate([head], Response.Status(code), ["Cache-Control": "max-age=60"])
         let unstorable = try validate([head], Response.Status(code), ["Cache-Control": "no-store"])
 
@@ -363,7 +377,7 @@ struct ValidationTests {
         arguments: [401, 407, 408, 421, 425, 429, 500, 501, 502, 503, 504, 505, 599]
     )
     func keeps(code: Int) throws {
-        let head = try desk.keep(["Cache-Control": "max-age=10", "ETag": "\"a\""])
+        let head = try samples.keep(["Cache-Control": "max-age=10", "ETag": "\"a\""])
 
         #expect(try validate([head], Response.Status(code), ["Cache-Control": "max-age=60"]).decision == .deliver)
     }
@@ -376,17 +390,17 @@ struct ValidationTests {
         at seconds: Double = 20,
         change: (inout StoredHead) -> Void = { _ in }
     ) throws -> Explained<ValidationDecision> {
-        var head = try desk.keep(["Cache-Control": line, "ETag": "\"a\""])
+        var head = try samples.keep(["Cache-Control": line, "ETag": "\"a\""])
         change(&head)
-        let query = try desk.query(.get, "https://example.org/a", request, mode: mode, at: seconds)
-        let condition = desk.rules.decide(query, [head]).decision.condition ?? CacheCondition()
-        return desk.rules.validation(query, condition, [head], failure: failure)
+        let query = try samples.query(.get, "https://example.org/a", request, mode: mode, at: seconds)
+        let condition = samples.rules.decide(query, [head]).decision.condition ?? CacheCondition()
+        return samples.rules.validation(query, condition, [head], failure: failure)
     }
 
     @Test("cache CA-125 a stale response stands in for failures within its window")
     func servesOnError() throws {
-        let head = try desk.keep(["Cache-Control": "max-age=10, stale-if-error=30", "ETag": "\"a\""])
-        let bare = try desk.keep(["Cache-Control": "max-age=10, stale-if-error=30"])
+        let head = try samples.keep(["Cache-Control": "max-age=10, stale-if-error=30", "ETag": "\"a\""])
+        let bare = try samples.keep(["Cache-Control": "max-age=10, stale-if-error=30"])
 
         for code in [500, 502, 503, 504] {
             for stored in [head, bare] {
@@ -423,7 +437,7 @@ struct ValidationTests {
     @Test("cache CA-128 cancellation, deadlines, trust and other statuses are no errors of the server")
     func ignoresOtherFailures() throws {
         let line = "max-age=10, stale-if-error=30"
-        let head = try desk.keep(["Cache-Control": line, "ETag": "\"a\""])
+        let head = try samples.keep(["Cache-Control": line, "ETag": "\"a\""])
 
         for failure in [ExchangeFailure.cancelled, .deadline, .trust, .other] {
             #expect(try onFailure(line, failure).decision == .deliver)
@@ -446,21 +460,21 @@ struct ValidationTests {
 
     @Test("cache CA-130 HEAD is served from a stored GET, and is not stored itself")
     func servesHead() throws {
-        let head = try desk.keep(["Cache-Control": "max-age=10", "Content-Length": "10"])
-        let query = try desk.query(.head, at: 1)
-        let outcome = desk.rules.decide(query, [head])
+        let head = try samples.keep(["Cache-Control": "max-age=10", "Content-Length": "10"])
+        let query = try samples.query(.head, at: 1)
+        let outcome = samples.rules.decide(query, [head])
 
         #expect(outcome.rule == .fresh)
         #expect(ResponseCache.Rules.served(head, outcome.freshness).headers["Content-Length"] == "10")
-        #expect(desk.rules.storage(query, desk.received(200, ["Cache-Control": "max-age=9"])).rule == .method)
+        #expect(samples.rules.storage(query, samples.received(200, ["Cache-Control": "max-age=9"])).rule == .method)
         #expect(try validate([head], 200, ["Cache-Control": "no-store"], method: .head).decision == .deliver)
     }
 
     private func headUpdate(_ stored: Headers, _ headers: Headers) throws -> ResponseCache.Rules.HeadUpdate {
         var all = stored
         all.add("Cache-Control", "max-age=10")
-        let head = try desk.keep(all)
-        return desk.rules.headUpdate(try desk.query(.head, at: 20), head, desk.received(200, headers, at: 20))
+        let head = try samples.keep(all)
+        return samples.rules.headUpdate(try samples.query(.head, at: 20), head, samples.received(200, headers, at: 20))
     }
 
     @Test("cache CA-131 a response to HEAD with the same validators updates the stored fields")
@@ -468,7 +482,10 @@ struct ValidationTests {
         let updates: [(Headers, Headers)] = [
             (["ETag": "\"a\"", "Content-Length": "10"], ["ETag": "\"a\"", "Content-Length": "10", "X-New": "1"]),
             (["ETag": "\"a\"", "Content-Length": "10"], ["ETag": "\"a\"", "X-New": "1"]),
-            (["Last-Modified": Desk.date(-9)], ["Last-Modified": Desk.date(-9), "Content-Length": "10", "X-New": "1"]),
+            (
+                ["Last-Modified": RuleSamples.date(-9)],
+                ["Last-Modified": RuleSamples.date(-9), "Content-Length": "10", "X-New": "1"]
+            ),
         ]
         for (stored, headers) in updates {
             guard case .update(let head) = try headUpdate(stored, headers) else {
@@ -476,7 +493,7 @@ struct ValidationTests {
                 continue
             }
             #expect(head.headers["X-New"] == "1")
-            #expect(head.times.received == Desk.at(20))
+            #expect(head.times.received == RuleSamples.at(20))
         }
     }
 
@@ -485,7 +502,9 @@ struct ValidationTests {
     )
     func outdatesFromHead() throws {
         #expect(try headUpdate(["ETag": "\"a\""], ["ETag": "\"b\""]) == .mustValidate)
-        #expect(try headUpdate(["ETag": "\"a\""], ["ETag": "\"a\"", "Last-Modified": Desk.date(0)]) == .mustValidate)
+        #expect(
+            try headUpdate(["ETag": "\"a\""], ["ETag": "\"a\"", "Last-Modified": RuleSamples.date(0)]) == .mustValidate
+        )
         #expect(
             try headUpdate(
                 ["ETag": "\"a\"", "Content-Length": "10"],
@@ -497,11 +516,11 @@ struct ValidationTests {
 
     @Test("cache CA-145 an invalidated response is usable again after a 304")
     func restores() throws {
-        var head = try desk.keep(["Cache-Control": "max-age=60", "ETag": "\"a\""])
+        var head = try samples.keep(["Cache-Control": "max-age=60", "ETag": "\"a\""])
         head.mustValidate = true
 
-        #expect(try desk.rule([head], at: 20) == .invalidated)
+        #expect(try samples.rule([head], at: 20) == .invalidated)
         let merged = try updated(try validate([head], 304, ["Cache-Control": "max-age=60"]))
-        #expect(try desk.rule([merged], at: 21) == .fresh)
+        #expect(try samples.rule([merged], at: 21) == .fresh)
     }
 }

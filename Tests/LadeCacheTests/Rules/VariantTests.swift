@@ -11,7 +11,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct VariantTests {
-    private let desk = Desk()
+    private let samples = RuleSamples()
 
     private func keep(
         _ vary: String?,
@@ -23,11 +23,14 @@ struct VariantTests {
     ) throws -> StoredHead {
         var headers: Headers = ["Cache-Control": "max-age=\(maxAge)", "ETag": "\"\(id)\""]
         if let vary { headers.add("Vary", vary) }
-        return try desk.keep(headers, request: request, sent: sent, id: id, at: seconds)
+        return try samples.keep(headers, request: request, sent: sent, id: id, at: seconds)
     }
 
     private func served(_ stored: [StoredHead], _ request: Headers, at seconds: Double = 1) throws -> UInt64? {
-        let outcome = desk.rules.decide(try desk.query(.get, "https://example.org/a", request, at: seconds), stored)
+        let outcome = samples.rules.decide(
+            try samples.query(.get, "https://example.org/a", request, at: seconds),
+            stored
+        )
         guard case .serve(let serving) = outcome.decision else { return nil }
         return serving.id
     }
@@ -41,7 +44,7 @@ struct VariantTests {
         #expect(try served(stored, ["Accept": "a/a"]) == 1)
         #expect(try served(stored, ["Accept": "b/b"]) == 2)
         #expect(try served(stored, ["Accept": "c/c"]) == nil)
-        #expect(try desk.rule(stored, ["Accept": "c/c"], at: 1) == .variantMiss)
+        #expect(try samples.rule(stored, ["Accept": "c/c"], at: 1) == .variantMiss)
     }
 
     @Test("cache CA-51 all lines of Vary count, and absent matches only absent")
@@ -49,7 +52,7 @@ struct VariantTests {
         var headers: Headers = ["Cache-Control": "max-age=60"]
         headers.add("Vary", "x-a")
         headers.add("vary", "X-B, x-a")
-        let head = try desk.keep(headers, request: ["X-A": "1"])
+        let head = try samples.keep(headers, request: ["X-A": "1"])
 
         #expect(try served([head], ["x-a": "1"]) == 1)
         #expect(try served([head], ["X-A": "1", "X-B": "2"]) == nil)
@@ -131,7 +134,7 @@ struct VariantTests {
         func form(_ line: String, isExact: Bool = false) -> [UInt8]? {
             SelectingFields.normalise(name, [Array(line.utf8)], isExact: isExact)
         }
-        var exact = desk
+        var exact = samples
         exact.rules.variantMatching = .exact
         let headers: Headers = ["Cache-Control": "max-age=60", "Vary": name]
         let head = try exact.keep(headers, request: Headers([(name, first)]))
@@ -154,31 +157,31 @@ struct VariantTests {
 
     @Test("cache CA-54 the fields of an authoriser count as absent, and any other added one is never matched")
     func distrustsAddedFields() throws {
-        let query = try desk.query()
-        var received = desk.received(200, ["Cache-Control": "max-age=60", "Vary": "Authorization, X-Key"])
+        let query = try samples.query()
+        var received = samples.received(200, ["Cache-Control": "max-age=60", "Vary": "Authorization, X-Key"])
         received.sent = ["Authorization": "Bearer 1", "X-Key": "2"]
         received.authorised = ["authorization", "x-key"]
-        let authorised = try #require(desk.rules.storage(query, received).decision.head)
+        let authorised = try #require(samples.rules.storage(query, received).decision.head)
         let unseen = try keep("X-Added", [:], sent: ["X-Added": "1"])
         let unnamed = try keep("X-Other", [:], sent: ["X-Added": "1"])
 
-        var later = try desk.query(at: 1)
-        #expect(desk.rules.decide(later, [authorised]).rule == .variantMiss)
+        var later = try samples.query(at: 1)
+        #expect(samples.rules.decide(later, [authorised]).rule == .variantMiss)
         later.below.authorised = ["authorization", "x-key"]
-        #expect(desk.rules.decide(later, [authorised]).rule == .fresh)
-        #expect(try desk.rule([unseen], at: 1) == .unseenField)
-        #expect(try desk.rule([unseen], mode: .preferStored, at: 1) == .unseenField)
-        #expect(try desk.rule([unnamed], at: 1) == .fresh)
+        #expect(samples.rules.decide(later, [authorised]).rule == .fresh)
+        #expect(try samples.rule([unseen], at: 1) == .unseenField)
+        #expect(try samples.rule([unseen], mode: .preferStored, at: 1) == .unseenField)
+        #expect(try samples.rule([unnamed], at: 1) == .fresh)
     }
 
     @Test("finding PT-5 a field that a layer below the cache changed is distrusted, as one that it added")
     func distrustsChangedFields() throws {
         let changed = try keep("Accept-Language", ["Accept-Language": "de"], sent: ["Accept-Language": "fr"])
         let kept = try keep("Accept-Language", ["Accept-Language": "de"], sent: ["Accept-Language": "de"])
-        let query = try desk.query(.get, "https://example.org/a", ["Accept-Language": "de"], at: 1)
+        let query = try samples.query(.get, "https://example.org/a", ["Accept-Language": "de"], at: 1)
 
-        #expect(desk.rules.decide(query, [changed]).rule == .unseenField)
-        #expect(desk.rules.decide(query, [kept]).rule == .fresh)
+        #expect(samples.rules.decide(query, [changed]).rule == .unseenField)
+        #expect(samples.rules.decide(query, [kept]).rule == .fresh)
     }
 
     @Test(
@@ -190,29 +193,29 @@ struct VariantTests {
         for (changed, rule) in [(nil, Response.CacheRule.unseenField), (["x-a"], .unseenField), (["x-b"], .fresh)]
             as [(Set<String>?, Response.CacheRule)]
         {
-            var query = try desk.query(.get, "https://example.org/a", ["X-A": "1"], at: 1)
+            var query = try samples.query(.get, "https://example.org/a", ["X-A": "1"], at: 1)
             query.below.changed = changed
-            #expect(desk.rules.decide(query, [varying]).rule == rule)
-            #expect(desk.rules.decide(query, [encoded]).rule == .fresh)
+            #expect(samples.rules.decide(query, [varying]).rule == rule)
+            #expect(samples.rules.decide(query, [encoded]).rule == .fresh)
             query.below.changed = []
             query.below.authorised = changed
-            #expect(desk.rules.decide(query, [varying]).rule == rule)
+            #expect(samples.rules.decide(query, [varying]).rule == rule)
         }
     }
 
     @Test("finding CK-3 the form of a stored body takes part in choosing it", arguments: [true, false], [true, false])
     func comparesForms(isRaw: Bool, wasRaw: Bool) throws {
         func head(_ headers: Headers, isDecoded: Bool = false) throws -> StoredHead {
-            var query = try desk.query()
+            var query = try samples.query()
             query.isRaw = wasRaw
-            var received = desk.received(200, headers)
+            var received = samples.received(200, headers)
             received.headers.add("Cache-Control", "max-age=60")
             received.isDecoded = isDecoded
-            return try #require(desk.rules.storage(query, received).decision.head)
+            return try #require(samples.rules.storage(query, received).decision.head)
         }
-        var query = try desk.query(at: 1)
+        var query = try samples.query(at: 1)
         query.isRaw = isRaw
-        func isServed(_ head: StoredHead) -> Bool { desk.rules.decide(query, [head]).rule == .fresh }
+        func isServed(_ head: StoredHead) -> Bool { samples.rules.decide(query, [head]).rule == .fresh }
 
         // Without a coding the body is the same, unless the server chose it by the codings that were accepted.
         #expect(isServed(try head([:])))
@@ -221,7 +224,7 @@ struct VariantTests {
         #expect(isServed(try head(["Content-Encoding": "gzip"], isDecoded: true)) == (isRaw == wasRaw))
         // The tag of another form is not asked about: its body would be served in the wrong form.
         let tagged = try head(["Content-Encoding": "gzip", "ETag": "\"a\""])
-        if isRaw != wasRaw { #expect(desk.rules.decide(query, [tagged]).decision == .fetch) }
+        if isRaw != wasRaw { #expect(samples.rules.decide(query, [tagged]).decision == .fetch) }
     }
 
     @Test("cache CA-55 the latest Date is used, then the latest stored, and no stale variant hides a fresh one")
@@ -254,7 +257,7 @@ struct VariantTests {
         for number in 0..<16 {
             var headers: Headers = ["Cache-Control": "max-age=60", "ETag": "\"\(number)\"", "Vary": "X-A"]
             for field in 0..<17 { headers.add("X-Field-\(field)", "value \(field)") }
-            stored.append(try desk.keep(headers, request: ["X-A": "\(number)"], id: UInt64(number + 1)))
+            stored.append(try samples.keep(headers, request: ["X-A": "\(number)"], id: UInt64(number + 1)))
         }
 
         for (number, head) in stored.enumerated() {
@@ -290,11 +293,12 @@ struct VariantTests {
     @Test("cache CA-58 a replacement has its own Vary and values")
     func replacesVary() throws {
         let old = try keep("X-A", ["X-A": "1"], id: 1)
-        let query = try desk.query(.get, "https://example.org/a", ["X-A": "1", "X-B": "2"], at: 100)
-        var received = desk.received(200, ["Cache-Control": "max-age=60", "Vary": "X-B"], at: 100)
+        let query = try samples.query(.get, "https://example.org/a", ["X-A": "1", "X-B": "2"], at: 100)
+        var received = samples.received(200, ["Cache-Control": "max-age=60", "Vary": "X-B"], at: 100)
         received.sent = query.headers
 
-        guard case .store(let head, let replaced) = desk.rules.storage(query, received, stored: [old]).decision else {
+        guard case .store(let head, let replaced) = samples.rules.storage(query, received, stored: [old]).decision
+        else {
             Issue.record("not stored")
             return
         }

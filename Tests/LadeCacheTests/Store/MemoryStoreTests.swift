@@ -39,15 +39,15 @@ struct MemoryStoreTests {
     func updatesHeads(entry: StoreCase) async throws { try await run(entry) }
 
     private func run(_ entry: StoreCase) async throws {
-        try await entry.run(StoreBench { limit in try ResponseCache.MemoryStore(limit: limit) })
+        try await entry.run(StoreFixture { limit in try ResponseCache.MemoryStore(limit: limit) })
     }
 
-    private let bench = StoreBench { limit in try ResponseCache.MemoryStore(limit: limit) }
+    private let fixture = StoreFixture { limit in try ResponseCache.MemoryStore(limit: limit) }
 
     @Test("cache CA-194 shrinking the limit evicts immediately")
     func shrinks() async throws {
         let store = try ResponseCache.MemoryStore(limit: 1 << 20)
-        for number in 0..<50 { try await bench.put(store, "\(number)", bench.bytes(10_000)) }
+        for number in 0..<50 { try await fixture.put(store, "\(number)", fixture.bytes(10_000)) }
 
         try store.setLimit(100_000)
 
@@ -59,8 +59,8 @@ struct MemoryStoreTests {
     @Test("cache CA-200 a body is shared with its readers, and everything can be evicted")
     func sharesBodies() async throws {
         let store = try ResponseCache.MemoryStore()
-        let body = bench.bytes(100_000)
-        let id = try #require(try await bench.put(store, body))
+        let body = fixture.bytes(100_000)
+        let id = try #require(try await fixture.put(store, body))
         let reader = try #require(try await store.open(id, span: nil))
         let bytes = try #require(reader.bytes)
 
@@ -68,13 +68,13 @@ struct MemoryStoreTests {
         #expect(isShared)
         store.evictAll()
         #expect(try await store.size() == 0)
-        #expect(try await bench.drain(reader) == body)
+        #expect(try await fixture.drain(reader) == body)
     }
 
     @Test("cache CA-247 an entry costs at most 512 bytes beyond key, head and body")
     func countsOverhead() async throws {
         let store = try ResponseCache.MemoryStore()
-        try await bench.put(store, bench.bytes(1_000))
+        try await fixture.put(store, fixture.bytes(1_000))
         let entry = try #require(try await store.entries(.all).first)
 
         #expect(entry.bytes - 1_000 - Int64(entry.head.cost) - Int64(entry.key.octets.count) <= 512)
@@ -83,17 +83,17 @@ struct MemoryStoreTests {
     @Test("cache CA-195 parts are evicted before all others")
     func evictsPartsFirst() async throws {
         let store = try ResponseCache.MemoryStore(limit: 100_000)
-        for number in 0..<5 { try await bench.put(store, "\(number)", bench.bytes(9_000)) }
-        var head = try Desk().keep(["Cache-Control": "max-age=60", "ETag": "\"a\""])
+        for number in 0..<5 { try await fixture.put(store, "\(number)", fixture.bytes(9_000)) }
+        var head = try RuleSamples().keep(["Cache-Control": "max-age=60", "ETag": "\"a\""])
         head.extent = .parts([0..<9_000], total: 20_000)
         let writer = try #require(
-            try await store.begin(CacheWrite(Desk.key("https://example.org/part"), head, ticket: 0))
+            try await store.begin(CacheWrite(RuleSamples.key("https://example.org/part"), head, ticket: 0))
         )
-        try await writer.append(bench.bytes(9_000))
+        try await writer.append(fixture.bytes(9_000))
         _ = try await writer.commit(head)
-        for number in 5..<10 { try await bench.put(store, "\(number)", bench.bytes(9_000)) }
+        for number in 5..<10 { try await fixture.put(store, "\(number)", fixture.bytes(9_000)) }
 
-        #expect(try await bench.heads(store, "part").isEmpty)
+        #expect(try await fixture.heads(store, "part").isEmpty)
         #expect(try await store.entries(.all).count == 10)
     }
 }
@@ -113,7 +113,7 @@ struct LastingMemoryStoreTests {
     func staysFlat() async {
         // In a process of its own, whose memory no other test uses.
         await #expect(processExitsWith: .success) {
-            let bench = StoreBench { limit in try ResponseCache.MemoryStore(limit: limit) }
+            let fixture = StoreFixture { limit in try ResponseCache.MemoryStore(limit: limit) }
             let seed = Soak.current.seed(for: "memory of a day")
             let random = SeededRandom(seed: seed)
             let limit = 4 << 20
@@ -123,10 +123,10 @@ struct LastingMemoryStoreTests {
             for round in 0..<rounds {
                 let path = "\(random.below(20_000))"
                 switch random.below(100) {
-                case 0..<30: try await bench.put(store, path, bench.bytes(random.below(4_000)), at: Double(round))
+                case 0..<30: try await fixture.put(store, path, fixture.bytes(random.below(4_000)), at: Double(round))
                 case 30: _ = try await store.remove(.prefix("https://example.org/\(random.below(100))"))
                 case 31: _ = try await store.invalidate(.host("other.example"))
-                default: _ = try await bench.body(store, path)
+                default: _ = try await fixture.body(store, path)
                 }
                 // The first tenth fills the store and the tables.
                 if round % (rounds / 10) == rounds / 10 - 1 { used.append(Self.residentBytes()) }

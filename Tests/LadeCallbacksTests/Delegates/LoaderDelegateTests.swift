@@ -43,7 +43,7 @@ struct LoaderDelegateTests {
         }
     }
 
-    private let rig = Rig()
+    private let rig = HandleRig()
     private let model = ViewModel()
 
     init() {
@@ -53,7 +53,7 @@ struct LoaderDelegateTests {
     @Test("finding SF-7 a view model is a delegate: every notification arrives on the main actor, in order")
     func viewModel() async throws {
         rig.transport.on(.get, "/chunks").respond(.chunks(["one", "two"]))
-        var request = try Rig.request("/chunks")
+        var request = try HandleRig.request("/chunks")
         request.delivery = .streamed
 
         rig.loader.perform(request)
@@ -64,7 +64,7 @@ struct LoaderDelegateTests {
 
     @Test("finding SF-7 consent to chunks is asked while a request is performed")
     func consent() throws {
-        let load = rig.loader.perform(try Rig.request("/stall"))
+        let load = rig.loader.perform(try HandleRig.request("/stall"))
 
         #expect(model.consents == 1)
         load.cancel()
@@ -72,7 +72,7 @@ struct LoaderDelegateTests {
 
     @Test("finding SF-7 a load that is cancelled on the main actor reports its cancellation and nothing else")
     func cancelled() async throws {
-        rig.loader.perform(try Rig.request("/ok")).cancel()
+        rig.loader.perform(try HandleRig.request("/ok")).cancel()
 
         #expect(try await model.reports.wait(for: 1) == [true])
         #expect(model.lines == ["cancelled"])
@@ -92,7 +92,7 @@ struct LoaderDelegateTests {
         let transport = ScriptedTransport(answering: .text("ok"))
         let loader = Service(settings, transport: transport).anonymous.makeLoader()
         loader.delegate = model
-        var request = try Rig.request("/in")
+        var request = try HandleRig.request("/in")
         request.method = .post
         request.body = .writer { try await $0(Data("first".utf8)) }
 
@@ -109,19 +109,19 @@ struct LoaderDelegateTests {
         do {
             let gone = ViewModel()
             rig.loader.delegate = gone
-            rig.loader.perform(try Rig.request("/slow"))
+            rig.loader.perform(try HandleRig.request("/slow"))
         }
         #expect(rig.loader.delegate == nil)
         rig.loader.delegate = model
         var other: Loader? = rig.loader.account.makeLoader()
         other?.delegate = model
-        other?.perform(try Rig.request("/stall"))
+        other?.perform(try HandleRig.request("/stall"))
         _ = try await rig.transport.request(at: 1)
 
         other = nil
         rig.go.raise()
         try await rig.transport.cancellations(atLeast: 1)
-        rig.loader.load(try Rig.request("/ok")) { _ in ended.add(true) }
+        rig.loader.load(try HandleRig.request("/ok")) { _ in ended.add(true) }
         _ = try await ended.wait(for: 1)
 
         #expect(model.lines.isEmpty)

@@ -81,7 +81,7 @@ struct TextTests {
 
     @Test("requests §6.1 an error of a lower layer has no code, and the status and the address of the call")
     func lowerLayers() throws {
-        let request = try Rig.request("/a")
+        let request = try HandleRig.request("/a")
         var context = LoadingError.Context(request)
         context.status = 503
         let cause = LoadingError(.incompleteBody(received: 1, expected: 2), context)

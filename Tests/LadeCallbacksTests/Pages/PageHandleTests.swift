@@ -9,7 +9,7 @@ typealias Object = [String: JSONValue]
 @MainActor
 @Suite(.timeLimit(.minutes(5)))
 struct PageHandleTests {
-    let rig = Rig()
+    let rig = HandleRig()
     let delivered = Deliveries<Pages.Page<Outcome<Object, NetworkError>>>()
     let sized = Deliveries<Int>()
 
@@ -150,7 +150,7 @@ struct PageHandleTests {
                 asked.add(
                     "\(page.original.url.relativePath) \(page.original.url.query() ?? "-") \(MainDelivery.isOnMain)"
                 )
-                return try Rig.request("/list?offset=\(page.number * page.size)&limit=\(page.size)")
+                return try HandleRig.request("/list?offset=\(page.number * page.size)&limit=\(page.size)")
             }
         )
         let request = FirstPageHandle(rig.loader, paged) { [delivered] in delivered.add($0) }.with(pageSize: 2)
@@ -169,7 +169,7 @@ struct PageHandleTests {
         let paged = PagedEndpoint(
             try rig.endpoint("/array").jsonArray(),
             sizer: .query("pageSize"),
-            paginator: Pages.Paginator { try Rig.request("/array?page=\($0.number + 1)&pageSize=\($0.size)") }
+            paginator: Pages.Paginator { try HandleRig.request("/array?page=\($0.number + 1)&pageSize=\($0.size)") }
         )
         let request = FirstPageHandle(rig.loader, paged) { delivered.add($0) }.with(pageSize: 2)
         request.resume()
@@ -371,7 +371,7 @@ struct PageHandleTests {
     @Test("pages PA-04 gives the page that reveals a circle, with an error and without a next page")
     func circle() async throws {
         let transport = ScriptedTransport(answering: .json(#"{"next": "/list?p=1"}"#), .json(#"{"next": "/list"}"#))
-        let loader = Rig.loader(on: transport)
+        let loader = HandleRig.loader(on: transport)
         let request = FirstPageHandle(loader, try list()) { [delivered] in delivered.add($0) }
         request.resume()
         let first = try await delivered.wait(for: 1)[0]
@@ -430,7 +430,7 @@ struct PageHandleTests {
     @Test("requests PG-D1 reports no next page of an earlier run when a later one fails")
     func nextPageOfItsRun() async throws {
         let transport = ScriptedTransport(answering: .json(#"{"next": "/list?page=1"}"#), .status(500))
-        let loader = Rig.loader(on: transport)
+        let loader = HandleRig.loader(on: transport)
         let request = FirstPageHandle(loader, try list()) { [delivered] in delivered.add($0) }
         request.resume()
         try await end(of: request)

@@ -14,7 +14,7 @@ enum Step: Equatable {
 /// The common parts of the queue tests.
 @MainActor
 protocol QueueSuite {
-    var rig: Rig { get }
+    var rig: HandleRig { get }
     var steps: Deliveries<Step> { get }
 }
 

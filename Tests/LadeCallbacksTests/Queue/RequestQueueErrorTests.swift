@@ -8,7 +8,7 @@ import Testing
 @MainActor
 @Suite(.timeLimit(.minutes(5)))
 struct RequestQueueErrorTests: QueueSuite {
-    let rig = Rig()
+    let rig = HandleRig()
     let steps = Deliveries<Step>()
 
     @Test("requests Q14 ends with the one error that was reported, as it is")

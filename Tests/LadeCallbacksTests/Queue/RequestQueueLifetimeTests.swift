@@ -9,7 +9,7 @@ import Testing
 @MainActor
 @Suite(.timeLimit(.minutes(5)))
 struct RequestQueueLifetimeTests: QueueSuite {
-    let rig = Rig()
+    let rig = HandleRig()
     let steps = Deliveries<Step>()
 
     @Test("requests Q8 is released with its last reference")

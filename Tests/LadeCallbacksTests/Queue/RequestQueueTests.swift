@@ -8,7 +8,7 @@ import Testing
 @MainActor
 @Suite(.timeLimit(.minutes(5)))
 struct RequestQueueTests: QueueSuite {
-    let rig = Rig()
+    let rig = HandleRig()
     let steps = Deliveries<Step>()
 
     @Test("requests Q1 does not run when it is new")

@@ -23,7 +23,7 @@ struct HandleRetryTests {
     func requestHandle() async throws {
         let delivered = Deliveries<Outcome<Data, NetworkError>>()
 
-        RequestHandle(loader, Endpoint(try Rig.request("/thing")), on: .anywhere) { delivered.add($0) }.resume()
+        RequestHandle(loader, Endpoint(try HandleRig.request("/thing")), on: .anywhere) { delivered.add($0) }.resume()
         let outcome = try await delivered.wait(for: 1)[0]
 
         #expect(outcome.response?.status == 200)
@@ -35,7 +35,7 @@ struct HandleRetryTests {
     func pageHandles(isFirst: Bool) async throws {
         let delivered = Deliveries<Pages.Page<Outcome<Data, NetworkError>>>()
         let paged = PagedEndpoint(
-            Endpoint(try Rig.request("/list")),
+            Endpoint(try HandleRig.request("/list")),
             sizer: Pages.Sizer { request, _ in request },
             paginator: .rule(.body(["next"]))
         )

@@ -8,7 +8,7 @@ import Testing
 @MainActor
 @Suite(.timeLimit(.minutes(5)))
 struct RequestHandleCancellationTests {
-    let rig = Rig()
+    let rig = HandleRig()
 
     @Test("requests R7 does not run once it is cancelled, nor later")
     func doesNotRunWhenCancelled() async throws {
@@ -93,7 +93,7 @@ struct RequestHandleCancellationTests {
     func ownerGone() async throws {
         let delivered = Deliveries<Outcome<Data, NetworkError>>()
         let transport = ScriptedTransport(answering: .stalls)
-        let loader = Rig.loader(on: transport)
+        let loader = HandleRig.loader(on: transport)
         let request = RequestHandle(loader, try rig.endpoint("/ok"), options: .cancellationErrors) {
             delivered.add($0)
         }
@@ -118,7 +118,7 @@ struct RequestHandleCancellationTests {
         transport.onAnyRequest().respond(.json("[]").after(go))
         weak var weakLoader: Loader?
         do {
-            let loader = Rig.loader(on: transport)
+            let loader = HandleRig.loader(on: transport)
             weakLoader = loader
             let endpoint = try rig.endpoint("/ok")
             let paged = PagedEndpoint(endpoint, paginator: Pages.Paginator { _ in nil })

@@ -9,7 +9,7 @@ import Testing
 @MainActor
 @Suite(.timeLimit(.minutes(5)))
 struct RequestHandleRunningTests {
-    let rig = Rig()
+    let rig = HandleRig()
 
     @Test("requests R6 runs as soon as it is resumed, and still does when its exchange has begun")
     func runsWhenResumed() async throws {

@@ -8,7 +8,7 @@ import Testing
 @MainActor
 @Suite(.timeLimit(.minutes(5)))
 struct RequestHandleTests {
-    let rig = Rig()
+    let rig = HandleRig()
 
     @Test("requests R1 gives data and response, and no error")
     func success() async throws {
@@ -197,7 +197,7 @@ struct RequestHandleTests {
         let delivered = Deliveries<Outcome<Int, NetworkError>>()
         let request = RequestHandle(
             rig.loader,
-            try Rig.request("/missing"),
+            try HandleRig.request("/missing"),
             options: .httpErrorsDisabled,
             parser: { $0.count },
             completion: { delivered.add($0) }
@@ -217,7 +217,7 @@ struct RequestHandleTests {
             RequestHandle(rig.loader, try rig.endpoint("/stall"), activity: rig.activity, on: .anywhere) { _ in },
             RequestHandle(
                 rig.loader,
-                try Rig.request("/stall"),
+                try HandleRig.request("/stall"),
                 activity: rig.activity,
                 parser: { $0.count },
                 completion: { _ in }

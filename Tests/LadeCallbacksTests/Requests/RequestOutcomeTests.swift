@@ -8,7 +8,7 @@ import Testing
 @MainActor
 @Suite(.timeLimit(.minutes(5)))
 struct RequestOutcomeTests {
-    let rig = Rig()
+    let rig = HandleRig()
 
     @Test("requests R3 gives a JSON dictionary")
     func dictionary() async throws {
@@ -144,7 +144,7 @@ struct RequestOutcomeTests {
         let delivered = Deliveries<Outcome<Int, NetworkError>>()
         let isMain = Deliveries<Bool>()
 
-        RequestHandle(rig.loader, try Rig.request("/ok")) { (_: Data) -> Int? in
+        RequestHandle(rig.loader, try HandleRig.request("/ok")) { (_: Data) -> Int? in
             isMain.add(MainDelivery.isOnMain)
             return nil
         } completion: {
@@ -165,7 +165,7 @@ struct RequestOutcomeTests {
         let loader = Service(settings, transport: transport).anonymous.makeLoader()
         let delivered = Deliveries<Outcome<String, NetworkError>>()
 
-        RequestHandle(loader, try Rig.request("/ok")) { (data: Data) -> String? in
+        RequestHandle(loader, try HandleRig.request("/ok")) { (data: Data) -> String? in
             String(decoding: data, as: UTF8.self)
         } completion: {
             delivered.add($0)
@@ -180,7 +180,7 @@ struct RequestOutcomeTests {
         struct Odd: Error {}
         let delivered = Deliveries<Outcome<Int, NetworkError>>()
 
-        RequestHandle(rig.loader, try Rig.request("/ok")) { (_: Data) -> Int? in
+        RequestHandle(rig.loader, try HandleRig.request("/ok")) { (_: Data) -> Int? in
             throw Odd()
         } completion: {
             delivered.add($0)
@@ -198,7 +198,7 @@ struct RequestOutcomeTests {
     func parserThatThrowsLoadingError() async throws {
         let delivered = Deliveries<Outcome<Int, NetworkError>>()
 
-        RequestHandle(rig.loader, try Rig.request("/ok")) { (_: Data) -> Int? in
+        RequestHandle(rig.loader, try HandleRig.request("/ok")) { (_: Data) -> Int? in
             throw LoadingError(.notStored)
         } completion: {
             delivered.add($0)

@@ -16,7 +16,7 @@ struct WaitTests {
     @Test("finding QF-6 a wait of a double ends with its task", arguments: Wait.allCases)
     func endsWithItsTask(wait: Wait) async throws {
         let delivered = Deliveries<Int>()
-        let rig = Rig()
+        let rig = HandleRig()
         let request = try rig.data("/stall")
         request.resume()
         let task = Task {

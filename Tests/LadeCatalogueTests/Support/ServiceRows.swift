@@ -6,34 +6,34 @@ import Testing
 
 /// A call of a service, and the request it is to make.
 struct ServiceRow: Sendable {
-    let call: @Sendable (Catalogue, BusinessUnit) throws -> Request
+    let call: @Sendable (Catalogue, Catalogue.BusinessUnit) throws -> Request
     /// The path below `integrationlayer/`, with `{bu}` for the business unit, and the query items of the call.
     let target: String
     /// Whether the size of pages is sent.
     let isSized: Bool
-    let units: [BusinessUnit]
+    let units: [Catalogue.BusinessUnit]
 
     init(
         _ target: String,
         _ units: String,
         isSized: Bool = false,
-        _ call: @escaping @Sendable (Catalogue, BusinessUnit) throws -> Request
+        _ call: @escaping @Sendable (Catalogue, Catalogue.BusinessUnit) throws -> Request
     ) {
         self.call = call
         self.target = target
         self.isSized = isSized
-        self.units = units.split(separator: " ").compactMap { BusinessUnit(rawValue: String($0)) }
+        self.units = units.split(separator: " ").compactMap { Catalogue.BusinessUnit(rawValue: String($0)) }
     }
 }
 
 // The rows of the tables of services, by their numbers.
 extension ServiceRow {
     private static let urn = "urn:rts:video:1"
-    private static let day = Day(day: 1, month: 5, year: 2023)
+    private static let day = Catalogue.Day(day: 1, month: 5, year: 2023)
     private static let from = Date(timeIntervalSince1970: 1_682_964_000)
     private static let to = Date(timeIntervalSince1970: 1_682_967_600)
-    private static let part: Segment = {
-        var part = Segment()
+    private static let part: Catalogue.Segment = {
+        var part = Catalogue.Segment()
         part.uid = "1"
         part.mediaType = .video
         return part
@@ -321,7 +321,7 @@ extension ServiceRow {
                 "2.0/{bu}/searchResultMediaList?q=berg&includeAggregations=true&includeSuggestions=false&sortBy=default&sortDir=desc",
                 "srf rts rsi rtr",
                 isSized: true
-            ) { try $0.mediaSearch($1, matching: "berg", settings: MediaSearchSettings()).endpoint.request }
+            ) { try $0.mediaSearch($1, matching: "berg", settings: Catalogue.MediaSearchSettings()).endpoint.request }
         ),
         Case(
             "§4 37 by settings",
@@ -329,7 +329,7 @@ extension ServiceRow {
                 "2.0/{bu}/searchResultMediaList?includeAggregations=true&includeSuggestions=false&sortBy=default&sortDir=desc",
                 "srf rts rsi rtr",
                 isSized: true
-            ) { try $0.mediaSearch($1, matching: nil, settings: MediaSearchSettings()).endpoint.request }
+            ) { try $0.mediaSearch($1, matching: nil, settings: Catalogue.MediaSearchSettings()).endpoint.request }
         ),
         Case(
             "§4 38",

@@ -19,9 +19,9 @@ private struct Way: Sendable, CustomTestStringConvertible {
     /// The options that it is made of, or what else.
     let name: String
     /// The arguments for one user; files are made in a folder of that user.
-    let arguments: @Sendable (_ user: String, Desk) throws -> [String]
+    let arguments: @Sendable (_ user: String, MarkedCommand) throws -> [String]
 
-    init(_ name: String, _ arguments: @escaping @Sendable (String, Desk) throws -> [String]) {
+    init(_ name: String, _ arguments: @escaping @Sendable (String, MarkedCommand) throws -> [String]) {
         (self.name, self.arguments) = (name, arguments)
     }
 
@@ -49,45 +49,50 @@ extension Way {
         Way("--header") { user, _ in ["-H", "Authorization: Bearer \(user)"] },
         Way("--header X-Api-Key") { user, _ in ["-H", "X-Api-Key: \(user)"] },
         Way("--header Cookie") { user, _ in ["-H", "Cookie: sid=\(user)"] },
-        Way("--header @FILE") { user, desk in ["-H", try "@" + desk.file(user, "fields", "X-Auth-Token: \(user)\n")] },
-        Way("a field as an item") { user, _ in [Desk.address, "X-Vault-Token:\(user)"] },
-        Way("a query as an item") { user, _ in [Desk.address, "api_key==\(user)"] },
+        Way("--header @FILE") { user, marked in
+            ["-H", try "@" + marked.file(user, "fields", "X-Auth-Token: \(user)\n")]
+        },
+        Way("a field as an item") { user, _ in [MarkedCommand.address, "X-Vault-Token:\(user)"] },
+        Way("a query as an item") { user, _ in [MarkedCommand.address, "api_key==\(user)"] },
         Way("the user of the address") { user, _ in ["http://\(user):pw@127.0.0.1/thing"] },
         Way("--url") { user, _ in ["--url", "http://127.0.0.1/thing?access_token=\(user)"] },
         Way("--url-query") { user, _ in ["--url-query", "key=\(user)"] },
         Way("--get --data") { user, _ in ["-G", "-d", "token=\(user)"] },
         Way("--data") { user, _ in ["-X", "GET", "-d", "user=\(user)"] },
         Way("--data-raw") { user, _ in ["-X", "GET", "--data-raw", "user=\(user)"] },
-        Way("--data-binary") { user, desk in ["-X", "GET", "--data-binary", try "@" + desk.file(user, "body", user)] },
+        Way("--data-binary") { user, marked in
+            ["-X", "GET", "--data-binary", try "@" + marked.file(user, "body", user)]
+        },
         Way("--data-urlencode") { user, _ in ["-X", "GET", "--data-urlencode", "user=\(user)"] },
         Way("--json") { user, _ in ["-X", "GET", "--json", "{\"user\":\"\(user)\"}"] },
         Way("--form-part") { user, _ in ["-X", "GET", "-F", "user=\(user)"] },
         Way("--form-string") { user, _ in ["-X", "GET", "--form-string", "user=\(user)"] },
-        Way("--form") { user, _ in ["--form", "-X", "GET", Desk.address, "user=\(user)"] },
-        Way("--upload-file") { user, desk in ["-X", "GET", "-T", try desk.file(user, "upload", user)] },
+        Way("--form") { user, _ in ["--form", "-X", "GET", MarkedCommand.address, "user=\(user)"] },
+        Way("--upload-file") { user, marked in ["-X", "GET", "-T", try marked.file(user, "upload", user)] },
         Way("--user") { user, _ in ["-u", "u:\(user)"] },
         Way("--basic") { user, _ in ["--basic", "-u", "\(user):x"] },
         Way("--digest") { user, _ in ["--digest", "-u", "digest:\(user)"] },
         Way("--anyauth") { user, _ in ["--anyauth", "-u", "digest:\(user)"] },
         Way("--oauth2-bearer") { user, _ in ["--oauth2-bearer", user] },
         Way("--cookie") { user, _ in ["-b", "sid=\(user)"] },
-        Way("--cookie FILE") { user, desk in ["-b", try desk.jar("jar", user)] },
-        Way("--cookie-jar") { user, desk in
-            let path = try desk.jar("both", user)
+        Way("--cookie FILE") { user, marked in ["-b", try marked.jar("jar", user)] },
+        Way("--cookie-jar") { user, marked in
+            let path = try marked.jar("both", user)
             return ["-b", path, "-c", path]
         },
-        Way("--session") { user, desk in
-            desk.remove("session.json")
-            return ["--session", desk.path("session.json"), "-b", "sid=\(user)"]
+        Way("--session") { user, marked in
+            marked.remove("session.json")
+            return ["--session", marked.path("session.json"), "-b", "sid=\(user)"]
         },
-        Way("--netrc-file") { user, desk in
-            ["--netrc-file", try desk.secret("netrc", "machine 127.0.0.1 login u password \(user)\n")]
+        Way("--netrc-file") { user, marked in
+            ["--netrc-file", try marked.secret("netrc", "machine 127.0.0.1 login u password \(user)\n")]
         },
-        Way("--netrc-optional") { user, desk in
-            ["--netrc-optional", "--netrc-file", try desk.secret("netrc", "default login \(user) password x\n")]
+        Way("--netrc-optional") { user, marked in
+            ["--netrc-optional", "--netrc-file", try marked.secret("netrc", "default login \(user) password x\n")]
         },
         Way("--auth basic --secret-env") { user, _ in ["--auth", "basic:u", "--secret-env", variable(user)] },
-        Way("--auth basic --secret-fd") { user, desk in ["--auth", "basic:u", "--secret-fd", try desk.descriptor(user)]
+        Way("--auth basic --secret-fd") { user, marked in
+            ["--auth", "basic:u", "--secret-fd", try marked.descriptor(user)]
         },
         Way("--auth bearer") { user, _ in ["--auth", "bearer", "--secret-env", variable(user)] },
         Way("--auth oauth2") { user, _ in oauth2 + ["--secret-env", variable(user)] },
@@ -100,14 +105,14 @@ extension Way {
         Way("--refresh-token-env") { user, _ in
             oauth2 + ["--client-auth", "none", "--refresh-token-env", variable(user)]
         },
-        Way("--cert") { user, desk in ["-E", try desk.file("", "client.pem", "certificate of \(user)")] },
-        Way("--key") { user, desk in
+        Way("--cert") { user, marked in ["-E", try marked.file("", "client.pem", "certificate of \(user)")] },
+        Way("--key") { user, marked in
             [
-                "-E", try desk.file(user, "client.pem", "certificate of \(user)"), "--key",
-                try desk.file(user, "key.pem", "key"),
+                "-E", try marked.file(user, "client.pem", "certificate of \(user)"), "--key",
+                try marked.file(user, "key.pem", "key"),
             ]
         },
-        Way("--config") { user, desk in ["-K", try desk.secret("config", "header = \"X-Api-Key: \(user)\"\n")] },
+        Way("--config") { user, marked in ["-K", try marked.secret("config", "header = \"X-Api-Key: \(user)\"\n")] },
     ]
 
     /// The options of calls that say nothing about the user, with the reason where it is not plain.
@@ -136,7 +141,7 @@ extension Way {
 }
 
 /// A command whose server marks each body with the user that it is for.
-private final class Desk: Sendable {
+private final class MarkedCommand: Sendable {
     static let address = "http://127.0.0.1/thing"
 
     private let command: CachingCommand
@@ -228,23 +233,23 @@ struct CacheIdentityTests {
         arguments: Way.all
     )
     fileprivate func keepsUsersApart(way: Way) async throws {
-        let desk = try Desk()
-        defer { desk.end() }
-        _ = try await desk.page(nil, "")
+        let marked = try MarkedCommand()
+        defer { marked.end() }
+        _ = try await marked.page(nil, "")
         for user in ["alice", "bob", "alice"] {
-            #expect(try await desk.page(way, user) == "\(way.name) \(user)")
+            #expect(try await marked.page(way, user) == "\(way.name) \(user)")
         }
-        let sent = desk.count
+        let sent = marked.count
         for user in ["alice", "bob"] {
-            #expect(try await desk.page(way, user, mode: "prefer") == "\(way.name) \(user)")
+            #expect(try await marked.page(way, user, mode: "prefer") == "\(way.name) \(user)")
         }
         // All but files that are sent as a body, and forms with a new boundary each time, are found again.
         #expect(
-            desk.count
+            marked.count
                 == (["--upload-file", "--data-binary", "--form-part", "--form-string"].contains(way.name)
-                    ? desk.count : sent)
+                    ? marked.count : sent)
         )
-        #expect(try await desk.page(nil, "", mode: "only") == "nobody ")
+        #expect(try await marked.page(nil, "", mode: "only") == "nobody ")
     }
 
     @Test(
@@ -252,20 +257,20 @@ struct CacheIdentityTests {
     )
     func neverMixes() async throws {
         let random = SeededRandom(seed: Soak.current.seed)
-        let desk = try Desk()
-        defer { desk.end() }
+        let marked = try MarkedCommand()
+        defer { marked.end() }
         for step in 0..<Soak.current.rounds(of: 5_000, few: 80) {
             // Ways that send the same are the same user.
             let number = random.next(below: Way.all.count)
             let way = random.next(below: 12) == 0 ? nil : Way.all[number]
             let user = way == nil ? "" : ["alice\(number)", "bob\(number)"][random.next(below: 2)]
             let mode = ["standard", "revalidate", "prefer", "only", "bypass"][random.next(below: 5)]
-            if random.next(below: 10) == 0 { desk.advance(by: .seconds(Int64(random.next(below: 90)))) }
-            guard let page = try await desk.page(way, user, mode: mode) else { continue }
+            if random.next(below: 10) == 0 { marked.advance(by: .seconds(Int64(random.next(below: 90)))) }
+            guard let page = try await marked.page(way, user, mode: mode) else { continue }
             #expect(page == "\(way?.name ?? "nobody") \(user)", "seed \(random.seed), step \(step), \(mode)")
         }
         let secrets = ["secret of alice", "secret of bob"].map { Data($0.utf8) }
-        #expect(desk.files.allSatisfy { file in secrets.allSatisfy { file.range(of: $0) == nil } })
+        #expect(marked.files.allSatisfy { file in secrets.allSatisfy { file.range(of: $0) == nil } })
     }
 
     @Test("finding CK-1 each option of a call has a row in the table of users, or in the list of those without one")
@@ -285,12 +290,12 @@ struct CacheIdentityTests {
 
     @Test("finding CK-2 a wrong secret is a miss, in every mode", arguments: ["standard", "prefer", "only"])
     func wrongSecrets(mode: String) async throws {
-        let desk = try Desk()
-        defer { desk.end() }
+        let marked = try MarkedCommand()
+        defer { marked.end() }
         let ways = ["--auth basic --secret-env", "--auth bearer", "--user", "--digest"]
         for way in Way.all where ways.contains(way.name) {
-            #expect(try await desk.page(way, "alice") == "\(way.name) alice")
-            #expect(try await desk.page(way, "bob", mode: mode) != "\(way.name) alice")
+            #expect(try await marked.page(way, "alice") == "\(way.name) alice")
+            #expect(try await marked.page(way, "bob", mode: mode) != "\(way.name) alice")
         }
     }
 }

@@ -184,7 +184,7 @@ struct CatalogueTableTests {
             let values = Self.values.merging(Self.others[service.name] ?? [:]) { _, own in own }.filter { name, _ in
                 service.arguments.contains { $0.name == name && ($0.isRequired || name == "day") }
             }
-            let units: [BusinessUnit?] = service.needsBusinessUnit ? service.sortedUnits : [nil]
+            let units: [Catalogue.BusinessUnit?] = service.needsBusinessUnit ? service.sortedUnits : [nil]
             for unit in units {
                 let endpoint = try catalogue.call(service, unit, values)
                 let page = try await loader.load(endpoint.firstPage(), of: endpoint)

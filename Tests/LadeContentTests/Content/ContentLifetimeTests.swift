@@ -26,17 +26,17 @@ struct ContentLifetimeTests {
         let ending: Ending
         let gate: Gate
         private let isEnding = Locked(false)
-        private let census: Census
+        private let living: LivingCount
 
-        init(_ number: Int, _ ending: Ending, _ gate: Gate, _ census: Census) {
+        init(_ number: Int, _ ending: Ending, _ gate: Gate, _ living: LivingCount) {
             self.number = number
             self.ending = ending
             self.gate = gate
-            self.census = census
-            census.enter()
+            self.living = living
+            living.enter()
         }
 
-        deinit { census.leave() }
+        deinit { living.leave() }
 
         /// Whether its value may have been delivered.
         var mayHaveDelivered: Bool { isEnding.withLock { $0 } }
@@ -75,7 +75,7 @@ struct ContentLifetimeTests {
     }
 
     /// Counts what lives, and lets a test wait until nothing does.
-    private final class Census: Sendable {
+    private final class LivingCount: Sendable {
         private let state = Watched<(alive: Int, entered: Int)>((0, 0))
 
         var entered: Int { state.read { $0.entered } }
@@ -100,23 +100,23 @@ struct ContentLifetimeTests {
     /// A model that is counted.
     private final class CountedModel: ContentModel<Order, Int> {
         let isLatest: Bool
-        private let census: Census
+        private let living: LivingCount
 
-        init(_ strategy: LoadStrategy, _ census: Census) {
+        init(_ strategy: LoadStrategy, _ living: LivingCount) {
             isLatest = strategy == .latest
-            self.census = census
-            census.enter()
+            self.living = living
+            living.enter()
             super.init(strategy: strategy, triggers: [.willAppear], cancelsOn: [.didDisappear]) { order in
                 try await order?.load()
             }
         }
 
-        deinit { census.leave() }
+        deinit { living.leave() }
     }
 
     /// The loads whose values nothing may show any more.
     @MainActor
-    private final class Ledger {
+    private final class ForbiddenLoads {
         var forbidden: Set<Int> = []
         var late = 0
 
@@ -130,26 +130,26 @@ struct ContentLifetimeTests {
     private final class View {
         let model: CountedModel
         private var active: [Order] = []
-        private let ledger: Ledger
-        private let census: Census
+        private let forbiddenLoads: ForbiddenLoads
+        private let living: LivingCount
 
-        init(_ strategy: LoadStrategy, _ ledger: Ledger, _ census: Census) {
-            self.ledger = ledger
-            self.census = census
-            model = CountedModel(strategy, census)
-            census.enter()
+        init(_ strategy: LoadStrategy, _ forbiddenLoads: ForbiddenLoads, _ living: LivingCount) {
+            self.forbiddenLoads = forbiddenLoads
+            self.living = living
+            model = CountedModel(strategy, living)
+            living.enter()
             follow()
         }
 
-        deinit { census.leave() }
+        deinit { living.leave() }
 
         private func follow() {
             let snapshots = model.snapshots()
-            census.enter()
+            living.enter()
             // Ends with the sequence, which ends with the model.
-            Task { [ledger, census] in
-                for await snapshot in snapshots { ledger.check(snapshot.content) }
-                census.leave()
+            Task { [forbiddenLoads, living] in
+                for await snapshot in snapshots { forbiddenLoads.check(snapshot.content) }
+                living.leave()
             }
         }
 
@@ -160,39 +160,41 @@ struct ContentLifetimeTests {
             if model.isLatest { supersede() }
             active.append(order)
             model.refresh(order)
-            ledger.check(model.content)
+            forbiddenLoads.check(model.content)
         }
 
         func end(_ action: (CountedModel) -> Void) {
             supersede()
             action(model)
-            ledger.check(model.content)
+            forbiddenLoads.check(model.content)
         }
 
         func settle() async {
             guard model.isLoading else { return }
             _ = await settled(model)
-            ledger.check(model.content)
+            forbiddenLoads.check(model.content)
         }
 
         func supersede() {
-            for order in active where !order.mayHaveDelivered { ledger.forbidden.insert(order.number) }
+            for order in active where !order.mayHaveDelivered { forbiddenLoads.forbidden.insert(order.number) }
             active = []
         }
     }
 
-    private func live(_ random: SeededRandom, _ number: Int, _ ledger: Ledger, _ census: Census) async -> Bool {
+    private func live(_ random: SeededRandom, _ number: Int, _ forbiddenLoads: ForbiddenLoads, _ living: LivingCount)
+        async -> Bool
+    {
         let strategy: LoadStrategy = [.latest, .latest, .merge, .concat][Int(random.next() % 4)]
         var gate = Gate()
         var gates = [gate]
-        var view: View? = View(strategy, ledger, census)
+        var view: View? = View(strategy, forbiddenLoads, living)
         weak let model = view?.model
         for step in 0..<Int(random.next() % 4) + 1 {
             guard let view else { break }
             switch random.next() % 10 {
             case 0...4:
                 let ending = Ending.allCases[Int(random.next() % UInt64(Ending.allCases.count))]
-                view.refresh(Order(number * 10 + step, ending, gate, census))
+                view.refresh(Order(number * 10 + step, ending, gate, living))
             case 5: view.end { $0.cancel() }
             case 6: view.end { $0.lifetime = .didDisappear }
             case 7:
@@ -219,17 +221,17 @@ struct ContentLifetimeTests {
     func lifetimes() async throws {
         let count = Soak.current.rounds(of: 100_000, few: 1_000)
         let random = SeededRandom(seed: Soak.current.seed(for: "lifetimes of content models"))
-        let ledger = Ledger()
-        let census = Census()
+        let forbiddenLoads = ForbiddenLoads()
+        let living = LivingCount()
         var kept = 0
-        for number in 0..<count where await !live(random, number, ledger, census) {
+        for number in 0..<count where await !live(random, number, forbiddenLoads, living) {
             kept += 1
         }
 
-        try await census.untilEmpty()
+        try await living.untilEmpty()
 
-        #expect(kept == 0 && ledger.late == 0)
+        #expect(kept == 0 && forbiddenLoads.late == 0)
         // Each has a model, a view and a follower, and most have loads, of which many are superseded.
-        #expect(census.entered > count * 7 / 2 && ledger.forbidden.count > count / 4)
+        #expect(living.entered > count * 7 / 2 && forbiddenLoads.forbidden.count > count / 4)
     }
 }

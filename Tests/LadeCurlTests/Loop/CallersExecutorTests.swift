@@ -25,7 +25,7 @@ struct CallersExecutorTests {
     }
 
     /// Counts the events of exchanges, and those that were recorded by the caller's executor.
-    private final class Places: Call.Observer {
+    private final class ExecutorCounts: Call.Observer {
         private let executor: NarrowExecutor
         private let counts = Locked((all: 0, here: 0))
 
@@ -74,7 +74,7 @@ struct CallersExecutorTests {
     func elsewhere() async throws {
         let server = try LoopbackServer { _ in .text("ok") }
         let transport = try transport()
-        let places = Places(executor)
+        let places = ExecutorCounts(executor)
 
         try await Task(executorPreference: executor) {
             for _ in 0..<50 { _ = try await transport.send(server.request(), call: Call(events: [places])) }

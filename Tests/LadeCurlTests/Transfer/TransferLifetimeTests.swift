@@ -11,7 +11,7 @@ import Testing
 @Suite("How long a transfer holds its request", .timeLimit(.minutes(5)))
 struct TransferLifetimeTests {
     /// Raises its signal when it is released.
-    private final class Witness: Sendable {
+    private final class ReleaseSignal: Sendable {
         private let isGone: Signal
 
         init(_ isGone: Signal) { self.isGone = isGone }
@@ -19,7 +19,7 @@ struct TransferLifetimeTests {
         deinit { isGone.raise() }
     }
 
-    private static func isHeld(_ witness: Witness) {}
+    private static func isHeld(_ releaseSignal: ReleaseSignal) {}
 
     private func send(
         _ transport: CurlTransport,
@@ -28,9 +28,9 @@ struct TransferLifetimeTests {
         _ events: EventRecorder = EventRecorder(),
         scope: Call.Scope? = nil
     ) async throws -> Response.Status {
-        let witness = Witness(isGone)
+        let releaseSignal = ReleaseSignal(isGone)
         let body = Request.Body.writer { write in
-            Self.isHeld(witness)
+            Self.isHeld(releaseSignal)
             for _ in 0..<3 { try await write(Data("some".utf8)) }
         }
         let request = try server.request(.post, "/", body: body)

@@ -53,21 +53,21 @@ struct AccountCaseTests {
     private func reported(
         _ answer: ScriptedAnswer,
         of change: (inout Request) -> Void = { _ in },
-        by witness: Witness = Witness(chunks: true)
+        by recorder: ReportRecorder = ReportRecorder(chunks: true)
     ) async throws -> [Report] {
         let rig = Rig { $0.attemptInterceptors = [Repeating(times: 1)] }
         rig.transport.onAnyRequest().respond(answer)
         let account = account(rig)
         let (loader, other) = (account.makeLoader(), account.makeLoader())
-        let stranger = Witness(chunks: true)
-        let delegates = [witness, stranger].map(WitnessedDelegate.init)
+        let stranger = ReportRecorder(chunks: true)
+        let delegates = [recorder, stranger].map(WitnessedDelegate.init)
         for (loader, delegate) in zip([loader, other], delegates) { loader.delegate = delegate }
         var request = try rig.request()
         change(&request)
         await loader.perform(request)
-        while try await witness.journal.next().last?.isEnding == false {}
+        while try await recorder.journal.next().last?.isEnding == false {}
         #expect(stranger.reported.isEmpty)
-        return witness.reported
+        return recorder.reported
     }
 
     @Test("service FA-04 notifies the delegate of one success")
@@ -127,7 +127,7 @@ struct AccountCaseTests {
     @Test("service FA-12 service D-23 answers only from what is stored while it is offline")
     func offline() async throws {
         let modes = Journal<Request.CacheMode>()
-        let rig = Rig { $0.callInterceptors = [Peek { modes.add($0.cacheMode) }] }
+        let rig = Rig { $0.callInterceptors = [PassedRequests { modes.add($0.cacheMode) }] }
         rig.transport.onAnyRequest().respond(.text("ok"))
         let account = account(rig)
         let loader = account.makeLoader()
@@ -166,15 +166,15 @@ struct AccountCaseTests {
         let authoriser = NotingAuthoriser(holdingUntil: signal)
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.text("ok"))
-        let witness = Witness()
+        let recorder = ReportRecorder()
         let loader = rig.service.account(authorisers: [authoriser]).makeLoader()
-        loader.perform(try rig.request("/a?b=c"), witness)
+        loader.perform(try rig.request("/a?b=c"), recorder)
         try await signal.arrivals(atLeast: 1)
 
         #expect(rig.transport.requests.isEmpty)
         signal.raise()
 
-        #expect(try await witness.journal.next() == [.success(200, "ok")])
+        #expect(try await recorder.journal.next() == [.success(200, "ok")])
         #expect(rig.transport.lines == ["GET /a?b=c"])
         #expect(rig.transport.requests[0].headers["Authorization"] == "noted")
     }
@@ -197,28 +197,28 @@ struct AccountCaseTests {
     func refused() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.status(401))
-        let witness = Witness()
+        let recorder = ReportRecorder()
 
-        _ = rig.perform(try rig.request(), witness)
+        _ = rig.perform(try rig.request(), recorder)
 
-        #expect(try await witness.journal.next() == [.failure("call failed: unacceptableStatus(401)")])
+        #expect(try await recorder.journal.next() == [.failure("call failed: unacceptableStatus(401)")])
     }
 
     @Test("service FA-17 reports one failure when the whole call takes longer than allowed")
     func deadline() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.stalls)
-        let witness = Witness()
+        let recorder = ReportRecorder()
         var request = try rig.request()
         request.deadline = .milliseconds(100)
 
-        let handle = rig.perform(request, witness)
+        let handle = rig.perform(request, recorder)
         _ = try await rig.time.sleepers(atLeast: 1)
         rig.time.advance(by: .milliseconds(99))
         #expect(handle.isRunning)
         rig.time.advance(by: .milliseconds(1))
 
-        #expect(try await witness.journal.next() == [.failure("call failed: deadlineExceeded")])
+        #expect(try await recorder.journal.next() == [.failure("call failed: deadlineExceeded")])
         // D-30: the exchange is over too.
         #expect(rig.events.story.contains("exchange failed: timedOut(whole exchange)"))
     }
@@ -226,13 +226,13 @@ struct AccountCaseTests {
     @Test("service FA-18 hands a cancellation down to the exchange")
     func cancels() async throws {
         let rig = Rig()
-        let witness = Witness()
-        let handle = try await rig.performStalling(witness)
+        let recorder = ReportRecorder()
+        let handle = try await rig.performStalling(recorder)
 
         handle.cancel()
         try await rig.transport.cancellations(atLeast: 1)
 
-        #expect(try await witness.journal.next() == [.cancelled])
+        #expect(try await recorder.journal.next() == [.cancelled])
     }
 
     @Test("service FA-19 asks the delegate once for the body, when it is needed again")
@@ -241,8 +241,8 @@ struct AccountCaseTests {
         rig.transport.onAnyRequest().respond(.connectionLost(isSafeToRepeat: true)).then(.text("ok"))
         let account = account(rig)
         let (loader, other) = (account.makeLoader(), account.makeLoader())
-        let (witness, stranger) = (Witness(newBody: .text("again")), Witness(newBody: .text("not this")))
-        let delegates = [witness, stranger].map(WitnessedDelegate.init)
+        let (recorder, stranger) = (ReportRecorder(newBody: .text("again")), ReportRecorder(newBody: .text("not this")))
+        let delegates = [recorder, stranger].map(WitnessedDelegate.init)
         for (loader, delegate) in zip([loader, other], delegates) { loader.delegate = delegate }
         var request = try rig.request()
         request.method = .put
@@ -250,14 +250,14 @@ struct AccountCaseTests {
 
         await loader.perform(request)
 
-        #expect(try await witness.journal.next(2) == [.askedForBody, .success(200, "ok")])
+        #expect(try await recorder.journal.next(2) == [.askedForBody, .success(200, "ok")])
         #expect(rig.transport.received.map(\.text) == ["once", "again"])
         #expect(stranger.reported.isEmpty)
     }
 }
 
 /// Records the requests that pass.
-struct Peek: Interceptor {
+struct PassedRequests: Interceptor {
     let look: @Sendable (Request) -> Void
 
     func intercept(_ request: Request, next: Chain.Next) async throws(LoadingError) -> Response {

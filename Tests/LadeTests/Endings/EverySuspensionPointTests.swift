@@ -94,7 +94,7 @@ struct EverySuspensionPointTests {
                 outcome.endedAt = outcome.endedAt ?? rig.time.now
             }
         }
-        let witness = Witness(chunks: true) { reported, _ in
+        let recorder = ReportRecorder(chunks: true) { reported, _ in
             switch reported {
             case .success: end(nil)
             case .failure(let text): outcome.withLock { $0.endings.append(text) }
@@ -138,7 +138,7 @@ struct EverySuspensionPointTests {
                 }
                 own = { handle.cancel() }
             case .delegate:
-                let handle = loader.perform(request.streamed, witness)
+                let handle = loader.perform(request.streamed, recorder)
                 own = { handle.cancel() }
             }
             cancel.withLock { $0 = cancelling == .own ? own : { loader.cancelAllLoads() } }

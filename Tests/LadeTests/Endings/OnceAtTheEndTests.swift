@@ -48,7 +48,7 @@ struct OnceAtTheEndTests {
         _ form: CallForm,
         _ request: Request,
         by loader: Loader,
-        _ witness: Witness,
+        _ recorder: ReportRecorder,
         _ endings: Journal<String>
     ) -> @Sendable () -> Void {
         let end: @Sendable (LoadingError?) -> Void = { error in
@@ -71,14 +71,14 @@ struct OnceAtTheEndTests {
             }
             return { handle.cancel() }
         case .delegate:
-            let handle = loader.perform(request, witness)
+            let handle = loader.perform(request, recorder)
             return { handle.cancel() }
         }
     }
 
-    /// A witness that records ends in a journal.
-    private static func witness(_ endings: Journal<String>) -> Witness {
-        Witness { reported, _ in
+    /// A recorder of ends in a journal.
+    private static func recorder(_ endings: Journal<String>) -> ReportRecorder {
+        ReportRecorder { reported, _ in
             switch reported {
             case .success: endings.add("success")
             case .failure(let text): endings.add(text)
@@ -97,10 +97,10 @@ struct OnceAtTheEndTests {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(course.answer)
         let endings = Journal<String>()
-        let witness = Self.witness(endings)
+        let recorder = Self.recorder(endings)
         let request = try rig.request()
 
-        try await rig.time.runToTheEnd { _ = Self.begin(form, request, by: rig.loader, witness, endings) }
+        try await rig.time.runToTheEnd { _ = Self.begin(form, request, by: rig.loader, recorder, endings) }
 
         #expect(endings.all == [course.ending])
         #expect(rig.events.story.count { $0.hasPrefix("call f") } == 1)
@@ -124,11 +124,11 @@ struct OnceAtTheEndTests {
         let account = rig.service.account(identifier: "a")
         let loader = account.makeLoader()
         let endings = Journal<String>()
-        let witness = Self.witness(endings)
+        let recorder = Self.recorder(endings)
         let request = try rig.request()
 
         try await rig.time.runToTheEnd {
-            let cancel = Self.begin(form, request, by: loader, witness, endings)
+            let cancel = Self.begin(form, request, by: loader, recorder, endings)
             try await rig.time.sleep(for: .seconds(5))
             if [.handle, .handleTwice, .everything].contains(outside) { cancel() }
             if outside == .handleTwice { cancel() }

@@ -37,9 +37,9 @@ struct EveryFormTests {
             rig.loader.load(Endpoint(request), on: .anywhere) { _ in ended.raise() }
             try await ended.wait()
         case .delegate:
-            let witness = Witness()
-            _ = rig.perform(request, witness)
-            _ = try await witness.journal.next()
+            let recorder = ReportRecorder()
+            _ = rig.perform(request, recorder)
+            _ = try await recorder.journal.next()
         case .fluentHandler:
             rig.loader.request(request, on: .anywhere).response { _ in ended.raise() }
             try await ended.wait()

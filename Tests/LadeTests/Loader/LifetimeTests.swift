@@ -15,7 +15,7 @@ struct LifetimeTests {
     func loaderGone() async throws {
         let rig = Rig { $0.attemptInterceptors = [Repeating(times: 3)] }
         rig.transport.onAnyRequest().respond(.stalls)
-        let witness = Witness()
+        let recorder = ReportRecorder()
         let called = Locked(0)
         let executed = Signal()
         let executor = Service.CompletionExecutor { work in
@@ -23,7 +23,7 @@ struct LifetimeTests {
             executed.step()
         }
         var loader: Loader? = rig.loader.account.makeLoader()
-        loader?.perform(try rig.request(), witness, on: executor)
+        loader?.perform(try rig.request(), recorder, on: executor)
         loader?.load(try rig.request(), on: executor) { _ in called.withLock { $0 += 1 } }
         _ = try await rig.transport.request(at: 1)
 
@@ -32,7 +32,7 @@ struct LifetimeTests {
         try await executed.wait()
         try await executed.wait()
 
-        #expect(witness.reported.isEmpty)
+        #expect(recorder.reported.isEmpty)
         #expect(called.withLock { $0 } == 0)
         #expect(rig.transport.received.count == 2)
         #expect(rig.events.story.filter { $0 == "call failed: cancelled" }.count == 2)
@@ -291,11 +291,11 @@ struct LifetimeTests {
         _ = try await rig.transport.request(at: 0)
 
         await rig.service.shutDown()
-        let witness = Witness()
-        let handle = rig.perform(try rig.request(), witness)
+        let recorder = ReportRecorder()
+        let handle = rig.perform(try rig.request(), recorder)
 
         #expect(await task.value?.isCancellation == true)
-        #expect(try await witness.journal.next() == [.cancelled])
+        #expect(try await recorder.journal.next() == [.cancelled])
         #expect(!handle.isRunning)
         #expect(rig.transport.received.count == 1)
     }

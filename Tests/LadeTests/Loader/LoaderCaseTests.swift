@@ -22,10 +22,10 @@ struct LoaderCaseTests {
     func forwards() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.text("ok"))
-        let witness = Witness()
+        let recorder = ReportRecorder()
 
-        _ = rig.perform(try rig.request("/a"), witness)
-        _ = try await witness.journal.next()
+        _ = rig.perform(try rig.request("/a"), recorder)
+        _ = try await recorder.journal.next()
 
         #expect(rig.transport.lines == ["GET /a"])
     }
@@ -34,12 +34,12 @@ struct LoaderCaseTests {
     func cancelAll() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.stalls)
-        let witness = Witness()
-        for _ in 0..<5 { _ = rig.perform(try rig.request(), witness) }
+        let recorder = ReportRecorder()
+        for _ in 0..<5 { _ = rig.perform(try rig.request(), recorder) }
         _ = try await rig.transport.request(at: 4)
 
         rig.loader.cancelAllLoads()
-        let reported = try await witness.journal.next(5)
+        let reported = try await recorder.journal.next(5)
         try await rig.transport.cancellations(atLeast: 5)
 
         #expect(reported == Array(repeating: .cancelled, count: 5))
@@ -51,43 +51,43 @@ struct LoaderCaseTests {
     func success() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.text("ok"))
-        let witness = Witness()
+        let recorder = ReportRecorder()
 
-        _ = rig.perform(try rig.request(), witness)
+        _ = rig.perform(try rig.request(), recorder)
 
-        #expect(try await witness.journal.next() == [.success(200, "ok")])
+        #expect(try await recorder.journal.next() == [.success(200, "ok")])
     }
 
     @Test("service LO-05 reports one error")
     func error() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.timesOut())
-        let witness = Witness()
+        let recorder = ReportRecorder()
 
-        _ = rig.perform(try rig.request(), witness)
+        _ = rig.perform(try rig.request(), recorder)
 
-        #expect(try await witness.journal.next() == [.failure("call failed: timedOut(idle)")])
+        #expect(try await recorder.journal.next() == [.failure("call failed: timedOut(idle)")])
     }
 
     @Test("service LO-06 reports one cancellation when the network ends the request as cancelled")
     func cancelled() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.fails(LoadingError(.cancelled)))
-        let witness = Witness()
+        let recorder = ReportRecorder()
 
-        _ = rig.perform(try rig.request(), witness)
+        _ = rig.perform(try rig.request(), recorder)
 
-        #expect(try await witness.journal.next() == [.cancelled])
+        #expect(try await recorder.journal.next() == [.cancelled])
     }
 
     /// Everything that is reported for a streamed request in two chunks.
     private func reportsOfStream() async throws -> [Report] {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.chunks(["one", "two"]))
-        let witness = Witness(chunks: true)
-        _ = rig.perform(try rig.request().streamed, witness)
-        while try await witness.journal.next().last?.isEnding == false {}
-        return witness.reported
+        let recorder = ReportRecorder(chunks: true)
+        _ = rig.perform(try rig.request().streamed, recorder)
+        while try await recorder.journal.next().last?.isEnding == false {}
+        return recorder.reported
     }
 
     @Test("service LO-07 reports each chunk of a streamed request once, in order, and no body at the end")
@@ -132,14 +132,14 @@ struct LoaderCaseTests {
     func keepsReplayableBodies() async throws {
         let rig = Rig { $0.attemptInterceptors = [Repeating(times: 1)] }
         rig.transport.onAnyRequest().respond(.connectionLost()).then(.text("ok"))
-        let witness = Witness(newBody: .text("other"))
+        let recorder = ReportRecorder(newBody: .text("other"))
         var request = try rig.request()
         request.method = .post
         request.body = .text("first")
 
-        _ = rig.perform(request, witness)
+        _ = rig.perform(request, recorder)
 
-        #expect(try await witness.journal.next(1) == [.success(200, "ok")])
+        #expect(try await recorder.journal.next(1) == [.success(200, "ok")])
         #expect(rig.transport.received.map(\.text) == ["first", "first"])
     }
 
@@ -147,14 +147,14 @@ struct LoaderCaseTests {
     func reopens() async throws {
         let rig = Rig { $0.attemptInterceptors = [Repeating(times: 1)] }
         rig.transport.onAnyRequest().respond(.connectionLost()).then(.text("ok"))
-        let witness = Witness(newBody: .text("again"))
+        let recorder = ReportRecorder(newBody: .text("again"))
         var request = try rig.request()
         request.method = .post
         request.body = .writer { try await $0(Data("first".utf8)) }
 
-        _ = rig.perform(request, witness)
+        _ = rig.perform(request, recorder)
 
-        #expect(try await witness.journal.next(2) == [.askedForBody, .success(200, "ok")])
+        #expect(try await recorder.journal.next(2) == [.askedForBody, .success(200, "ok")])
         #expect(rig.transport.received.map(\.text) == ["first", "again"])
     }
 
@@ -185,18 +185,18 @@ struct LoaderCaseTests {
     func asksNothingAfterCancellation() async throws {
         let writing = WritingTwice()
         let rig = Rig { $0.attemptInterceptors = [writing] }
-        let witness = Witness(newBody: .text("again"))
+        let recorder = ReportRecorder(newBody: .text("again"))
         var request = try rig.request()
         request.method = .post
         request.body = .writer { try await $0(Data("first".utf8)) }
 
-        let load = rig.perform(request, witness)
+        let load = rig.perform(request, recorder)
         writing.load.withLock { $0 = load }
         writing.isPerformed.raise()
 
-        #expect(try await witness.journal.next() == [.cancelled])
+        #expect(try await recorder.journal.next() == [.cancelled])
         #expect(writing.wasRewritten.withLock { $0 } == false)
-        #expect(witness.reported == [.cancelled])
+        #expect(recorder.reported == [.cancelled])
     }
 
     @Test(
@@ -205,13 +205,13 @@ struct LoaderCaseTests {
     func doesNotReopen() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.text("ok"))
-        let witness = Witness()
+        let recorder = ReportRecorder()
         var request = try rig.request()
         request.method = .post
         request.body = .writer { try await $0(Data("first".utf8)) }
 
-        _ = rig.perform(request, witness)
-        _ = try await witness.journal.next()
+        _ = rig.perform(request, recorder)
+        _ = try await recorder.journal.next()
 
         #expect(rig.transport.requests.first?.body?.isReplayable == false)
     }
@@ -237,11 +237,11 @@ struct LoaderCaseTests {
     @Test("service LO-12 fails a streamed request without consent, and sends nothing")
     func noConsent() async throws {
         let rig = Rig()
-        let witness = Witness()
+        let recorder = ReportRecorder()
 
-        let handle = rig.perform(try rig.request().streamed, witness)
+        let handle = rig.perform(try rig.request().streamed, recorder)
 
-        #expect(try await witness.journal.next() == [.failure("call failed: invalidRequest")])
+        #expect(try await recorder.journal.next() == [.failure("call failed: invalidRequest")])
         #expect(rig.transport.requests.isEmpty)
         #expect(!handle.isRunning)
     }
@@ -250,12 +250,12 @@ struct LoaderCaseTests {
     func noConsentOnMain() async throws {
         let rig = Rig()
         let isMain = Locked(false)
-        let witness = Witness { _, _ in isMain.withLock { $0 = isOnMainQueue() } }
-        let delegate = WitnessedDelegate(witness)
+        let recorder = ReportRecorder { _, _ in isMain.withLock { $0 = isOnMainQueue() } }
+        let delegate = WitnessedDelegate(recorder)
         rig.loader.delegate = delegate
 
         await rig.loader.perform(try rig.request().streamed)
-        let reported = try await witness.journal.next()
+        let reported = try await recorder.journal.next()
 
         #expect(reported == [.failure("call failed: invalidRequest")])
         #expect(isMain.withLock { $0 })
@@ -265,11 +265,11 @@ struct LoaderCaseTests {
     func noHead() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.text("ok"))
-        let witness = Witness(chunks: true)
+        let recorder = ReportRecorder(chunks: true)
 
-        _ = rig.perform(try rig.request(), witness)
+        _ = rig.perform(try rig.request(), recorder)
 
-        #expect(try await witness.journal.next() == [.success(200, "ok")])
+        #expect(try await recorder.journal.next() == [.success(200, "ok")])
     }
 
     /// What is reported to a loader's delegate for another loader's request that is answered so, and to the other's.
@@ -278,14 +278,14 @@ struct LoaderCaseTests {
     ) {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(answer)
-        let witness = Witness(chunks: true)
-        let own = Witness(chunks: true)
+        let recorder = ReportRecorder(chunks: true)
+        let own = ReportRecorder(chunks: true)
         let second = rig.loader.account.makeLoader()
-        let delegates = [own, witness].map(WitnessedDelegate.init)
+        let delegates = [own, recorder].map(WitnessedDelegate.init)
         for (loader, delegate) in zip([rig.loader, second], delegates) { loader.delegate = delegate }
         await second.perform(isStreamed ? try rig.request().streamed : try rig.request())
-        while try await witness.journal.next().last?.isEnding == false {}
-        return (own.reported, witness.reported)
+        while try await recorder.journal.next().last?.isEnding == false {}
+        return (own.reported, recorder.reported)
     }
 
     @Test("service LO-14 reports no success of another loader's request")
@@ -326,13 +326,13 @@ struct LoaderCaseTests {
     @Test("service LO-19 reports a cancellation by the handle, once, and nothing after it")
     func byHandle() async throws {
         let rig = Rig()
-        let witness = Witness()
-        let handle = try await rig.performStalling(witness)
+        let recorder = ReportRecorder()
+        let handle = try await rig.performStalling(recorder)
 
         handle.cancel()
         handle.cancel()
 
-        #expect(try await witness.journal.next() == [.cancelled])
+        #expect(try await recorder.journal.next() == [.cancelled])
         #expect(handle.isCancelled)
     }
 
@@ -340,13 +340,13 @@ struct LoaderCaseTests {
     func current() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.stalls)
-        let witness = Witness()
+        let recorder = ReportRecorder()
 
-        let handle = rig.perform(try rig.request("/a"), witness)
+        let handle = rig.perform(try rig.request("/a"), recorder)
 
         #expect(rig.loader.currentRequests.map(\.url.lastPathComponent) == ["a"])
         handle.cancel()
-        _ = try await witness.journal.next()
+        _ = try await recorder.journal.next()
         #expect(rig.loader.currentRequests.isEmpty)
     }
 
@@ -380,16 +380,16 @@ struct LoaderCaseTests {
         }
         let loader = transport.makeLoader()
         let released = Signal()
-        let witness = Witness()
+        let recorder = ReportRecorder()
         func perform() async throws {
             var request = try Request("https://svc.example.com/thing")
             request[Sentinel.self] = Sentinel(onRelease: { released.raise() })
-            let load = loader.perform(request, witness)
+            let load = loader.perform(request, recorder)
             if end == .cancel {
                 try await begun.wait()
                 load.cancel()
             }
-            let reported = try await witness.journal.next()
+            let reported = try await recorder.journal.next()
             #expect(reported.count == 1)
             switch end {
             case .success: #expect(reported == [.success(200, "")])
@@ -418,21 +418,21 @@ struct LoaderCaseTests {
     func identities() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.stalls)
-        let witness = Witness()
+        let recorder = ReportRecorder()
         let request = try rig.request()
 
-        let first = rig.perform(request, witness)
-        let second = rig.perform(request, witness)
+        let first = rig.perform(request, recorder)
+        let second = rig.perform(request, recorder)
         _ = try await rig.transport.request(at: 1)
         first.cancel()
-        _ = try await witness.journal.next()
+        _ = try await recorder.journal.next()
 
         #expect(first.id != second.id)
-        #expect(witness.loads.withLock { $0 } == [first.id])
+        #expect(recorder.loads.withLock { $0 } == [first.id])
         #expect(second.isRunning)
         #expect(rig.loader.currentRequests.count == 1)
         second.cancel()
-        _ = try await witness.journal.next()
+        _ = try await recorder.journal.next()
     }
 
     @Test("service M-19 brings typed tags back, closures among them")
@@ -459,15 +459,4 @@ struct ClosureTransport: Transport {
     func send(_ request: Request, call: Call) async throws(LoadingError) -> Response {
         try await answer(request, call)
     }
-}
-
-/// A value whose end is noticed.
-final class Sentinel: Request.Tag, Sendable {
-    static var defaultValue: Sentinel? { nil }
-
-    private let onRelease: @Sendable () -> Void
-
-    init(onRelease: @escaping @Sendable () -> Void) { self.onRelease = onRelease }
-
-    deinit { onRelease() }
 }

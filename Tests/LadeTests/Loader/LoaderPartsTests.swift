@@ -85,7 +85,7 @@ struct LoaderPartsTests {
         let loader = Service(settings, transport: late).anonymous.makeLoader()
         let request = try Request("https://svc.example.com/thing")
         let ended = Journal<Bool>()
-        let witness = Witness { report, _ in ended.add(report == .cancelled) }
+        let recorder = ReportRecorder { report, _ in ended.add(report == .cancelled) }
         switch form {
         case .awaited:
             Task {
@@ -97,7 +97,7 @@ struct LoaderPartsTests {
                 ended.add(result.isCancelled)
             }
         case .delegate:
-            loader.perform(request, witness)
+            loader.perform(request, recorder)
         }
         try await started.wait()
 
@@ -106,7 +106,7 @@ struct LoaderPartsTests {
 
         #expect(try await ended.next() == [true])
         #expect(EventRecorder.line(for: try #require(events.events.last)) == "call failed: cancelled")
-        withExtendedLifetime(witness) {}
+        withExtendedLifetime(recorder) {}
     }
 
     @Test("an unread streamed body is no request of the loader any more when it is released")

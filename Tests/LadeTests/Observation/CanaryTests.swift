@@ -27,7 +27,7 @@ struct CanaryTests {
     ]
 
     /// Keeps the output of every kind of observer.
-    private final class Witness: Call.Observer {
+    private final class ObserverOutput: Call.Observer {
         let lines = Locked<[String]>([])
 
         func add(_ line: String) { lines.withLock { $0.append(line) } }
@@ -65,12 +65,13 @@ struct CanaryTests {
     func echoed() async throws {
         #expect(Self.secrets.count >= 39)
         let transport = ScriptedTransport()
-        let witness = Witness()
+        let observerOutput = ObserverOutput()
         let story = Service.CallStory()
         var settings = Service.Settings()
         settings.retries.limit = 1
         settings.observers = [
-            witness, story, LoggingObserver(.calls) { witness.add($0) }, LoggingObserver(.events) { witness.add($0) },
+            observerOutput, story, LoggingObserver(.calls) { observerOutput.add($0) },
+            LoggingObserver(.events) { observerOutput.add($0) },
         ]
         settings.decorators = [
             Service.OAuthDecorator(authenticationProvider: "provider", accessToken: Secret(Self.canary("decorator")))
@@ -114,13 +115,15 @@ struct CanaryTests {
 
         let failure = try #require(error)
         #expect(failure.context.status == 500)
-        witness.add("\(failure) \(String(reflecting: failure)) \(failure.context) \(failure.context.redactedHeaders)")
+        observerOutput.add(
+            "\(failure) \(String(reflecting: failure)) \(failure.context) \(failure.context.redactedHeaders)"
+        )
         var text = ""
         dump(failure, to: &text)
         for field in failure.context.redactedHeaders { text += field.value }
-        witness.add(text)
-        witness.add("\(story.timeline)")
-        let shown = witness.lines.withLock { $0 }.joined(separator: "\n")
+        observerOutput.add(text)
+        observerOutput.add("\(story.timeline)")
+        let shown = observerOutput.lines.withLock { $0 }.joined(separator: "\n")
         #expect(shown.contains("redacted") && shown.contains("api.test/next"))
         for secret in Self.secrets { #expect(!shown.contains(secret), "\(secret) is shown") }
         #expect(!shown.contains(basic))

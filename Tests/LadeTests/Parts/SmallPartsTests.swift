@@ -14,14 +14,14 @@ struct SmallPartsTests {
     /// A call in flight that was cancelled a number of times, and the reports to its delegate.
     private func cancelled(_ times: Int) async throws -> (handle: Loader.Handle, reported: [Report]) {
         let rig = Rig()
-        let witness = Witness()
-        let handle = try await rig.performStalling(witness)
+        let recorder = ReportRecorder()
+        let handle = try await rig.performStalling(recorder)
         for _ in 0..<times { handle.cancel() }
-        _ = try await witness.journal.next()
+        _ = try await recorder.journal.next()
         // After the end of the exchange, nothing more can be reported.
         try await rig.transport.cancellations(atLeast: 1)
         try await rig.events.line("call failed: cancelled")
-        return (handle, witness.reported)
+        return (handle, recorder.reported)
     }
 
     @Test("service SM-01 reports one cancellation, and is marked as cancelled")

@@ -36,28 +36,28 @@ struct AttemptCaseTests {
     func chunk() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.text("thing"))
-        let witness = Witness(chunks: true)
-        _ = rig.perform(try rig.request().streamed, witness)
-        #expect(try await witness.journal.next(3) == [.head(200), .chunk("thing"), .success(200, "")])
+        let recorder = ReportRecorder(chunks: true)
+        _ = rig.perform(try rig.request().streamed, recorder)
+        #expect(try await recorder.journal.next(3) == [.head(200), .chunk("thing"), .success(200, "")])
     }
 
     @Test("service AT-03 ends well once")
     func success() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.text("thing"))
-        let witness = Witness()
-        _ = rig.perform(try rig.request(), witness)
-        #expect(try await witness.journal.next() == [.success(200, "thing")])
+        let recorder = ReportRecorder()
+        _ = rig.perform(try rig.request(), recorder)
+        #expect(try await recorder.journal.next() == [.success(200, "thing")])
     }
 
     @Test("service AT-04 reports one failure when the body fails after the head")
     func brokenBody() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.text("thing").breaking(after: 2, with: LoadingError(.timedOut(.idle))))
-        let witness = Witness(chunks: true)
-        _ = rig.perform(try rig.request().streamed, witness)
+        let recorder = ReportRecorder(chunks: true)
+        _ = rig.perform(try rig.request().streamed, recorder)
         #expect(
-            try await witness.journal.next(3) == [.head(200), .chunk("th"), .failure("call failed: timedOut(idle)")]
+            try await recorder.journal.next(3) == [.head(200), .chunk("th"), .failure("call failed: timedOut(idle)")]
         )
     }
 
@@ -88,14 +88,14 @@ struct AttemptCaseTests {
             $0.retries.backoff = .none
         }
         rig.transport.onAnyRequest().respond(.status(503)).then(.text("ok"))
-        let witness = Witness(newBody: .text("again"))
+        let recorder = ReportRecorder(newBody: .text("again"))
         var request = try rig.request()
         request.method = .put
         request.body = .writer { try await $0(Data("once".utf8)) }
 
-        _ = rig.perform(request, witness)
+        _ = rig.perform(request, recorder)
 
-        #expect(try await witness.journal.next(2) == [.askedForBody, .success(200, "ok")])
+        #expect(try await recorder.journal.next(2) == [.askedForBody, .success(200, "ok")])
         #expect(rig.transport.received.map(\.text) == ["once", "again"])
     }
 
@@ -154,9 +154,9 @@ struct AttemptCaseTests {
             $0.retries.backoff = .none
         }
         rig.transport.onAnyRequest().respond(.fails(LoadingError(.cancelled)))
-        let witness = Witness()
-        _ = rig.perform(try rig.request(), witness)
-        #expect(try await witness.journal.next() == [.cancelled])
+        let recorder = ReportRecorder()
+        _ = rig.perform(try rig.request(), recorder)
+        #expect(try await recorder.journal.next() == [.cancelled])
         #expect(rig.transport.received.count == 1)
     }
 
@@ -173,23 +173,23 @@ struct AttemptCaseTests {
     func tornDown() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.stalls)
-        let witness = Witness()
-        _ = rig.perform(try rig.request(), witness)
+        let recorder = ReportRecorder()
+        _ = rig.perform(try rig.request(), recorder)
         _ = try await rig.transport.request(at: 0)
         await rig.service.shutDown()
-        #expect(try await witness.journal.next() == [.cancelled])
+        #expect(try await recorder.journal.next() == [.cancelled])
     }
 
     @Test("service D-29 collects the body of a refused streamed answer into its error")
     func refusedStream() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.status(503, "the page of an error"))
-        let witness = Witness(chunks: true)
+        let recorder = ReportRecorder(chunks: true)
 
-        _ = rig.perform(try rig.request().streamed, witness)
+        _ = rig.perform(try rig.request().streamed, recorder)
         let error = await failure { () throws(LoadingError) in try await rig.loader.load(rig.request().streamed) }
 
-        #expect(try await witness.journal.next() == [.failure("call failed: unacceptableStatus(503)")])
+        #expect(try await recorder.journal.next() == [.failure("call failed: unacceptableStatus(503)")])
         #expect(error?.context.body == Data("the page of an error".utf8))
     }
 }

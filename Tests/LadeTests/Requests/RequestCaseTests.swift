@@ -104,7 +104,7 @@ struct RequestCaseTests {
         var request = try Request(url)
         request.cacheMode = .storedOnly
 
-        _ = try? await sent(request) { $0.callInterceptors = [Peek { modes.add($0.cacheMode) }] }
+        _ = try? await sent(request) { $0.callInterceptors = [PassedRequests { modes.add($0.cacheMode) }] }
 
         #expect(modes.all == [.storedOnly])
     }

@@ -18,19 +18,19 @@ struct EndingTests {
     func cancelledInItsChunk() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.chunks(["a", "b", "c"]))
-        let witness = Witness(chunks: true) { reported, load in
+        let recorder = ReportRecorder(chunks: true) { reported, load in
             if case .chunk = reported { load.cancel() }
         }
 
-        _ = rig.perform(try rig.request().streamed, witness)
+        _ = rig.perform(try rig.request().streamed, recorder)
 
-        #expect(try await witness.journal.next(3) == [.head(200), .chunk("a"), .cancelled])
+        #expect(try await recorder.journal.next(3) == [.head(200), .chunk("a"), .cancelled])
     }
 
     @Test("finding FQ-1 reports no chunk that was on its way when the load was cancelled")
     func cancelledMeanwhile() async throws {
         let rig = Rig()
-        let witness = Witness(chunks: true)
+        let recorder = ReportRecorder(chunks: true)
         let handle = Locked<Loader.Handle?>(nil)
         let count = Locked(0)
         let executor = Service.CompletionExecutor { work in
@@ -44,11 +44,11 @@ struct EndingTests {
         }
         let gate = Signal()
         rig.transport.onAnyRequest().respond(.chunks(["a", "b", "c"]).after(gate))
-        let load = rig.loader.perform(try rig.request().streamed, witness, on: executor)
+        let load = rig.loader.perform(try rig.request().streamed, recorder, on: executor)
         handle.withLock { $0 = load }
         gate.raise()
 
-        #expect(try await witness.journal.next(3) == [.head(200), .chunk("a"), .cancelled])
+        #expect(try await recorder.journal.next(3) == [.head(200), .chunk("a"), .cancelled])
     }
 
     @Test("finding FQ-2 empties the cookie jar of an account that signs out")

@@ -33,11 +33,11 @@ struct ServiceCallCaseTests {
     func authorisationFailed() async throws {
         struct Refused: Error {}
         let rig = Rig { $0.decorators = [Service.decorator { _ in throw Refused() }] }
-        let witness = Witness()
+        let recorder = ReportRecorder()
 
-        _ = rig.perform(try rig.request(), witness)
+        _ = rig.perform(try rig.request(), recorder)
 
-        #expect(try await witness.journal.next() == [.failure("call failed: decorationFailed")])
+        #expect(try await recorder.journal.next() == [.failure("call failed: decorationFailed")])
         #expect(rig.transport.requests.isEmpty)
     }
 
@@ -58,22 +58,22 @@ struct ServiceCallCaseTests {
     func chunk() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.text("thing"))
-        let witness = Witness(chunks: true)
+        let recorder = ReportRecorder(chunks: true)
 
-        _ = rig.perform(try rig.request().streamed, witness)
+        _ = rig.perform(try rig.request().streamed, recorder)
 
-        #expect(try await witness.journal.next(3).filter { $0 == .chunk("thing") }.count == 1)
+        #expect(try await recorder.journal.next(3).filter { $0 == .chunk("thing") }.count == 1)
     }
 
     @Test("service SV-18 reports one success at the end")
     func completion() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.text("thing"))
-        let witness = Witness()
+        let recorder = ReportRecorder()
 
-        _ = rig.perform(try rig.request(), witness)
+        _ = rig.perform(try rig.request(), recorder)
 
-        #expect(try await witness.journal.next() == [.success(200, "thing")])
+        #expect(try await recorder.journal.next() == [.success(200, "thing")])
         #expect(rig.events.story.filter { $0.hasPrefix("call ") }.count == 2)
     }
 
@@ -84,27 +84,27 @@ struct ServiceCallCaseTests {
     }
 
     /// A request that the service itself retries after a failed look-up of its name, during its second exchange.
-    private func repeated(_ look: (Rig, Witness, Loader.Handle) -> Void) async throws {
+    private func repeated(_ look: (Rig, ReportRecorder, Loader.Handle) -> Void) async throws {
         let rig = Rig(repeating)
         rig.transport.onAnyRequest().respond(.fails(LoadingError(.nameNotResolved(host: "svc.example.com")))).then(
             .stalls
         )
-        let witness = Witness()
-        let handle = rig.perform(try rig.request(), witness)
+        let recorder = ReportRecorder()
+        let handle = rig.perform(try rig.request(), recorder)
         _ = try await rig.transport.request(at: 1)
 
-        look(rig, witness, handle)
+        look(rig, recorder, handle)
 
         handle.cancel()
-        #expect(try await witness.journal.next() == [.cancelled])
+        #expect(try await recorder.journal.next() == [.cancelled])
     }
 
     @Test("service SV-34 keeps a request that it retries in flight, and reports nothing meanwhile")
     func staysInFlight() async throws {
-        try await repeated { rig, witness, handle in
+        try await repeated { rig, recorder, handle in
             #expect(rig.loader.currentRequests.count == 1)
             #expect(handle.isRunning)
-            #expect(witness.reported.isEmpty)
+            #expect(recorder.reported.isEmpty)
         }
     }
 
@@ -121,11 +121,11 @@ struct ServiceCallCaseTests {
     func cancelledIsNotRepeated() async throws {
         let rig = Rig(repeating)
         rig.transport.onAnyRequest().respond(.fails(LoadingError(.cancelled)))
-        let witness = Witness()
+        let recorder = ReportRecorder()
 
-        _ = rig.perform(try rig.request(), witness)
+        _ = rig.perform(try rig.request(), recorder)
 
-        #expect(try await witness.journal.next() == [.cancelled])
+        #expect(try await recorder.journal.next() == [.cancelled])
         #expect(rig.transport.received.count == 1)
     }
 
@@ -133,13 +133,13 @@ struct ServiceCallCaseTests {
     func newBody() async throws {
         let rig = Rig { $0.attemptInterceptors = [Repeating(times: 1)] }
         rig.transport.onAnyRequest().respond(.connectionLost(isSafeToRepeat: true)).then(.text("ok"))
-        let witness = Witness(newBody: .bytes(Data("again".utf8)))
+        let recorder = ReportRecorder(newBody: .bytes(Data("again".utf8)))
         var request = try rig.request()
         request.method = .put
         request.body = .writer { try await $0(Data("once".utf8)) }
 
-        _ = rig.perform(request, witness)
-        let reported = try await witness.journal.next(2)
+        _ = rig.perform(request, recorder)
+        let reported = try await recorder.journal.next(2)
 
         #expect(reported.filter { $0 == .askedForBody }.count == 1)
         #expect(rig.transport.received.last?.text == "again")

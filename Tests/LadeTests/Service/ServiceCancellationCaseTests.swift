@@ -24,29 +24,29 @@ struct ServiceCancellationCaseTests {
                 }
             ]
         }
-        let witness = Witness()
+        let recorder = ReportRecorder()
         var loader: Loader? = rig.loader.account.makeLoader()
-        loader?.perform(try rig.request(), witness)
+        loader?.perform(try rig.request(), recorder)
         try await asked.wait()
 
         loader = nil
         try await rig.events.line("call failed: cancelled")
 
-        #expect(witness.reported.isEmpty)
+        #expect(recorder.reported.isEmpty)
         #expect(rig.transport.requests.isEmpty)
     }
 
     @Test("service SV-25 ends calls in flight when the service is shut down and released")
     func cancelAll() async throws {
         let transport = ScriptedTransport(answering: .stalls)
-        let witness = Witness()
+        let recorder = ReportRecorder()
         do {
             let service = Service(.still, transport: transport)
             let loader = service.anonymous.makeLoader()
-            loader.perform(try Request("https://svc.example.com/"), witness)
+            loader.perform(try Request("https://svc.example.com/"), recorder)
             _ = try await transport.request(at: 0)
             await service.shutDown()
-            #expect(try await witness.journal.next() == [.cancelled])
+            #expect(try await recorder.journal.next() == [.cancelled])
         }
         #expect(transport.cancellations == 1)
     }
@@ -62,22 +62,22 @@ struct ServiceCancellationCaseTests {
                 }
             ]
         }
-        let witness = Witness()
+        let recorder = ReportRecorder()
 
-        rig.perform(try rig.request(), witness).cancel()
+        rig.perform(try rig.request(), recorder).cancel()
 
-        #expect(try await witness.journal.next() == [.cancelled])
+        #expect(try await recorder.journal.next() == [.cancelled])
         #expect(rig.transport.requests.isEmpty)
     }
 
     @Test("service SV-33 cancels the exchange of a handle once")
     func cancelHandle() async throws {
         let rig = Rig()
-        let witness = Witness()
-        let handle = try await rig.performStalling(witness)
+        let recorder = ReportRecorder()
+        let handle = try await rig.performStalling(recorder)
 
         handle.cancel()
-        _ = try await witness.journal.next()
+        _ = try await recorder.journal.next()
         try await rig.transport.cancellations(atLeast: 1)
 
         #expect(rig.transport.cancellations == 1)
@@ -88,15 +88,15 @@ struct ServiceCancellationCaseTests {
         let rig = Rig()
         rig.transport.on(.get, "/own").respond(.stalls)
         rig.transport.on(.get, "/other").respond(.text("ok"))
-        let witness = Witness()
-        let handle = rig.perform(try rig.request("/own"), witness)
+        let recorder = ReportRecorder()
+        let handle = rig.perform(try rig.request("/own"), recorder)
 
         _ = try await rig.loader.load(rig.request("/other"))
 
         #expect(handle.isRunning)
-        #expect(witness.reported.isEmpty)
+        #expect(recorder.reported.isEmpty)
         handle.cancel()
-        _ = try await witness.journal.next()
+        _ = try await recorder.journal.next()
     }
 
     @Test("service SV-41 reports one cancellation for a request performed after its end")
@@ -104,11 +104,11 @@ struct ServiceCancellationCaseTests {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.text("ok"))
         await rig.service.shutDown()
-        let witness = Witness()
+        let recorder = ReportRecorder()
 
-        let handle = rig.perform(try rig.request(), witness)
+        let handle = rig.perform(try rig.request(), recorder)
 
-        #expect(try await witness.journal.next() == [.cancelled])
+        #expect(try await recorder.journal.next() == [.cancelled])
         #expect(!handle.isRunning)
         #expect(rig.transport.requests.isEmpty)
     }

@@ -54,32 +54,32 @@ struct ServiceCaseTests {
     }
 
     /// Performs a request that no server receives.
-    private func performNowhere(_ rig: Rig, _ witness: Witness) throws -> Loader.Handle {
-        rig.perform(Request(try #require(URL(string: "thing"))), witness)
+    private func performNowhere(_ rig: Rig, _ recorder: ReportRecorder) throws -> Loader.Handle {
+        rig.perform(Request(try #require(URL(string: "thing"))), recorder)
     }
 
     @Test("service SV-06 gives the answer to another request to that one when the first had no address")
     func answerAfterNoURL() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.text("ok"))
-        let witness = Witness()
+        let recorder = ReportRecorder()
 
-        let nowhere = try performNowhere(rig, witness)
-        _ = try await witness.journal.next()
-        let other = rig.perform(try rig.request(), witness)
+        let nowhere = try performNowhere(rig, recorder)
+        _ = try await recorder.journal.next()
+        let other = rig.perform(try rig.request(), recorder)
 
-        #expect(try await witness.journal.next().last == .success(200, "ok"))
-        #expect(witness.loads.withLock { $0 } == [nowhere.id, other.id])
+        #expect(try await recorder.journal.next().last == .success(200, "ok"))
+        #expect(recorder.loads.withLock { $0 } == [nowhere.id, other.id])
     }
 
     @Test("service SV-32 has nothing in flight for a request without an address, and reports its error")
     func noURL() async throws {
         let rig = Rig()
-        let witness = Witness()
+        let recorder = ReportRecorder()
 
-        let handle = try performNowhere(rig, witness)
+        let handle = try performNowhere(rig, recorder)
 
-        #expect(try await witness.journal.next() == [.failure("call failed: invalidRequest")])
+        #expect(try await recorder.journal.next() == [.failure("call failed: invalidRequest")])
         #expect(rig.loader.currentRequests.isEmpty)
         #expect(rig.transport.requests.isEmpty)
         #expect(!handle.isRunning)

@@ -67,14 +67,14 @@ struct ServiceRowTests {
         settings.decorators = [decorator]
         let account = rig.service.account(settings)
         let reported = Locked<[Report]>([])
-        func begin() throws -> (Loader, Witness) {
-            let witness = Witness { entry, _ in reported.withLock { $0.append(entry) } }
+        func begin() throws -> (Loader, ReportRecorder) {
+            let recorder = ReportRecorder { entry, _ in reported.withLock { $0.append(entry) } }
             let loader = account.makeLoader()
-            loader.perform(try rig.request(), witness)
+            loader.perform(try rig.request(), recorder)
             loader.load(try rig.request(), on: .anywhere) { _ in reported.withLock { $0.append(.cancelled) } }
-            return (loader, witness)
+            return (loader, recorder)
         }
-        var kept: (Loader, Witness)? = try begin()
+        var kept: (Loader, ReportRecorder)? = try begin()
         try await asked.wait()
 
         _ = consume kept
@@ -99,13 +99,13 @@ struct ServiceRowTests {
         settings.identifier = "a"
         change(&settings)
         let loader = rig.service.account(settings).makeLoader()
-        let witness = Witness()
+        let recorder = ReportRecorder()
         let request = try rig.request()
         let error = try await rig.time.runToTheEnd {
-            loader.perform(request, witness)
+            loader.perform(request, recorder)
             return await failure { () throws(LoadingError) in try await loader.load(request) }
         }
-        return (rig, witness.reported, error)
+        return (rig, recorder.reported, error)
     }
 
     @Test("finding FQ-24 service SV-10 service FA-15 a decorator's own error is the one failure, and nothing is sent")
@@ -168,12 +168,12 @@ struct ServiceRowTests {
         rig.transport.onAnyRequest().respond(.status(401, headers: ["WWW-Authenticate": "Bearer"]))
         let sources = Locked(0)
         let loader = try account(of: rig, sources).makeLoader()
-        let witness = Witness()
+        let recorder = ReportRecorder()
         let request = try rig.request()
 
-        try await rig.time.runToTheEnd { _ = loader.perform(request, witness) }
+        try await rig.time.runToTheEnd { _ = loader.perform(request, recorder) }
 
-        #expect(witness.reported == [.failure("call failed: unacceptableStatus(401)")])
+        #expect(recorder.reported == [.failure("call failed: unacceptableStatus(401)")])
         #expect(rig.transport.requests.map { $0.headers["Authorization"] } == ["Bearer token-1", "Bearer token-2"])
         #expect(sources.withLock { $0 } == 2)
     }
@@ -185,17 +185,17 @@ struct ServiceRowTests {
             .then(.status(403))
         let sources = Locked(0)
         let loader = try account(of: rig, sources).makeLoader()
-        let witness = Witness()
+        let recorder = ReportRecorder()
         let request = try rig.request()
 
         try await rig.time.runToTheEnd {
-            loader.perform(request, witness)
+            loader.perform(request, recorder)
             try await rig.time.sleep(for: .seconds(1))
-            loader.perform(request, witness)
+            loader.perform(request, recorder)
         }
 
         #expect(
-            witness.reported == [.failure("call failed: transport"), .failure("call failed: unacceptableStatus(403)")]
+            recorder.reported == [.failure("call failed: transport"), .failure("call failed: unacceptableStatus(403)")]
         )
         #expect(rig.transport.requests.count == 2)
         #expect(sources.withLock { $0 } == 1)
@@ -284,7 +284,7 @@ struct ServiceRowTests {
     func ownStream() async throws {
         let rig = Rig { $0.attemptInterceptors = [Repeating(times: 1)] }
         rig.transport.onAnyRequest().respond(.text("ok"))
-        let witness = Witness()
+        let recorder = ReportRecorder()
         let opened = Locked(0)
         var request = try rig.request()
         request.method = .post
@@ -294,9 +294,9 @@ struct ServiceRowTests {
         }
         let sent = request
 
-        try await rig.time.runToTheEnd { _ = rig.perform(sent, witness) }
+        try await rig.time.runToTheEnd { _ = rig.perform(sent, recorder) }
 
-        #expect(witness.reported == [.success(200, "ok")])
+        #expect(recorder.reported == [.success(200, "ok")])
         #expect(rig.transport.received.map(\.text) == ["first"])
         #expect(rig.transport.requests.map { $0.body?.isReplayable } == [false])
         #expect(opened.withLock { $0 } == 1)
@@ -315,7 +315,7 @@ struct ServiceRowTests {
     func foreignCalls(answer: ScriptedAnswer, isStreamed: Bool, expected: [Report]) async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(answer)
-        let (own, other) = (Witness(chunks: true), Witness(chunks: true))
+        let (own, other) = (ReportRecorder(chunks: true), ReportRecorder(chunks: true))
         let second = rig.loader.account.makeLoader()
         let delegates = [own, other].map(WitnessedDelegate.init)
         for (loader, delegate) in zip([rig.loader, second], delegates) { loader.delegate = delegate }

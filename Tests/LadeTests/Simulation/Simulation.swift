@@ -57,13 +57,13 @@ final class Simulation: Sendable {
     ///   - seed: The seed of every random choice.
     ///   - size: The approximate number of calls.
     ///   - keepsLines: Whether the outcome contains all events.
-    ///   - sabotage: A fault to introduce, to test whether the checks detect it.
+    ///   - injected: A fault to introduce, to test whether the checks detect it.
     /// - Throws: Nothing that these settings could cause.
     init(
         seed: UInt64,
         size: Int,
         keepsLines: Bool = false,
-        sabotage: (inout Service.Settings) -> Void = { _ in }
+        injected: (inout Service.Settings) -> Void = { _ in }
     ) throws {
         self.seed = seed
         self.size = size
@@ -81,7 +81,7 @@ final class Simulation: Sendable {
         settings.rateLimiter = try RateLimiter(limits, time: time, random: SeededRandom(seed: seed ^ 0xF00D))
         for (key, cap) in ModelServers.caps { try settings.rateLimiter?.setConcurrency(cap, for: key) }
         settings.hosts = HostDirectory(["cdn.example.com": ModelServers.cdnAddresses.map { HostDirectory.Address($0) }])
-        sabotage(&settings)
+        injected(&settings)
         self.settings = settings
         service = Service(settings, transport: servers)
         state = Locked(State(meteredLeft: size / 5))

@@ -128,18 +128,18 @@ struct SimulationTests {
         #expect(first.endings == second.endings)
     }
 
-    @Test("an interceptor that violates a rule is detected by the simulation", arguments: Sabotage.allCases)
-    func notices(_ sabotage: Sabotage) async throws {
-        let outcome = try await Simulation(seed: 3, size: Self.smallSize, sabotage: sabotage.apply).run()
+    @Test("an interceptor that violates a rule is detected by the simulation", arguments: InjectedFault.allCases)
+    func notices(_ injected: InjectedFault) async throws {
+        let outcome = try await Simulation(seed: 3, size: Self.smallSize, injected: injected.apply).run()
 
-        for clue in sabotage.clues {
+        for clue in injected.clues {
             #expect(outcome.violations.contains { $0.contains(clue) }, "no violation has “\(clue)”")
         }
     }
 }
 
 /// A fault in the stack, and the violations that the checks report for it.
-enum Sabotage: CaseIterable, Sendable {
+enum InjectedFault: CaseIterable, Sendable {
     case noRateLimits
     case noConcurrencyCaps
     case repeatsEverything

@@ -28,7 +28,7 @@ struct EquivalenceTests {
 
     /// What one transport alone records, and is not listed; and what is listed, and was not found.
     private static func findings(_ test: ConformanceCase) async -> [String] {
-        let (wire, curl) = (Stories(), Stories())
+        let (wire, curl) = (ExchangeStories(), ExchangeStories())
         // Whether the case passes is what the suites of both transports check.
         async let ofWire: Void? = try? test.run(context(wire) { try WireTransport(settings: $0) })
         async let ofCurl: Void? = try? test.run(context(curl) { try CurlTransport(settings: $0) })
@@ -56,7 +56,7 @@ struct EquivalenceTests {
     private static let numbers = TransportConformance.cases.filter { !$0.measuresProcess }.map(\.number)
 
     private static func context(
-        _ stories: Stories,
+        _ stories: ExchangeStories,
         _ make: @escaping @Sendable (TransportSettings) throws -> any Transport
     ) -> ConformanceContext {
         var context = ConformanceContext(
@@ -221,7 +221,7 @@ private struct Difference {
 }
 
 /// What happened in the exchanges of one transport.
-private final class Stories: Sendable {
+private final class ExchangeStories: Sendable {
     private let began = Locked<[Story]>([])
 
     func begin(_ request: Request, _ call: Call) -> Story {
@@ -301,9 +301,9 @@ private final class Story: Call.Observer {
 /// A transport whose exchanges are recorded.
 private final class RecordedTransport: Transport {
     let inner: any Transport
-    private let stories: Stories
+    private let stories: ExchangeStories
 
-    init(inner: any Transport, stories: Stories) {
+    init(inner: any Transport, stories: ExchangeStories) {
         self.inner = inner
         self.stories = stories
     }
