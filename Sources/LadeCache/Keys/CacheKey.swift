@@ -4,7 +4,7 @@ package import LadeCore
 ///
 /// The parts are joined with their lengths, so that no two lists of parts have the same bytes.
 package struct CacheKey: Sendable, Hashable {
-    /// What distinguishes requests for one address.
+    /// The parts that distinguish requests for one address.
     package struct Parts: Sendable {
         /// The method; GET and HEAD share responses.
         package var method = Request.Method.get

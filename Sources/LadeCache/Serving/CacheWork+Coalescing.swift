@@ -289,7 +289,7 @@ extension ResponseCache {
 
     /// An exchange has a response.
     func share(_ outcome: CacheOutcome, of exchange: UInt64, _ query: CacheQuery, now: Instant) {
-        // What was added below the cache may differ from call to call.
+        // Fields that were added below the cache may differ from call to call.
         let shared = outcome.shared.flatMap { rules.hasUnseenField($0, query) ? nil : $0 }
         let head = shared.map { CollapseState.Head.shared(with: matching($0, exchange)) } ?? .unshared
         let isShared = shared != nil
@@ -470,10 +470,10 @@ struct WaitTimer: Sendable {
 }
 
 extension ResponseCache.State {
-    /// Ends the wait of a call, or that which it has not begun.
+    /// Ends the wait of a call, also before the call has begun to wait.
     ///
-    /// - Returns: The task to resume outside of the lock; nil for a call that does not wait yet, or is the one that carries
-    ///   the exchange out.
+    /// - Returns: The task to resume outside of the lock. Nil for a call that does not wait yet, and for the call that
+    ///   carries the exchange out.
     mutating func end(_ call: UInt64, _ outcome: CacheWait) -> Waiter<CacheWait>.Wake? {
         guard let wake = waiters[call]?.waiter.end(outcome) else { return nil }
         waiters[call] = nil

@@ -35,7 +35,7 @@ extension ResponseCache {
             public var headers: Headers { head.headers }
         }
 
-        /// What the cache would do.
+        /// The action of the cache.
         public let action: Action
         /// The rule that decides.
         public let rule: Response.CacheRule

@@ -132,9 +132,9 @@ package struct OpenedBody: Sendable {
     }
 }
 
-/// What is going to be stored.
+/// The data that is going to be stored.
 package struct CacheWrite: Sendable {
-    /// What the entry is looked up by.
+    /// The key by which the entry is looked up.
     package var key: CacheKey
     /// The head, as far as it is known.
     package var head: StoredHead
@@ -203,7 +203,7 @@ extension ResponseCache {
 extension ResponseCache {
     /// One entry in a listing.
     public struct Entry: Sendable {
-        /// What it is looked up by.
+        /// The key by which it is looked up.
         package var key: CacheKey
         /// Its head.
         package var head: StoredHead
