@@ -14,6 +14,8 @@ struct FetchList: Sendable {
         warn()
         try OutputPlace.check(calls)
         guard calls.count != 1 else { return try await Fetch(settings: calls[0], context: context).run() }
+        // Before calls that may run at the same time.
+        for call in calls { _ = try call.output.recorder(context) }
         var jar: CookieJar?
         if settings.session.name == nil {
             jar = try await settings.session.makeJar(nil, now: context.time.date) { line in

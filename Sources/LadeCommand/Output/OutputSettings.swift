@@ -1,4 +1,5 @@
 import Lade
+import LadeTraffic
 
 /// How a response is written.
 struct OutputSettings: Sendable {
@@ -287,6 +288,24 @@ struct OutputSettings: Sendable {
         guard recordingPath == nil, recordsSecrets || recordingLimit != nil else { return }
         let option = recordsSecrets ? "--har-secrets" : "--har-bodies"
         throw .usage("\(option) without --har", advice: "Name the file of the recording with --har FILE.")
+    }
+
+    /// The recorder of the file of `--har`, which all calls of the command share; nil without one.
+    ///
+    /// Calls that run at the same time find it made already.
+    func recorder(_ context: CommandContext) throws(CommandError) -> TrafficRecorder? {
+        guard let path = recordingPath else { return nil }
+        if let known = context.recorders.withLock({ $0[path] }) { return known }
+        var settings = TrafficRecorder.Settings()
+        settings.bodyLimit = recordingLimit ?? settings.bodyLimit
+        settings.showsSecrets = recordsSecrets
+        do throws(HARFault) {
+            let made = try TrafficRecorder(writingTo: path, settings)
+            context.recorders.withLock { $0[path] = made }
+            return made
+        } catch {
+            throw .recording(path, error)
+        }
     }
 
     /// The file of the body; nil without one, or when the address names it.

@@ -63,16 +63,7 @@ struct Witness: Sendable {
             log = nil
         }
         recordingPath = output.recordingPath
-        var recording = TrafficRecorder.Settings()
-        recording.bodyLimit = output.recordingLimit ?? recording.bodyLimit
-        recording.showsSecrets = output.recordsSecrets
-        do throws(HARFault) {
-            recorder = try output.recordingPath.map { path throws(HARFault) in
-                try TrafficRecorder(writingTo: path, recording)
-            }
-        } catch {
-            throw .recording(output.recordingPath ?? "", error)
-        }
+        recorder = try output.recorder(context)
     }
 
     /// The first failure to write the log or the recording.

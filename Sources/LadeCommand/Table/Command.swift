@@ -1,4 +1,5 @@
 import Lade
+import LadeTraffic
 
 /// The environment of a command besides its own settings.
 struct CommandContext: Sendable {
@@ -12,6 +13,8 @@ struct CommandContext: Sendable {
     var time: any TimeSource = SystemTime()
     /// Whether a fault of the cache has been reported.
     let cacheFaultIsTold = Locked(false)
+    /// The recorders of the command's calls, by the paths of their files.
+    let recorders = Locked([String: TrafficRecorder]())
     /// Makes the service that carries out the calls.
     var makeService: @Sendable (Service.Settings) throws(LoadingError) -> Service = { settings throws(LoadingError) in
         try Service(settings)

@@ -20,7 +20,7 @@ extension HAREntry {
         try reader.checkIsObject()
         let request = try reader.member("request")
         let method = try request.text("method", needed: true)
-        guard let known = try? Request.Method(method) else {
+        guard let known = try? LadeCore.Request.Method(method) else {
             throw HARFault(entry: number, member: "request.method", reason: "“\(method.prefix(40))” is no method")
         }
         let url = try request.text("url", needed: true)
