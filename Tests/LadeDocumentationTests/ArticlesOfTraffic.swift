@@ -8,8 +8,6 @@ import LadeTraffic
 
 // The code of the articles about recordings. It is compiled and never run; a test compares it with the articles.
 
-private struct Show: Decodable, Sendable {}
-
 private func record() async throws {
     let recorder = try TrafficRecorder(writingTo: "session.har")
     var settings = Service.Settings()
