@@ -86,7 +86,7 @@ extension Command {
     static let har = Command(
         "har",
         "Read, compare and show recorded traffic",
-        operands: "ls|check|repair|html FILE | show|curl FILE N | diff OLD NEW",
+        operands: "ls|show|curl|diff|check|repair|html FILE [N|NEW]",
         operandCompletions: [.words(HarSettings.Verb.allCases.map(\.rawValue)), .files],
         description:
             "ls lists the exchanges of a recording (HAR 1.2) that --har, a browser or another program has written. show "

@@ -15,10 +15,9 @@ struct HelpPage {
         page.line("       \(table.program) COMMAND [ARGUMENT...]")
         page.rows("Commands", table.commands.map { ($0.name, $0.summary) })
         page.rows("Options", (ProgramSettings.rows.map(\.info)).map { (Self.aligned($0), $0.summary) })
-        // The first command is the main one.
-        let examples = table.commands.prefix(1).compactMap(\.examples.first).map { ($0.line, "") }
-        page.rows("Examples", examples)
         page.blank()
+        // The first command is the main one.
+        if let example = table.commands.first?.examples.first { page.line("Example: \(example.line)") }
         page.line("More: “\(table.program) help COMMAND”, “\(table.program) help exit-codes”.")
         return page.text
     }

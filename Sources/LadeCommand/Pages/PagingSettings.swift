@@ -157,7 +157,7 @@ struct PagingSettings: Sendable {
             letter: "o",
             "FILE",
             .output,
-            "Write to a file, with a journal beside it to resume from",
+            "Write to a file, with a journal to resume from",
             completion: .files
         ) { settings, value in
             settings.path = value == "-" ? nil : value

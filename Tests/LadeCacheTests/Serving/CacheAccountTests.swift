@@ -31,7 +31,7 @@ struct CacheAccountTests {
         #expect(try await load("/plain", isShared: false) == [.network, .network])
         #expect(try await load("/plain", isShared: true) == [.network, .cache])
         #expect(try await load("/cookie", isShared: true) == [.network, .network])
-        #expect(rig.cacheStory.contains("cacheNotStored(LadeCore.CacheRule.sharedScope)"))
+        #expect(rig.cacheStory.contains("cacheNotStored(LadeCore.Response.CacheRule.sharedScope)"))
     }
 
     @Test("cache CA-43 a refreshed token keeps what is stored")

@@ -212,7 +212,7 @@ struct CacheFindingTests {
         #expect(streamed.headers["Cache-Status"] == "Lade; fwd=uri-miss; detail=uri-miss")
         #expect(whole.headers["Cache-Status"] == "Lade; fwd=uri-miss; stored; detail=uri-miss")
         #expect(rig.cacheStory.count { $0.hasPrefix("cacheStored") } == 2)
-        #expect(rig.cacheStory.contains("cacheNotStored(LadeCore.CacheRule.brokenOff)"))
+        #expect(rig.cacheStory.contains("cacheNotStored(LadeCore.Response.CacheRule.brokenOff)"))
     }
 
     @Test(

@@ -52,7 +52,7 @@ struct CachePartTests {
         _ = try await load(rig, "bytes=0-5")
         let delivered = try await load(rig, "bytes=6-9")
         #expect(try await delivered.wholeText == "6x89")
-        #expect(rig.cacheStory.contains("cacheNotStored(LadeCore.CacheRule.digest)"))
+        #expect(rig.cacheStory.contains("cacheNotStored(LadeCore.Response.CacheRule.digest)"))
         #expect(try await rig.service.cache?.entries().isEmpty == true)
         let fetched = try await load(rig)
         #expect(fetched.source == .network)

@@ -28,7 +28,7 @@ struct CacheServingTests {
         #expect(
             rig.events.story == [
                 "call started GET https://svc.example.com/thing",
-                "cacheServed(LadeCore.CacheRule.fresh, age: 0.0 seconds, lifetime: 60.0 seconds)",
+                "cacheServed(LadeCore.Response.CacheRule.fresh, age: 0.0 seconds, lifetime: 60.0 seconds)",
                 "call finished 200", "body whole",
             ]
         )
@@ -88,7 +88,7 @@ struct CacheServingTests {
 
         #expect(second.source == .network)
         #expect(rig.sent == 2)
-        #expect(rig.cacheStory.contains("cacheNotStored(LadeCore.CacheRule.hook)"))
+        #expect(rig.cacheStory.contains("cacheNotStored(LadeCore.Response.CacheRule.hook)"))
     }
 
     @Test("cache CA-05 a stored status is refused again, and a stored body above the limit is too large")
@@ -582,7 +582,7 @@ struct CacheServingTests {
         directory.setAddresses([HostDirectory.Address("own.example.com", isHostOfItsOwn: true)], for: "svc.example.com")
         let other = try await rig.loader.load(rig.request("/third"))
         #expect(try await other.wholeText == "own.example.com")
-        #expect(rig.cacheStory.last == "cacheNotStored(LadeCore.CacheRule.otherHost)")
+        #expect(rig.cacheStory.last == "cacheNotStored(LadeCore.Response.CacheRule.otherHost)")
         directory.setAddresses([], for: "svc.example.com")
         #expect(try await rig.loader.load(rig.request("/third")).wholeText == "svc.example.com")
     }

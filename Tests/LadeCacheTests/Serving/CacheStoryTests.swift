@@ -20,16 +20,18 @@ struct CacheStoryTests {
 
         #expect(
             try await story(rig.request()) == [
-                "cacheMissed(LadeCore.CacheRule.uriMiss)", "cacheStored(bytes: 3, lifetime: 10.0 seconds)",
+                "cacheMissed(LadeCore.Response.CacheRule.uriMiss)", "cacheStored(bytes: 3, lifetime: 10.0 seconds)",
             ]
         )
         #expect(
             try await story(rig.request()) == [
-                "cacheServed(LadeCore.CacheRule.fresh, age: 0.0 seconds, lifetime: 10.0 seconds)"
+                "cacheServed(LadeCore.Response.CacheRule.fresh, age: 0.0 seconds, lifetime: 10.0 seconds)"
             ]
         )
         rig.time.advance(by: .seconds(20))
-        #expect(try await story(rig.request()) == ["cacheValidating(LadeCore.CacheRule.stale)", "cacheValidated"])
+        #expect(
+            try await story(rig.request()) == ["cacheValidating(LadeCore.Response.CacheRule.stale)", "cacheValidated"]
+        )
     }
 
     @Test("cache CA-220 CA-222 the timeline says what the cache did, and keeps the server's own fields")

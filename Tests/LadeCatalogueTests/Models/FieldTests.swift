@@ -233,7 +233,7 @@ struct FieldTests {
 
     @Test("every model has a sample, and models have mandatory fields")
     func everyModel() throws {
-        let folder = URL(filePath: #filePath).appending(path: "../../../Sources/LadeCatalogue/Models").standardized
+        let folder = URL(filePath: #filePath).appending(path: "../../../../Sources/LadeCatalogue/Models").standardized
         var models: Set<String> = []
         for name in try FileManager.default.contentsOfDirectory(atPath: folder.path(percentEncoded: false)) {
             var model = ""
@@ -434,7 +434,7 @@ struct FieldTests {
     func descriptions() throws {
         let text = try decoded(Catalogue.EditorialPage.Link.self, #"{"targetType": "MICRO_PAGE", "target": "page2"}"#)
             .description
-        #expect(text == "EditorialLink {\n    target: page2\n    type: microPage\n}")
+        #expect(text == "Link {\n    target: page2\n    type: microPage\n}")
         let media = try decoded(Catalogue.Listing<Catalogue.Media>.self, Samples.mediaList).items[0].description
         #expect(media.contains("\n    show: Show {\n") && media.contains("\n        title: Promenades\n"))
         #expect(!Catalogue.Media().description.contains("lead") && !Catalogue.Media().description.contains("show"))

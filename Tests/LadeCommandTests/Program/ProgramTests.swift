@@ -74,6 +74,16 @@ struct ProgramTests {
         let catalogue = try LocalCatalogue()
         let folder = try TemporaryFolder()
         defer { folder.remove() }
+        let entry = #"""
+            {"startedDateTime":"2026-01-01T00:00:00.000Z","time":1,"request":{"method":"GET","url":"https://a.example/",\#
+            "httpVersion":"HTTP/1.1","cookies":[],"headers":[],"queryString":[],"headersSize":-1,"bodySize":0},\#
+            "response":{"status":200,"statusText":"OK","httpVersion":"HTTP/1.1","cookies":[],"headers":[],\#
+            "content":{"size":0,"mimeType":"text/plain"},"redirectURL":"","headersSize":-1,"bodySize":0},\#
+            "cache":{},"timings":{"send":0,"wait":1,"receive":0}}
+            """#
+        let recording = #"{"log":{"version":"1.2","creator":{"name":"a","version":"1"},"entries":["#
+        try Data((recording + [entry, entry, entry].joined(separator: ",") + "]}}").utf8)
+            .write(to: URL(filePath: folder.path + "session.har"))
         // The whole demonstration takes minutes; its quick forms are enough here.
         let examples = CommandTable.standard.commands.flatMap(\.examples).filter { $0.line != "lade demo" }
         for example in examples {
