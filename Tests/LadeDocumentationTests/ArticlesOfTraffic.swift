@@ -18,10 +18,26 @@ private func record() async throws {
     print(shows)
 }
 
+private func recordWithoutCalls() throws {
+    let recorder = try TrafficRecorder(writingTo: "session.har")
+    var settings = Service.Settings()
+    recorder.attach(to: &settings)
+    let service = try Service(settings)
+    try recorder.flush()
+    print(service)
+}
+
 private func read() throws {
     try HARReader().read("session.har") { number, entry in
         print(number, entry.request.url, entry.response.status, entry.time)
     }
+}
+
+private func replayAll(_ settings: Service.Settings) throws {
+    let transport = try ReplayTransport("shows.har")
+    let service = Service(settings, transport: transport)
+    try transport.checkUnused()
+    print(service)
 }
 
 private func replay() throws {

@@ -47,7 +47,7 @@ struct DependencyTests {
 
     @Test(
         "cache CA-214 a shared container blocks no other app, and network file systems are refused",
-        arguments: ["so that a suspended app blocks no other", "network file systems are refused"]
+        arguments: ["So a suspended app does not block another app", "network file systems are refused"]
     )
     func documentsContainers(words: String) throws {
         #expect(try Self.text("Sources/LadeCacheSQLite/LadeCacheSQLite.docc/LadeCacheSQLite.md").contains(words))

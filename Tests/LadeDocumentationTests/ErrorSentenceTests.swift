@@ -6,6 +6,7 @@ import LadeContent
 import LadeCallbacks
 import LadeHarvest
 import LadeImages
+import LadeTraffic
 import Testing
 
 @testable import Lade
@@ -41,6 +42,7 @@ struct ErrorSentenceTests {
         errors.append((JSONError(.invalidPointer, offset: 0), nil))
         errors.append((Headers.FieldError(field: "Date", reason: .trailingBytes, offset: 1), nil))
         errors.append((CacheError(.closed), "The cache store is closed"))
+        errors.append((HARFault(entry: 3, reason: "it has no host"), "entry 3: it has no host"))
         errors.append((ConformanceError.skipped("not here"), "not here"))
         return errors
     }()

@@ -217,3 +217,8 @@ public struct HARFault: Error, Sendable, Hashable, CustomStringConvertible {
         return (place.isEmpty ? "" : place.joined(separator: ", ") + ": ") + reason
     }
 }
+
+extension HARFault: LocalizedError {
+    /// The place and the reason, as ``description``.
+    public var errorDescription: String? { description }
+}
