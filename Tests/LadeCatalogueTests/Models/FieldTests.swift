@@ -16,7 +16,7 @@ struct ModelSample: Sendable, CustomTestStringConvertible {
     let foundationOutcome: @Sendable (String) throws -> String
 
     init<Model: CatalogueModel>(_ type: Model.Type, _ json: String) {
-        testDescription = "\(type)"
+        testDescription = String(reflecting: type)
         self.json = json
         fault = { try faultPath(type, $0, strict: $1) }
         text = { try decoded(type, $0).description }
@@ -236,11 +236,23 @@ struct FieldTests {
         let folder = URL(filePath: #filePath).appending(path: "../../../../Sources/LadeCatalogue/Models").standardized
         var models: Set<String> = []
         for name in try FileManager.default.contentsOfDirectory(atPath: folder.path(percentEncoded: false)) {
-            var model = ""
+            // The types that a line is in, with their indentation.
+            var types: [(name: String, indent: Int)] = []
             for line in try String(contentsOf: folder.appending(path: name), encoding: .utf8).split(separator: "\n") {
-                if let match = line.firstMatch(of: /^ *public struct (\w+): (?!ModelPart)/) { model = String(match.1) }
-                if line.hasPrefix("    public mutating func read(_ members"), !model.isEmpty { models.insert(model) }
-                if line == "}" { model = "" }
+                let indent = line.prefix { $0 == " " }.count
+                let code = line.dropFirst(indent)
+                if let match = code.firstMatch(
+                    of: /^(?:public |private )?(?:struct|enum|extension|protocol) ([\w.]+)[:< ]/
+                ) {
+                    types.append((String(match.1), indent))
+                    if code.contains(": ModelPart") { types[types.count - 1].name = "" }
+                } else if code == "}" {
+                    types.removeAll { $0.indent >= indent }
+                } else if code.hasPrefix("public mutating func read(_ members"), let last = types.last,
+                    last.indent + 4 == indent, !types.contains(where: \.name.isEmpty)
+                {
+                    models.insert("LadeCatalogue." + types.map(\.name).joined(separator: "."))
+                }
             }
         }
         let sampled = Self.samples.map(\.testDescription)
