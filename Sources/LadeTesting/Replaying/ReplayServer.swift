@@ -72,7 +72,13 @@ public final class ReplayServer: Sendable {
     private static func asked(_ request: ServerRequest, _ hosts: Set<String>) -> ReplayBook.Asked {
         var url = request.target
         if url.utf8.first == UInt8(ascii: "/") {
-            let parts = url.dropFirst().split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
+            // By bytes: a mark that combines with a slash would hide it from a comparison of characters.
+            let parts = url.utf8.dropFirst().split(
+                separator: UInt8(ascii: "/"),
+                maxSplits: 2,
+                omittingEmptySubsequences: false
+            )
+            .map { String(Substring($0)) }
             if parts.count >= 2, parts[0] == "https" || parts[0] == "http", !parts[1].isEmpty {
                 url = "\(parts[0])://\(parts[1])/" + (parts.count > 2 ? parts[2] : "")
             } else if let host = request["Host"]?.asciiLowercased, hosts.contains(host) {

@@ -112,7 +112,7 @@ struct SQLiteSharingTests {
             try await testFolder.fixture.put(store, path, mark("marked-mine", length), ["X-Mark": "marked-mine"])
             try await testFolder.fixture.put(store, path, mark("marked-yours", length), account: "you")
         }
-        // What was replaced and evicted before is gone, too.
+        // The entries that were replaced and evicted before are gone, too.
         try await testFolder.fixture.put(store, "a", mark("marked-mine", 3), at: 1)
         let head = try testFolder.fixture.samples.keep(["Cache-Control": "max-age=60"], length: 11)
         let late = try #require(
