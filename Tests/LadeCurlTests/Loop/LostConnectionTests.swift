@@ -17,7 +17,7 @@ struct LostConnectionTests {
     }
 
     @Test(
-        "a request whose new connection is closed without an answer is sent once",
+        "a request whose new connection is closed without a response is sent once",
         arguments: [Request.Method.get, .put]
     )
     func sendsOnce(method: Request.Method) async throws {
