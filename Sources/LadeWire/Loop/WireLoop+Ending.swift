@@ -80,8 +80,7 @@ extension WireLoop {
             connection.meter = OverheadMeter(at: now)
             updateDue(connection)
         case .orphan:
-            pool.orphaned(connection, key: connection.key)
-            orphanedKeys.append(connection.key)
+            pool.orphans(key: connection.key)
             updateDue(connection)
         case .close: close(connection)
         }
@@ -99,7 +98,7 @@ extension WireLoop {
     private func keep(_ connection: Connection) {
         connection.output.removeAll()
         watch(connection, reads: true, writes: false)
-        pool.idled(connection, key: connection.key, at: now)
+        pool.rests(connection, key: connection.key)
         updateDue(connection)
         guard let tls = connection.tls else { return }
         if tls.hasInput { rest(connection) } else { tls.rest() }
@@ -120,12 +119,11 @@ extension WireLoop {
             system.close(connection.socket)
             connection.socket = -1
         }
-        pool.closed(connection, key: connection.key)
+        pool.closes(connection, key: connection.key)
     }
 
     /// Ends the look-up and the attempts of a connection that is closed before it is open.
     private func abandon(_ opening: Opening, _ connection: Connection) {
-        leaveOpenings(connection, opening)
         switch opening.step {
         case .resolving(let name):
             guard resolving.removeValue(forKey: connection.number) != nil, let name else { return }

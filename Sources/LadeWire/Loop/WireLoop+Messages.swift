@@ -136,8 +136,8 @@ extension WireLoop {
         // Another one that was due may have closed it.
         switch connection.stage {
         case .closed: return
-        case .idle(let rest):
-            if rest.since + connection.idleLife <= now { close(connection) }
+        case .idle:
+            if pool.evicts(connection, at: now) { close(connection) }
             return
         case .opening, .busy, .streaming: break
         }
@@ -240,7 +240,7 @@ extension WireLoop {
     func due(of connection: Connection) -> Int64 {
         switch connection.stage {
         case .closed: return .max
-        case .idle(let rest): return rest.since + connection.idleLife
+        case .idle: return connection.evictionDue
         case .streaming(let streams): return due(of: streams, connection)
         case .busy(let carried):
             return min(firstBound(of: carried.exchange, connection).at, carried.carriage.continueDue)

@@ -38,9 +38,23 @@ extension WireLoop {
         guard exchange.prepareForSending() else {
             return end(exchange, exchange.error(.lost(exchange.progress, wasSent: true)))
         }
-        if share(exchange) { return }
+        let mayShare = mayShare(exchange)
+        let key = poolKey(exchange, mayShare: mayShare)
+        let demand = ConnectionPool<Connection>.Demand(
+            mayShare: mayShare,
+            needsFresh: exchange.needsFreshConnection,
+            awaitsSharing: mayShare && admission.awaitsSharing(host: exchange.hostNumber)
+        )
         while true {
-            switch pool.place(poolKey(exchange), needsFresh: exchange.needsFreshConnection) {
+            switch pool.place(key, demand, at: now) {
+            case .stream(let connection):
+                guard isUsable(forStream: connection), let streams = connection.streams else { continue }
+                exchange.wasReused = streams.wasUsed
+                return openStream(exchange, streams, connection)
+            case .wait(let connection):
+                exchange.wasReused = false
+                exchange.carrier = connection
+                return live(connection, .joined(exchange))
             case .reuse(let connection):
                 guard isUsable(connection) else {
                     // Bytes that belong to no request, or the end: nothing was sent, and another connection is taken.
@@ -55,7 +69,7 @@ extension WireLoop {
             case .open(let closing):
                 if let closing { close(closing) }
                 exchange.wasReused = false
-                return open(for: exchange)
+                return open(for: exchange, key, mayShare: mayShare)
             }
         }
     }
@@ -66,7 +80,7 @@ extension WireLoop {
         live(connection, .taken(exchange))
     }
 
-    private func open(for exchange: Exchange) {
+    private func open(for exchange: Exchange, _ key: Int, mayShare: Bool) {
         let route: Route
         let proxy: Proxy?
         let target: Tunnel.Target?
@@ -83,20 +97,19 @@ extension WireLoop {
         if let peer = proxy?.peer { layers.append(.tls(peer)) }
         if target != nil { layers.append(.tunnel) }
         if let peer { layers.append(.tls(peer)) }
-        let opening = Opening(for: exchange, through: target, layers, wantsHTTP2: mayShare(exchange))
+        let opening = Opening(for: exchange, through: target, layers, wantsHTTP2: mayShare)
         let connection = Connection(
             number: nextNumber(),
-            key: poolKey(exchange),
+            key: key,
             route: proxy?.route ?? route,
             proxy: proxy,
             peer: peer,
             idleLife: idleLife,
             opening: opening
         )
-        pool.opened(connection.key)
+        pool.opens(connection, key: key)
         exchange.carrier = connection
         connection.meter = OverheadMeter(at: now)
-        if opening.wantsHTTP2 { openings[connection.key, default: []].append(connection) }
         switch connection.route {
         case .unix: race(connection, [])
         case .host(let host, _):
@@ -212,12 +225,9 @@ extension WireLoop {
 
     /// Makes room when the process or the system has no descriptor left, or waits for the end of another connection's use.
     private func withoutDescriptor(_ connection: Connection, _ index: Int, _ code: Int32) {
-        if let idle = pool.takeLongestIdle() {
-            close(idle)
-            return attempt(connection, index)
-        }
-        guard orphanedKeys.isEmpty else {
-            closeOrphans()
+        let superfluous = pool.makeRoom()
+        guard superfluous.isEmpty else {
+            for connection in superfluous { close(connection) }
             return attempt(connection, index)
         }
         // Those that are open, over HTTP/2 too, will end or become idle.
@@ -273,10 +283,9 @@ extension WireLoop {
     /// Gives an open connection its exchange, or keeps it when that has left.
     func opened(_ connection: Connection) {
         guard let opening = connection.opening else { return }
-        leaveOpenings(connection, opening)
         // By negotiation over TLS, by prior knowledge in clear text.
         if opening.wantsHTTP2, connection.peer == nil || connection.applicationProtocol == .http2 {
-            guard let session = HTTP2Session(rules: rules, known: negotiated.streams(connection.key), at: now) else {
+            guard let session = HTTP2Session(rules: rules, known: pool.negotiated.streams(connection.key), at: now) else {
                 return fail(connection, .lost(.nothing, wasSent: false))
             }
             return live(connection, .reachedStreams(session))
@@ -291,6 +300,7 @@ extension WireLoop {
         case .end where connection.tls != nil: return fail(connection, .lost(.nothing, wasSent: false))
         case .end, .nothing: break
         }
+        pool.carries(connection, key: connection.key)
         live(connection, end)
     }
 
@@ -305,9 +315,7 @@ extension WireLoop {
 
     /// Closes the connections that are being opened and that no exchange has joined in this turn.
     func closeOrphans() {
-        while let key = orphanedKeys.popLast() {
-            for connection in pool.takeOrphans(of: key) { close(connection) }
-        }
+        for connection in pool.takeOrphans() { close(connection) }
     }
 
     /// Fails a connection that could not be opened, with its exchange.

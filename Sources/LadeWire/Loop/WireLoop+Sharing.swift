@@ -11,48 +11,19 @@ extension WireLoop {
     }
 
     /// The key of the pool: exchanges of a host that demand different protocols never share a connection.
-    func poolKey(_ exchange: Exchange) -> Int {
-        2 * exchange.hostIdentity + (mayShare(exchange) == exchange.isSecure ? 0 : 1)
-    }
-
-    /// Places an exchange on a connection that others use or open; false when it needs one of its own.
-    func share(_ exchange: Exchange) -> Bool {
-        guard mayShare(exchange), !exchange.needsFreshConnection else { return false }
-        let key = poolKey(exchange)
-        let usable = pool.streaming(key).filter(isUsable(forStream:))
-        if let connection = usable.first(where: { $0.streams?.session.life.isDoubtful == false }) ?? usable.first,
-            let streams = connection.streams
-        {
-            exchange.wasReused = streams.wasUsed
-            openStream(exchange, streams, connection)
-            return true
-        }
-        let isKnown = negotiated.choice(key, at: now)
-        guard isKnown != .http1_1, isKnown != nil || admission.awaitsSharing(host: exchange.hostNumber),
-            let opening = openings[key]?.first(where: { $0.exchange != nil })
-        else { return false }
-        exchange.wasReused = false
-        exchange.carrier = opening
-        live(opening, .joined(exchange))
-        return true
+    func poolKey(_ exchange: Exchange, mayShare: Bool) -> Int {
+        2 * exchange.hostIdentity + (mayShare == exchange.isSecure ? 0 : 1)
     }
 
     /// Whether a connection takes a stream.
     ///
     /// Unread bytes on a connection without streams may be its end.
-    private func isUsable(forStream connection: Connection) -> Bool {
+    func isUsable(forStream connection: Connection) -> Bool {
         if let streams = connection.streams, streams.carried.isEmpty {
             work.beginConnection()
             receiveStreams(streams, connection, TurnBudget(readyConnections: 1))
         }
-        return connection.streams?.session.life.canOpen == true
-    }
-
-    /// Ends the wait for a connection that is open, or will not be.
-    func leaveOpenings(_ connection: Connection, _ opening: Opening) {
-        guard opening.wantsHTTP2, var list = openings[connection.key] else { return }
-        list.removeAll { $0 === connection }
-        openings[connection.key] = list.isEmpty ? nil : list
+        return connection.room != .none
     }
 
     /// Removes and returns the exchanges that wait to share a connection.
@@ -69,7 +40,7 @@ extension WireLoop {
 
     /// Records that a connection that might have been shared speaks HTTP/1.1.
     func sharesNothing(_ connection: Connection, _ opening: Opening) {
-        negotiated.note(.http1_1, connection.key, at: now)
+        pool.negotiated.note(.http1_1, connection.key, at: now)
         let joining = takeJoining(of: opening)
         if let exchange = opening.exchange ?? joining.first { noteConnection(of: exchange, .none) }
         reopen(joining)
@@ -79,6 +50,24 @@ extension WireLoop {
     func noteConnection(of exchange: Exchange, _ multiplexing: Admission.Multiplexing) {
         admitted += admission.noteConnection(isMade: true, host: exchange.hostNumber)
         admitted += admission.learn(multiplexing, host: exchange.hostNumber)
+    }
+}
+
+extension Connection: Pooled {
+    var isAwaited: Bool { opening?.exchange != nil }
+    var isShareable: Bool { opening?.wantsHTTP2 == true }
+
+    var room: StreamRoom {
+        guard let life = streams?.session.life, life.canOpen else { return .none }
+        return life.isDoubtful ? .doubtful : .free
+    }
+
+    var idleSince: Int64? {
+        switch stage {
+        case .idle(let rest): rest.since
+        case .streaming(let streams): streams.carried.isEmpty ? streams.idleSince : nil
+        case .opening, .busy, .closed: nil
+        }
     }
 }
 

@@ -16,10 +16,10 @@ extension WireLoop {
 
     /// Speaks HTTP/2 on an open connection that has a session, with all exchanges that wait for it.
     func beginStreams(_ streams: Streams, _ connection: Connection) {
-        negotiated.note(.http2, connection.key, at: now)
+        pool.negotiated.note(.http2, connection.key, at: now)
         let waiting = streams.waiting
         streams.waiting = []
-        pool.multiplexes(connection, key: connection.key, at: now)
+        pool.multiplexes(connection, key: connection.key)
         for exchange in waiting { exchange.carrier = nil }
         for exchange in waiting {
             guard streams.session.life.canOpen else {
@@ -54,7 +54,6 @@ extension WireLoop {
         if waits { carried.carriage.awaitContinue(from: now) }
         if session.stream(number)?.sending == .done { exchange.noteRequestSent(at: now) }
         streams.carried[number] = carried
-        pool.setIdle(connection, key: connection.key, since: nil)
         markDirty(connection)
     }
 
@@ -165,7 +164,7 @@ extension WireLoop {
     }
 
     private func allow(_ count: Int, _ streams: Streams, on connection: Connection) {
-        negotiated.note(streams: count, connection.key)
+        pool.negotiated.note(streams: count, connection.key)
         guard let exchange = streams.carried.values.first?.exchange else { return }
         // Where no stream is allowed calls start nevertheless, and end by their limits of connecting.
         let (all, overflow) = max(count, 1).multipliedReportingOverflow(by: settings.connections.perHost)
@@ -444,10 +443,7 @@ extension WireLoop {
         if let carried, carried.carriage.isYielded { streams.yielded.removeAll { $0 == carried.number } }
         exchange.streamNumber = 0
         exchange.carrier = nil
-        if streams.carried.isEmpty {
-            streams.idleSince = now
-            pool.setIdle(connection, key: connection.key, since: now)
-        }
+        if streams.carried.isEmpty { streams.idleSince = now }
         markDirty(connection)
     }
 
@@ -493,7 +489,7 @@ extension WireLoop {
 
     func due(of streams: Streams, _ connection: Connection) -> Int64 {
         var due = streams.session.life.due
-        if streams.carried.isEmpty { due = min(due, streams.idleSince + connection.idleLife) }
+        due = min(due, connection.evictionDue)
         for carried in streams.carried.values {
             due = min(due, carried.carriage.continueDue, firstBound(of: carried.exchange, connection).at)
         }
@@ -502,7 +498,7 @@ extension WireLoop {
 
     func expireStreams(_ streams: Streams, _ connection: Connection) {
         let session = streams.session
-        if streams.carried.isEmpty, streams.idleSince + connection.idleLife <= now { return close(connection) }
+        if pool.evicts(connection, at: now) { return close(connection) }
         for carried in Array(streams.carried.values) {
             let exchange = carried.exchange
             if carried.carriage.continueDue <= now {

@@ -48,18 +48,12 @@ final class WireLoop: @unchecked Sendable {
     @exclusivity(unchecked) var starving: [Exchange] = []
     /// Whether something has ended since the calls that wait for a descriptor were tried.
     @exclusivity(unchecked) var hasFreed = false
-    /// Connections that are being opened and may multiplex, by the keys of the pool.
-    @exclusivity(unchecked) var openings: [Int: [Connection]] = [:]
-    /// The protocols that hosts have negotiated, by the keys of the pool.
-    @exclusivity(unchecked) var negotiated = ProtocolMemory()
     /// Connections with output to send when the turn settles.
     @exclusivity(unchecked) var dirty: [Connection] = []
     /// The connections whose output is sent now.
     @exclusivity(unchecked) private var flushed: [Connection] = []
     /// Connections that are served again in the next turn although nothing new is ready.
     @exclusivity(unchecked) var backlog: [Connection] = []
-    /// The hosts for which connections are opened that no exchange waits for any more.
-    @exclusivity(unchecked) var orphanedKeys: [Int] = []
     @exclusivity(unchecked) private var numbers = 0
     @exclusivity(unchecked) private var messages: [LoopMessage] = []
     @exclusivity(unchecked) private var ready: [ReadySocket] = []
@@ -189,7 +183,7 @@ final class WireLoop: @unchecked Sendable {
     /// Whether something is left for the next turn, which does not wait then.
     private var hasWork: Bool {
         !backlog.isEmpty || !late.isEmpty || !dirty.isEmpty || !admitted.isEmpty || !moving.isEmpty
-            || !orphanedKeys.isEmpty || !starving.isEmpty || (hasFreed && admission.hasStarved)
+            || pool.hasOrphans || !starving.isEmpty || (hasFreed && admission.hasStarved)
     }
 
     /// The time at which the loop must run again: the least of all due times.

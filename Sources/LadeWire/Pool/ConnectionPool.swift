@@ -1,34 +1,92 @@
-/// Which connection carries an exchange.
+/// What the pool reads of a connection.
+protocol Pooled: AnyObject {
+    /// Whether an exchange waits for it while it is being opened.
+    var isAwaited: Bool { get }
+    /// Whether other exchanges may wait to share it while it is being opened.
+    var isShareable: Bool { get }
+    /// Whether it takes another stream.
+    var room: StreamRoom { get }
+    /// Since when it is open and carries nothing; nil otherwise.
+    var idleSince: Int64? { get }
+    /// How long it may, in nanoseconds.
+    var idleLife: Int64 { get }
+}
+
+extension Pooled {
+    /// When it is evicted; the greatest value while it carries something.
+    var evictionDue: Int64 { idleSince.map { $0 + idleLife } ?? .max }
+}
+
+/// Whether a connection takes another stream.
+enum StreamRoom {
+    case none
+    /// It may be lost: others are preferred.
+    case doubtful
+    case free
+}
+
+/// Which connection carries an exchange, and which ones are closed for it: a value without sockets and without a clock.
 ///
-/// ``Admission`` decides which exchange is next; this value decides on which connection of its key. It counts every
-/// connection from its opening to its close.
-struct ConnectionPool<Connection: AnyObject> {
-    /// The connection for an exchange.
+/// ``Admission`` decides which exchange is next; this value decides on which connection of its key. It has every connection
+/// from its opening to its close: those that are being opened, those that are idle, those that multiplex and take streams.
+/// The others of ``open`` are in use.
+struct ConnectionPool<Connection: Pooled> {
+    /// What an exchange demands of its connection.
+    struct Demand {
+        /// Whether it may share a connection with others.
+        var mayShare = false
+        /// Whether it must not use a connection that carried another one.
+        var needsFresh = false
+        /// Whether it waits for a connection that is being opened, although its protocol is not known.
+        var awaitsSharing = true
+    }
+
+    /// What is done for an exchange.
     enum Placement {
-        /// An idle connection, which must be checked before its use.
+        /// It has a stream on a connection; one that is idle must be checked before.
+        case stream(Connection)
+        /// It waits until a connection is open that others wait for too.
+        case wait(Connection)
+        /// An idle connection carries it, which must be checked before.
         case reuse(Connection)
-        /// A connection that is being opened and whose exchange has left.
+        /// A connection is opened for it whose exchange has left.
         case join(Connection)
-        /// A new connection; the idle one, if any, is closed first so that the limits hold.
+        /// A new connection is opened; one that carries nothing, if any, is closed first so that the limits hold.
         case open(closing: Connection?)
     }
 
-    private struct Key {
-        /// The idle connections, the last used at the end, with the times at which they became idle.
-        var idle: [(connection: Connection, since: Int64)] = []
-        /// Connections that are being opened for no exchange.
-        var orphans: [Connection] = []
-        /// Connections that multiplex and take new streams, the oldest first, with the times since which they carry none.
-        var streaming: [(connection: Connection, since: Int64?)] = []
+    struct Key {
+        /// The connections that are being opened, the oldest first.
+        var opening: [Connection] = []
+        /// The idle connections, the last used at the end.
+        var idle: [Connection] = []
+        /// Connections that multiplex and take new streams, the oldest first.
+        var streaming: [Connection] = []
+        /// The number of connections, with those in use.
         var open = 0
 
-        /// Since when the connection is idle that has been longest; nil without an idle one.
-        var idleSince: Int64? { ([idle.first?.since] + streaming.map(\.since)).compactMap(\.self).min() }
+        /// The connection that has been idle longest, whatever its protocol.
+        var longestIdle: Connection? {
+            var longest = idle.first
+            for connection in streaming {
+                guard let since = connection.idleSince, since < longest?.idleSince ?? .max else { continue }
+                longest = connection
+            }
+            return longest
+        }
 
-        var isUnused: Bool { open == 0 && idle.isEmpty && orphans.isEmpty && streaming.isEmpty }
+        fileprivate mutating func remove(_ connection: Connection) {
+            opening.removeAll { $0 === connection }
+            idle.removeAll { $0 === connection }
+            streaming.removeAll { $0 === connection }
+        }
     }
 
-    private var keys: [Int: Key] = [:]
+    /// The protocols that hosts have negotiated.
+    var negotiated = ProtocolMemory()
+    private(set) var keys: [Int: Key] = [:]
+    /// The keys of which a connection is being opened for no exchange.
+    private var orphaned: [Int] = []
     private let perKey: Int
     private let total: Int
     /// The number of connections.
@@ -40,87 +98,113 @@ struct ConnectionPool<Connection: AnyObject> {
     }
 
     /// Chooses the connection for an exchange of a key.
-    ///
-    /// - Parameters:
-    ///   - key: The key.
-    ///   - needsFresh: Whether the exchange must not use a connection that carried another one.
-    /// - Returns: The connection, or that one is opened.
-    mutating func place(_ key: Int, needsFresh: Bool) -> Placement {
-        if !needsFresh, let (connection, _) = keys[key]?.idle.popLast() { return .reuse(connection) }
-        if let orphan = keys[key]?.orphans.popLast() { return .join(orphan) }
-        let isFull = (keys[key]?.open ?? 0) >= perKey
-        let closing = isFull ? takeLongestIdle(of: key) : open >= total ? takeLongestIdle() : nil
-        return .open(closing: closing)
+    mutating func place(_ key: Int, _ demand: Demand, at now: Int64) -> Placement {
+        guard let slot = keys.index(forKey: key) else { return .open(closing: takeSuperfluous()) }
+        if !demand.needsFresh {
+            if demand.mayShare, let placement = share(slot, key, demand, at: now) { return placement }
+            if let connection = keys.values[slot].idle.popLast() { return .reuse(connection) }
+        }
+        if let orphan = keys.values[slot].opening.last(where: { !$0.isAwaited }) { return .join(orphan) }
+        let isFull = keys.values[slot].open >= perKey
+        return .open(closing: isFull ? takeLongestIdle(at: slot) : takeSuperfluous())
     }
 
-    /// Counts a connection that is being opened.
-    mutating func opened(_ key: Int) {
-        keys[key, default: Key()].open += 1
+    /// Removes and returns what is closed at the total limit before a connection is opened.
+    private mutating func takeSuperfluous() -> Connection? {
+        guard open >= total else { return nil }
+        if let connection = takeLongestIdle() { return connection }
+        for key in orphaned {
+            if let orphan = keys[key]?.opening.first(where: { !$0.isAwaited }) { return orphan }
+        }
+        return nil
+    }
+
+    private func share(_ slot: Dictionary<Int, Key>.Index, _ key: Int, _ demand: Demand, at now: Int64) -> Placement? {
+        var doubtful: Connection?
+        for connection in keys.values[slot].streaming {
+            switch connection.room {
+            case .free: return .stream(connection)
+            case .doubtful: doubtful = doubtful ?? connection
+            case .none: break
+            }
+        }
+        if let doubtful { return .stream(doubtful) }
+        let known = negotiated.choice(key, at: now)
+        guard known != .http1_1, known != nil || demand.awaitsSharing else { return nil }
+        return keys.values[slot].opening.first { $0.isAwaited && $0.isShareable }.map(Placement.wait)
+    }
+
+    /// Adds a connection that is being opened.
+    mutating func opens(_ connection: Connection, key: Int) {
+        keys[key, default: Key()].opening.append(connection)
+        keys[key]?.open += 1
         open += 1
     }
 
+    /// Records that a connection of a key is being opened for no exchange.
+    mutating func orphans(key: Int) { orphaned.append(key) }
+
     /// Keeps a connection for the next exchange of its key.
-    ///
-    /// A connection that was opened for no exchange is not an orphan any more.
-    mutating func idled(_ connection: Connection, key: Int, at now: Int64) {
-        keys[key, default: Key()].orphans.removeAll { $0 === connection }
-        keys[key, default: Key()].idle.append((connection, now))
+    mutating func rests(_ connection: Connection, key: Int) {
+        guard let slot = keys.index(forKey: key) else { return }
+        if !keys.values[slot].opening.isEmpty { keys.values[slot].opening.removeAll { $0 === connection } }
+        keys.values[slot].idle.append(connection)
     }
 
-    /// The connections of a key that multiplex and take new streams, the oldest first.
-    func streaming(_ key: Int) -> [Connection] { keys[key]?.streaming.map(\.connection) ?? [] }
+    /// Records that a connection that was opened is in use.
+    mutating func carries(_ connection: Connection, key: Int) { keys[key]?.opening.removeAll { $0 === connection } }
 
-    /// Records that a connection multiplexes, and carries no stream yet.
-    mutating func multiplexes(_ connection: Connection, key: Int, at now: Int64) {
-        keys[key, default: Key()].orphans.removeAll { $0 === connection }
-        keys[key, default: Key()].streaming.append((connection, now))
-    }
-
-    /// Records since when a connection that multiplexes carries no stream; nil when it carries one.
-    mutating func setIdle(_ connection: Connection, key: Int, since: Int64?) {
-        guard let index = keys[key]?.streaming.firstIndex(where: { $0.connection === connection }) else { return }
-        keys[key]?.streaming[index].since = since
+    /// Records that a connection that was opened multiplexes.
+    mutating func multiplexes(_ connection: Connection, key: Int) {
+        carries(connection, key: key)
+        keys[key]?.streaming.append(connection)
     }
 
     /// Records that a connection takes no new stream.
     mutating func drains(_ connection: Connection, key: Int) {
-        keys[key]?.streaming.removeAll { $0.connection === connection }
-    }
-
-    /// Keeps a connection that is being opened and whose exchange has left.
-    mutating func orphaned(_ connection: Connection, key: Int) {
-        keys[key, default: Key()].orphans.append(connection)
-    }
-
-    /// Removes and returns the connections that are being opened for no exchange.
-    mutating func takeOrphans(of key: Int) -> [Connection] {
-        let orphans = keys[key]?.orphans ?? []
-        keys[key]?.orphans = []
-        return orphans
+        keys[key]?.streaming.removeAll { $0 === connection }
     }
 
     /// Removes a closed connection, wherever it was.
-    mutating func closed(_ connection: Connection, key: Int) {
-        guard var entry = keys[key] else { return }
-        entry.idle.removeAll { $0.connection === connection }
-        entry.orphans.removeAll { $0 === connection }
-        entry.streaming.removeAll { $0.connection === connection }
-        entry.open -= 1
+    mutating func closes(_ connection: Connection, key: Int) {
+        guard let slot = keys.index(forKey: key) else { return }
         open -= 1
-        keys[key] = entry.isUnused ? nil : entry
+        keys.values[slot].open -= 1
+        keys.values[slot].remove(connection)
+        if keys.values[slot].open == 0 { keys.remove(at: slot) }
     }
+
+    // MARK: - Eviction
+
+    /// Whether a connection has been idle for its life.
+    func evicts(_ connection: Connection, at now: Int64) -> Bool { connection.evictionDue <= now }
+
+    /// Whether a connection may be being opened for no exchange.
+    var hasOrphans: Bool { !orphaned.isEmpty }
+
+    /// Returns the connections that no exchange has joined since theirs left, and that are closed now.
+    mutating func takeOrphans() -> [Connection] {
+        guard hasOrphans else { return [] }
+        defer { orphaned = [] }
+        return Set(orphaned).sorted().flatMap { key in keys[key]?.opening.filter { !$0.isAwaited } ?? [] }
+    }
+
+    /// Returns what is closed to free a descriptor: the connection that has been idle longest, or those for no exchange.
+    mutating func makeRoom() -> [Connection] { takeLongestIdle().map { [$0] } ?? takeOrphans() }
 
     /// Removes and returns the connection that has been idle longest, whatever its protocol; nil without any.
     mutating func takeLongestIdle() -> Connection? {
-        let oldest = keys.compactMap { key, entry in entry.idleSince.map { (key, $0) } }.min { $0.1 < $1.1 }
-        return oldest.flatMap { takeLongestIdle(of: $0.0) }
+        var longest: (slot: Dictionary<Int, Key>.Index, since: Int64)?
+        for slot in keys.indices {
+            guard let since = keys.values[slot].longestIdle?.idleSince, since < longest?.since ?? .max else { continue }
+            longest = (slot, since)
+        }
+        return longest.flatMap { takeLongestIdle(at: $0.slot) }
     }
 
-    private mutating func takeLongestIdle(of key: Int) -> Connection? {
-        guard let entry = keys[key], let since = entry.idleSince else { return nil }
-        if entry.idle.first?.since == since { return keys[key]?.idle.removeFirst().connection }
-        return entry.streaming.firstIndex { $0.since == since }.flatMap {
-            keys[key]?.streaming.remove(at: $0).connection
-        }
+    private mutating func takeLongestIdle(at slot: Dictionary<Int, Key>.Index) -> Connection? {
+        guard let connection = keys.values[slot].longestIdle else { return nil }
+        keys.values[slot].remove(connection)
+        return connection
     }
 }

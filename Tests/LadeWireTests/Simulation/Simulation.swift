@@ -349,6 +349,12 @@ final class Simulation: @unchecked Sendable {
             if outcome.hasEventAfterEnd { find("call \(index) has an event after its end") }
         }
         if loop.pool.open > loop.settings.connections.total { find("too many connections") }
+        for entry in loop.pool.keys.values {
+            let isRight =
+                entry.opening.allSatisfy(\.isOpening) && entry.idle.allSatisfy(\.isIdle)
+                && entry.streaming.allSatisfy(\.isStreaming)
+            if !isRight { find("the pool has a connection in another stage") }
+        }
         for connection in loop.watched.values {
             guard let exchange = connection.carried?.exchange, exchange.connection !== connection else { continue }
             find("a connection carries an exchange that is not its own")
