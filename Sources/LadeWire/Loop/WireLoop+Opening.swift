@@ -285,7 +285,8 @@ extension WireLoop {
         guard let opening = connection.opening else { return }
         // By negotiation over TLS, by prior knowledge in clear text.
         if opening.wantsHTTP2, connection.peer == nil || connection.applicationProtocol == .http2 {
-            guard let session = HTTP2Session(rules: rules, known: pool.negotiated.streams(connection.key), at: now) else {
+            guard let session = HTTP2Session(rules: rules, known: pool.negotiated.streams(connection.key), at: now)
+            else {
                 return fail(connection, .lost(.nothing, wasSent: false))
             }
             return live(connection, .reachedStreams(session))

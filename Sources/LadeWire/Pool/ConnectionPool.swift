@@ -1,4 +1,4 @@
-/// What the pool reads of a connection.
+/// The facts of a connection that the pool reads.
 protocol Pooled: AnyObject {
     /// Whether an exchange waits for it while it is being opened.
     var isAwaited: Bool { get }
@@ -31,7 +31,7 @@ enum StreamRoom {
 /// from its opening to its close: those that are being opened, those that are idle, those that multiplex and take streams.
 /// The others of ``open`` are in use.
 struct ConnectionPool<Connection: Pooled> {
-    /// What an exchange demands of its connection.
+    /// The demands of an exchange on its connection.
     struct Demand {
         /// Whether it may share a connection with others.
         var mayShare = false
@@ -41,7 +41,7 @@ struct ConnectionPool<Connection: Pooled> {
         var awaitsSharing = true
     }
 
-    /// What is done for an exchange.
+    /// The choice for an exchange.
     enum Placement {
         /// It has a stream on a connection; one that is idle must be checked before.
         case stream(Connection)

@@ -93,7 +93,7 @@ struct ConnectionPoolTests {
         #expect(place(&pool, 1, demand) == expected, "\(state): \(demand)")
     }
 
-    @Test("gives the connection that was used last, and evicts the one that has been idle longest, whatever its protocol")
+    @Test("gives the connection that was used last, and evicts the one idle longest, of any protocol: wire WR-53")
     func order() {
         var pool = pool("1 idle 5,1 idle 6,2 free 4")
         #expect(pool.takeLongestIdle()?.since == 4)
@@ -147,7 +147,7 @@ struct ConnectionPoolTests {
         _ = pool.takeLongestIdle()
     }
 
-    @Test("whatever happens, limits hold, no call is forgotten, and what is idle is used before one is opened", arguments: 1...30)
+    @Test("whatever happens, limits hold, no call is forgotten, and idle ones are used first", arguments: 1...30)
     func anything(seed: UInt64) {
         var world = PoolWorld(seed)
         for _ in 0..<400 { world.step() }
@@ -255,7 +255,9 @@ private struct PoolWorld {
     init(_ seed: UInt64) { random = Weather(state: seed) }
 
     private mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
-    private mutating func expect(_ holds: Bool, _ finding: String) { if !holds { findings.append("\(finding) at \(now)") } }
+    private mutating func expect(_ holds: Bool, _ finding: String) {
+        if !holds { findings.append("\(finding) at \(now)") }
+    }
 
     mutating func step() {
         now += Int64.random(in: 1...40, using: &random)
@@ -324,7 +326,9 @@ private struct PoolWorld {
                 expect(opening.contains { $0 === link } && !link.isAwaited, "a connection is joined that is awaited")
                 link.stage = .opening([call], isShareable: call.mayShare)
             case .open(let closing):
-                let isIdle = isUsed.contains { if case .idle = $0.stage { true } else { call.mayShare && $0.room != .none } }
+                let isIdle = isUsed.contains {
+                    if case .idle = $0.stage { true } else { call.mayShare && $0.room != .none }
+                }
                 expect(!isIdle, "a connection is opened although one is idle")
                 if let closing {
                     expect(closing.calls.isEmpty, "a connection is closed that carries something")
