@@ -12,6 +12,8 @@ struct CommandContext: Sendable {
     var time: any TimeSource = SystemTime()
     /// Whether a fault of the cache has been reported.
     let cacheFaultIsTold = Locked(false)
+    /// The fleets that the command has joined.
+    let memberships = Locked<[SharedLimits.Membership]>([])
     /// Makes the service that carries out the calls.
     var makeService: @Sendable (Service.Settings) throws(LoadingError) -> Service = { settings throws(LoadingError) in
         try Service(settings)

@@ -33,6 +33,10 @@ package struct RateAsk: Sendable, Equatable {
     package var rate: RateLimits.Rate
     /// Whether the limiter has no slot left.
     package var holdsNone: Bool
+
+    package init(key: ServiceKey, count: Int, rate: RateLimits.Rate, holdsNone: Bool) {
+        (self.key, self.count, self.rate, self.holdsNone) = (key, count, rate, holdsNone)
+    }
 }
 
 /// News for a limiter.

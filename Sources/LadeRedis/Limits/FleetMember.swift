@@ -27,6 +27,10 @@ package struct FleetMember: Sendable {
         package var script: StoreScript
         package var keys: [String]
         package var arguments: [String]
+
+        package init(script: StoreScript, keys: [String], arguments: [String]) {
+            (self.script, self.keys, self.arguments) = (script, keys, arguments)
+        }
     }
 
     /// What the owner has to do.
