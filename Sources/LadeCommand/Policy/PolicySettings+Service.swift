@@ -8,7 +8,13 @@ import LadeTraffic
 
 extension PolicySettings {
     /// Copies the policies into the settings of a service; for a single call, a policy without an option stays off.
-    func apply(to settings: inout Service.Settings, for work: Work) throws(CommandError) {
+    ///
+    /// A supply gives the slots of limits that are shared with other processes.
+    func apply(
+        to settings: inout Service.Settings,
+        for work: Work,
+        sharing supply: (any RateSupply)? = nil
+    ) throws(CommandError) {
         settings.redirects.limit = redirectLimit ?? (followsRedirects || work == .list ? 10 : 0)
         settings.redirects.sendsBodyToOtherOrigins = sendsBodyElsewhere
         settings.redirects.trustsAllOrigins = trustsEveryOrigin
@@ -38,7 +44,7 @@ extension PolicySettings {
         settings.hosts = HostDirectory(hosts)
         let time = settings.time
         settings.rateLimiter = try CommandError.translating { [limits] () throws(LoadingError) in
-            try RateLimiter(limits, time: time)
+            try RateLimiter(limits, time: time, random: SystemRandom(), supply: supply)
         }
     }
 
@@ -169,7 +175,14 @@ extension CommandContext {
             console.secrets.add([credentials.password])
             settings.attemptInterceptors.append(ProxyProof(credentials))
         }
-        try policy.apply(to: &settings, for: work)
+        var supply: (any RateSupply)?
+        if var sharing = policy.sharing {
+            sharing.secretSource = policy.fleetSecret
+            let (joined, membership) = try await sharing.join(askingBy: prompt, console)
+            supply = joined
+            memberships.withLock { $0.append(membership) }
+        }
+        try policy.apply(to: &settings, for: work, sharing: supply)
         let resolved = connection.resolvedHosts(for: request.url)
         if !resolved.isEmpty {
             settings.hosts = HostDirectory(policy.hosts.merging(resolved) { given, _ in given })

@@ -1,0 +1,45 @@
+import LadeTesting
+import SharedDoubles
+import Testing
+
+@testable import LadeCommand
+
+/// `--share` of the built program.
+@Suite("lade get --share", .timeLimit(.minutes(5)))
+struct SharedLimitTests {
+    @Test("fleet RD-104 a store that cannot be reached is exit code 7 and two lines, and nothing is sent")
+    func unreachable() async throws {
+        let server = try LoopbackServer { _ in .text("x") }
+        let share = "redis+unix:///nonexistent/store?name=x"
+        let outcome = try await LadeProcess.run("get", server.address("/"), "--rate", "5/s", "--share", share)
+
+        #expect(outcome.status == 7)
+        #expect(outcome.talkLines.count == 2)
+        #expect(outcome.talk.contains("the store does not respond"))
+        #expect(server.requestCount == 0)
+    }
+
+    @Test(
+        "fleet RD-01 RD-101 a wrong address, a password in it, and a password without a store are errors of usage",
+        arguments: [
+            ["--share", "http://h/x"], ["--share", "redis://me:canary@127.0.0.1/x"],
+            ["--fleet-secret-env", "NAME"],
+            ["--share", "redis://127.0.0.1/x", "--fleet-secret-env", "UNSET_NAME_OF_A_TEST"],
+        ]
+    )
+    func usage(arguments: [String]) async throws {
+        let server = try LoopbackServer { _ in .text("x") }
+        let outcome = try await LadeProcess(["get", server.address("/")] + arguments).outcome()
+
+        #expect(outcome.status == 1)
+        #expect(!outcome.talk.contains("canary"))
+        #expect(server.requestCount == 0)
+    }
+
+    @Test("fleet RD-110 the progress line says when a process is alone")
+    func words() throws {
+        let line = PagesLine(Console(), time: VirtualTime(), isShown: false) { "alone, 1/8 of the limit" }
+        let text = line.text(Pages.Progress(), at: VirtualTime().now)
+        #expect(text.contains("alone, 1/8 of the limit"))
+    }
+}
