@@ -59,6 +59,10 @@ extension Call {
         case fleetClockJumped(by: Duration)
         /// Members have different rates for a service; the lowest counts.
         case fleetDisagrees(key: String)
+        /// The store has not responded for so long that members in contact with it no longer count this one.
+        case fleetSplit(members: Int)
+        /// The limits are kept, but not evenly or not fully used, for the reason given.
+        case fleetCoarse(reason: String)
         /// The store sent something that no script returns, or refused a command.
         case fleetFault(String)
         /// The store has reserved slots for calls of this process; the last one starts after the time given.

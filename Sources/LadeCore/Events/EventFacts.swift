@@ -181,6 +181,18 @@ package struct EventFacts: Sendable {
                 "the members of the fleet have different rates for \(key): the lowest counts",
                 [Fact("key", .text(key))]
             )
+        case .fleetSplit(let members):
+            self.init(
+                "fleetSplit",
+                "members in contact with the store of the fleet do not count this one: their limits may add up to more",
+                [Fact("members", .count(Int64(members)))]
+            )
+        case .fleetCoarse(let reason):
+            self.init(
+                "fleetCoarse",
+                "the shared limits are coarse: \(reason.escapedForDisplay(limit: 200))",
+                [Fact("reason", .text(reason))]
+            )
         case .fleetFault(let reason):
             self.init(
                 "fleetFault",
