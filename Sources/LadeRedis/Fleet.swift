@@ -38,6 +38,11 @@ public final class Fleet: Sendable {
         ///
         /// By default it is the name of the machine and a random number.
         public var name: String?
+        /// For how long a member that is not heard of keeps its share, because it may use it without the store; a minute.
+        ///
+        /// With a longer time, up to a day, a fleet that is split keeps the limit for that long; a killed member's share is
+        /// unused for that long as well. The members of a fleet have the same.
+        public var silenceLimit = Duration.seconds(60)
         /// What calls do without the store; their share of the rate by default.
         public var whenAlone = Fallback.share
         /// Receives the events of the fleet, from its thread; they reach the observers of calls as well.
@@ -83,6 +88,10 @@ public final class Fleet: Sendable {
         var values = FleetMember.Settings(fleet: address.name, id: id, name: try Self.name(settings.name, random))
         values.declared = address.size
         values.sharesAlone = settings.whenAlone == .share
+        guard (.seconds(2) ... .seconds(86_400)).contains(settings.silenceLimit) else {
+            throw LoadingError(.invalidSetting(name: "silenceLimit", reason: "it must be from 2 seconds to a day"))
+        }
+        values.forget = settings.silenceLimit
         let member = FleetMember(values, now: SystemTime().now)
         let core = FleetCore(onEvent: settings.onEvent)
         (self.core, self.address) = (core, address)

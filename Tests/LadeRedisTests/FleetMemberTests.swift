@@ -33,6 +33,7 @@ struct FleetMemberTests {
             switch action {
             case .send(let command, let asText): (asText ? "text " : "send ") + command.script.rawValue
             case .close: "close"
+            case .move(let place): "move \(place)"
             case .refuse: "refuse"
             case .news(_, let news):
                 switch news {
@@ -128,6 +129,55 @@ struct FleetMemberTests {
         member.tick(at(1_100), hasDemand: true)
         member.reply(ScriptTests.beat(), at(1_101))
         #expect(words(&member).contains("joined 1"))
+    }
+
+    @Test("fleet RD-09 a node of a cluster that names another is left for it, and what an ask was granted is lost")
+    func moved() {
+        var member = joined()
+        member.order(ask, of: 1, at(10))
+        _ = member.take()
+        member.reply(.error("MOVED 866 127.0.0.1:7001"), at(11))
+        #expect(words(&member) == ["move 127.0.0.1:7001", "lost", "parted"])
+    }
+
+    @Test("fleet RD-06 the first reply of a connection has a second, and later ones four times the shortest")
+    func farStore() {
+        var member = makeMember()
+        member.opened(at(0))
+        member.reply(ScriptTests.beat(), at(250))
+        _ = member.take()
+        member.tick(at(300), hasDemand: true)
+        #expect(words(&member) == ["send beat"])
+        member.tick(at(1_290), hasDemand: true)
+        #expect(words(&member).allSatisfy { $0 == "send beat" })
+        member.tick(at(1_300), hasDemand: true)
+        #expect(words(&member).first == "close")
+    }
+
+    @Test("fleet RD-47 a store that takes more than 200 ms is reported once")
+    func coarse() {
+        var member = makeMember()
+        member.opened(at(0))
+        var events: [String] = []
+        for number in 0..<5 as Range<Int64> {
+            member.reply(ScriptTests.beat(second: 1_000), at(300 * number + 250))
+            member.tick(at(300 * number + 300), hasDemand: true)
+            events += words(&member).filter { $0 == "fleetCoarse" }
+        }
+        #expect(events == ["fleetCoarse"])
+    }
+
+    @Test("fleet RD-48 a member that is alone for longer than its share is kept says so once")
+    func split() {
+        var member = joined(members: 8)
+        member.closed(at(500))
+        member.tick(at(1_400), hasDemand: true)
+        #expect(words(&member).contains("alone 8"))
+        #expect(member.due == at(60_001))
+        member.tick(at(60_001), hasDemand: true)
+        #expect(words(&member) == ["fleetSplit"])
+        member.tick(at(61_000), hasDemand: true)
+        #expect(words(&member).isEmpty)
     }
 
     @Test("fleet RD-13 a member without calls for a minute leaves, and joins again with its next ask")

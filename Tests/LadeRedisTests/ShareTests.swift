@@ -9,6 +9,7 @@ import Testing
 private final class ScriptedSupply: RateSupply {
     private let receive = Locked<(@Sendable ([RateNews]) -> Void)?>(nil)
     private let taken = Locked<[RateOrder]>([])
+    private let hasSlept = Locked(false)
 
     func attach(_ receive: @escaping @Sendable ([RateNews]) -> Void) -> Int {
         self.receive.withLock { $0 = receive }
@@ -16,7 +17,17 @@ private final class ScriptedSupply: RateSupply {
     }
 
     func carryOut(_ orders: [RateOrder], for limiter: Int) { taken.withLock { $0 += orders } }
-    func touch() {}
+
+    func touch() {
+        let sleeps = hasSlept.withLock { hasSlept in
+            defer { hasSlept = false }
+            return hasSlept
+        }
+        if sleeps { send(.void) }
+    }
+
+    /// The machine sleeps, which the next use notices.
+    func sleep() { hasSlept.withLock { $0 = true } }
 
     /// The orders since the last call.
     func orders() -> [RateOrder] {
@@ -137,7 +148,9 @@ struct ShareTests {
         #expect(await third.value != nil)
         supply.send(.members(9, active: 9))
         for slot in slots { slot?.finish() }
-        #expect(await call(limiter).value != nil)
+        let recorder = EventRecorder()
+        try await limiter.start(request, call: Call(time: time, events: [recorder]))?.finish()
+        #expect(recorder.story.contains { $0.contains("fleetCoarse") }, "\(recorder.story)")
     }
 
     @Test("fleet RD-23 slots that have passed are void, and no call uses them")
@@ -147,11 +160,53 @@ struct ShareTests {
         let waiting = call(limiter)
         await self.waiting(1, limiter)
         _ = supply.orders()
-        supply.send(.granted(key, slots: [instant(-3_000), instant(-11)], lead: .milliseconds(5)))
+        supply.send(.granted(key, slots: [instant(-3_000), instant(-101)], lead: .milliseconds(5)))
         #expect(limiter.waitingCount == 1)
         #expect(supply.orders() == [.ask(RateAsk(key: key, count: 1, rate: .perSecond(10), holdsNone: true))])
         waiting.cancel()
         _ = await waiting.value
+    }
+
+    @Test("fleet RD-23 a slot may be late by one interval, so that a late timer does not lose it")
+    func late() async throws {
+        let limiter = try makeLimiter()
+        supply.send(.joined(members: 1, active: 1))
+        let call = call(limiter)
+        await waiting(1, limiter)
+        supply.send(.granted(key, slots: [instant(-99)], lead: .milliseconds(5)))
+        #expect(await call.value != nil)
+    }
+
+    @Test("fleet RD-23 slots from before a sleep of the machine are void, though no clock of the process shows it")
+    func slept() async throws {
+        let limiter = try makeLimiter()
+        supply.send(.joined(members: 1, active: 1))
+        let call = call(limiter)
+        await waiting(1, limiter)
+        supply.send(.granted(key, slots: [instant(50)], lead: .milliseconds(5)))
+        _ = supply.orders()
+        supply.sleep()
+        time.advance(by: .milliseconds(50))
+        while supply.orders().isEmpty { await Task.yield() }
+        #expect(limiter.waitingCount == 1)
+        call.cancel()
+        _ = await call.value
+    }
+
+    @Test("fleet RD-49 rates can be changed, set and removed as without a fleet, and waits are those of this member")
+    func changes() async throws {
+        let limiter = try makeLimiter()
+        supply.send(.joined(members: 2, active: 2))
+        let first = call(limiter)
+        await waiting(1, limiter)
+        #expect(limiter.estimatedWait(for: key) == nil)
+        #expect(limiter.waitingCount == 1)
+        try limiter.setRate(50, for: key)
+        #expect(limiter.rate(for: key)?.perSecond == 50)
+        try limiter.setDefaultRate(nil)
+        limiter.removeRate(for: key)
+        // Without a rate no slot is needed.
+        #expect(await first.value != nil)
     }
 
     @Test("fleet RD-112 a store that grants everything at once lets a member reach its own rate, and no more")

@@ -63,6 +63,8 @@ final class SimulatedMember: RateSupply {
         var isOpen = false
         var hasDemand = false
         var isKilled = false
+        /// Whether the network between this member and the store is interrupted.
+        var isCut = false
         var nextTry = Instant(nanoseconds: .min)
         var events: [Call.Event] = []
     }
@@ -72,6 +74,7 @@ final class SimulatedMember: RateSupply {
     /// The member's own clock.
     let clock: SkewedTime
     private let delay: Duration
+    private let begin: Instant
     static let step = Duration.milliseconds(1)
 
     init(
@@ -81,10 +84,15 @@ final class SimulatedMember: RateSupply {
         delay: Duration = .milliseconds(1),
         skew: Duration = .zero,
         size: Int = 1,
-        sharesAlone: Bool = true
+        sharesAlone: Bool = true,
+        name: String? = nil,
+        forget: Duration = .seconds(60),
+        from begin: Double = 0
     ) {
-        var settings = FleetMember.Settings(fleet: "test", id: "id\(number)", name: "member\(number)")
+        var settings = FleetMember.Settings(fleet: "test", id: "id\(number)", name: name ?? "member\(number)")
         settings.declared = size
+        settings.forget = forget
+        self.begin = Instant(nanoseconds: Int64(begin * 1e9))
         settings.sharesAlone = sharesAlone
         (self.store, self.delay) = (store, delay)
         clock = SkewedTime(base: time, skew: skew)
@@ -93,6 +101,8 @@ final class SimulatedMember: RateSupply {
 
     var events: [Call.Event] { state.withLock(\.events) }
     var member: FleetMember { state.withLock(\.member) }
+
+    func cut(_ isCut: Bool) { state.withLock { $0.isCut = isCut } }
 
     func kill() { state.withLock { $0.isKilled = true } }
 
@@ -127,12 +137,13 @@ final class SimulatedMember: RateSupply {
 
     /// Works until it is killed or its task is cancelled.
     func run() async {
+        try? await clock.base.sleep(until: begin)
         while (try? await clock.base.sleep(for: Self.step)) != nil, !state.withLock(\.isKilled) { turn() }
     }
 
     private func turn() {
         let now = clock.now
-        if !state.withLock(\.isOpen), store.isReachable, state.withLock({ $0.nextTry <= now }) {
+        if !state.withLock(\.isOpen), store.isReachable, !state.withLock(\.isCut), state.withLock({ $0.nextTry <= now }) {
             carry(
                 state.withLock { state in
                     state.isOpen = true
@@ -166,7 +177,7 @@ final class SimulatedMember: RateSupply {
         for action in actions {
             switch action {
             case .send(let command, _):
-                guard let reply = store.run(command, at: clock.base.now) else { continue }
+                guard !state.withLock(\.isCut), let reply = store.run(command, at: clock.base.now) else { continue }
                 state.withLock { $0.replies.append((now.advanced(by: delay), reply)) }
             case .news(_, let news):
                 if case .event(let event) = news { state.withLock { $0.events.append(event) } }
@@ -176,7 +187,7 @@ final class SimulatedMember: RateSupply {
                     (state.isOpen, state.replies) = (false, [])
                     state.nextTry = now.advanced(by: .milliseconds(50))
                 }
-            case .refuse: break
+            case .refuse, .move: break
             }
         }
     }
@@ -218,8 +229,16 @@ struct Simulation {
     var rate = RateLimits.Rate(perSecond: 100)
     var callers = 8
 
-    func makeMembers(_ count: Int, size: Int = 1, skew: (Int) -> Duration = { _ in .zero }) -> [SimulatedMember] {
-        (0..<count).map { SimulatedMember($0, store, time, skew: skew($0), size: size) }
+    func makeMembers(
+        _ count: Int,
+        size: Int = 1,
+        delay: Duration = .milliseconds(1),
+        forget: Duration = .seconds(60),
+        skew: (Int) -> Duration = { _ in .zero }
+    ) -> [SimulatedMember] {
+        (0..<count).map {
+            SimulatedMember($0, store, time, delay: delay, skew: skew($0), size: size, forget: forget)
+        }
     }
 
     /// Runs callers without a pause at all members until the given second, and a script beside them.

@@ -49,6 +49,44 @@ struct SimulationTests {
         #expect(simulation.judge.used(rate: 100, from: 68, to: 75) >= 0.96)
     }
 
+    @Test("fleet RD-14 RD-38 a member that starts again under its name takes over the share of the killed one")
+    func restarted() async throws {
+        let simulation = Simulation()
+        var members = simulation.makeMembers(4)
+        members.append(SimulatedMember(9, simulation.store, simulation.time, name: "member0", from: 6.5))
+        let first = members[0]
+        try await simulation.run(members, until: 16) { time, _ in
+            await time.reach(5)
+            first.kill()
+        }
+        #expect(simulation.judge.excess(rate: 100) <= 1.01)
+        #expect(simulation.judge.used(rate: 100, from: 9, to: 16) >= 0.97)
+    }
+
+    @Test("fleet RD-47 a store that is 80 ms away is no obstacle to the whole rate")
+    func farStore() async throws {
+        let simulation = Simulation()
+        try await simulation.run(simulation.makeMembers(8, delay: .milliseconds(80)), until: 11)
+        #expect(simulation.judge.used(rate: 100, from: 3, to: 11) >= 0.97)
+        #expect(simulation.judge.excess(rate: 100) <= 1.01)
+    }
+
+    @Test("fleet RD-48 the limit is kept by members of whom half have lost the store, until silent ones lose their share")
+    func partition() async throws {
+        let simulation = Simulation()
+        let members = simulation.makeMembers(8, forget: .seconds(12))
+        try await simulation.run(members, until: 26) { time, _ in
+            await time.reach(4)
+            for member in members[4...] { member.cut(true) }
+        }
+        #expect(simulation.judge.used(rate: 100, from: 6, to: 15) <= 1.02)
+        #expect(simulation.judge.used(rate: 100, from: 6, to: 15) >= 0.95)
+        #expect(simulation.judge.used(rate: 100, from: 18, to: 26) <= 1.52)
+        #expect(simulation.judge.used(rate: 100, from: 18, to: 26) >= 1.4)
+        #expect(members[7].events.map { EventFacts($0).name }.contains("fleetSplit"))
+        #expect(!members[0].events.map { EventFacts($0).name }.contains("fleetSplit"))
+    }
+
     @Test("fleet RD-13 a member that leaves gives its share back immediately")
     func leaving() async throws {
         let simulation = Simulation()

@@ -290,7 +290,7 @@ struct RateBucket: Sendable {
     ///   - mayAsk: Whether the store responds, and nothing else holds the calls.
     /// - Returns: The number of void slots, the number to return, and the number to ask for.
     mutating func consult(now: Instant, mayAsk: Bool) -> (void: Int, excess: Int, ask: Int) {
-        var bound = now.advanced(nanoseconds: -Self.lateness)
+        var bound = now.advanced(nanoseconds: -RateShare.lateness(rate?.interval ?? 0))
         // A slot within a server-requested delay is void.
         if gate.isClosed(at: now), let end = gate.end { bound = max(bound, end) }
         let void = share?.drop(before: bound) ?? 0

@@ -511,6 +511,8 @@ public final class RateLimiter: Sendable {
             } catch {
                 return
             }
+            // It voids the slots that are held when the machine has slept since.
+            supply?.touch()
             let now = time.now
             wake(state.withLock { $0.fire(key, due: timer, now: now) })
         }

@@ -22,6 +22,9 @@ struct RateShare: Sendable {
     /// Whether starts are a share of the rate.
     var isAlone: Bool { alone != nil }
 
+    /// How late a slot may be used: by one interval, so that at most one call is above the limit, or as any timer.
+    static func lateness(_ interval: Int64) -> Int64 { max(RateBucket.lateness, interval) }
+
     /// When a call may start that has `ahead` others before it; nil when unknown.
     func start(after ahead: Int, now: Instant, interval: Int64) -> Instant? {
         if let alone {
@@ -29,7 +32,8 @@ struct RateShare: Sendable {
             let (steps, more) = step.multipliedReportingOverflow(by: Int64(ahead))
             return overflow || more ? Instant(nanoseconds: .max) : max(now, alone.next).advanced(nanoseconds: steps)
         }
-        let first = slots.firstIndex { $0 >= now.advanced(nanoseconds: -RateBucket.lateness) } ?? slots.endIndex
+        let bound = now.advanced(nanoseconds: -Self.lateness(interval))
+        let first = slots.firstIndex { $0 >= bound } ?? slots.endIndex
         return first + ahead < slots.endIndex ? slots[first + ahead] : nil
     }
 
@@ -43,7 +47,7 @@ struct RateShare: Sendable {
             self.alone?.next = floor.advanced(nanoseconds: overflow ? .max : step)
             return nil
         }
-        let bound = now.advanced(nanoseconds: -RateBucket.lateness)
+        let bound = now.advanced(nanoseconds: -Self.lateness(interval))
         guard let first = slots.firstIndex(where: { $0 >= bound }) else { return nil }
         let slot = slots.remove(at: first)
         used.removeAll { $0.slot < bound }

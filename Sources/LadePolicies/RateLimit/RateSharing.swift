@@ -17,6 +17,8 @@ struct RateSharing: Sendable {
     /// The members known, and those that were heard lately; this one included.
     var members = 1
     var active = 1
+    /// The services with more members than concurrent exchanges, which an event has named.
+    var crowdedKeys: Set<ServiceKey> = []
     /// What the supply is to do, in order.
     var orders: [RateOrder] = []
     /// Events for the next call.
@@ -146,6 +148,9 @@ extension RateLimiterState {
         }
     }
 
+    /// More services are not named by events.
+    private static let mostCrowded = 64
+
     private mutating func count(_ members: Int, _ active: Int) {
         sharing?.members = max(1, members)
         sharing?.active = max(1, active)
@@ -155,6 +160,14 @@ extension RateLimiterState {
     private mutating func divide(_ key: ServiceKey, _ now: Instant, _ wakes: inout Wakes) {
         let concurrency = makeBucket(key).concurrency
         change(key) { $0.concurrency = concurrency }
+        if let whole = concurrencies[key] ?? self.concurrency, let members = sharing?.members, members > whole {
+            if sharing?.crowdedKeys.count ?? 0 < Self.mostCrowded, sharing?.crowdedKeys.insert(key).inserted == true {
+                let reason = "\(members) members share \(whole) concurrent exchanges of \(key), one each"
+                sharing?.note(.fleetCoarse(reason: reason))
+            }
+        } else {
+            sharing?.crowdedKeys.remove(key)
+        }
         wakeUp(key, now, &wakes)
     }
 

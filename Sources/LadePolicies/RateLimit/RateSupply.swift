@@ -9,7 +9,7 @@ package protocol RateSupply: AnyObject, Sendable {
     func attach(_ receive: @escaping @Sendable ([RateNews]) -> Void) -> Int
     /// Takes the orders of a limiter; returns immediately.
     func carryOut(_ orders: [RateOrder], for limiter: Int)
-    /// Notes that the limiters are in use.
+    /// Notes that the limiters are in use, before they use slots; voids the slots when the machine has slept.
     func touch()
 }
 

@@ -48,6 +48,7 @@ final class FleetCore: RateSupply {
         var joinDue = Instant(nanoseconds: .max)
         var leavers: [Resumption<Void>] = []
         var hasEnded = false
+        var asleep = WireStream.timeAsleep
     }
 
     // Guarded by its lock.
@@ -56,6 +57,8 @@ final class FleetCore: RateSupply {
     let wakeUp: Int32
     private let onEvent: (@Sendable (Call.Event) -> Void)?
     private let time = SystemTime()
+    /// Two readings of clocks differ by less, in nanoseconds.
+    static let sleepTolerance: Int64 = 10_000_000
     private static let joinTime = Duration.milliseconds(1_500)
 
     init(onEvent: (@Sendable (Call.Event) -> Void)?) {
@@ -85,10 +88,13 @@ final class FleetCore: RateSupply {
     }
 
     func touch() {
-        let isFirst = state.withLock { state in
-            defer { state.mail.hasDemand = true }
-            return !state.mail.hasDemand && !state.facts.isJoined
+        let asleep = WireStream.timeAsleep
+        let (isFirst, hasSlept) = state.withLock { state in
+            defer { (state.mail.hasDemand, state.asleep) = (true, asleep) }
+            return (!state.mail.hasDemand && !state.facts.isJoined, asleep - state.asleep > Self.sleepTolerance)
         }
+        // The slots of before are void now; the thread may notice it only later.
+        if hasSlept { pass(.void, to: nil) }
         if isFirst { wake() }
     }
 

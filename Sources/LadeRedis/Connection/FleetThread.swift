@@ -33,7 +33,6 @@ final class FleetThread {
     private var leaveBy: Instant?
     private static let connectTime = Duration.seconds(1)
     private static let leaveTime = Duration.milliseconds(100)
-    private static let tolerance: Int64 = 10_000_000
 
     private enum Preparation {
         case plain
@@ -63,13 +62,14 @@ final class FleetThread {
             checkSleep()
             if let found = mail.addresses {
                 isLookingUp = false
-                addresses = found
+                (addresses, openedAt) = (found, time.now)
                 if found.isEmpty { failed("the name \(hostName) could not be resolved") }
             }
             for (limiter, order) in mail.orders { member.order(order, of: limiter, time.now) }
             connect()
-            if let stream, !isReady, openedAt.advanced(by: Self.connectTime) <= time.now {
-                _ = stream
+            if stream != nil, !isReady, openedAt.advanced(by: Self.connectTime) <= time.now {
+                // The time is that of all addresses of the name together.
+                addresses = []
                 failed("no connection within 1 s")
             }
             member.tick(time.now, hasDemand: mail.hasDemand)
@@ -106,7 +106,7 @@ final class FleetThread {
 
     private func checkSleep() {
         let now = WireStream.timeAsleep
-        if now - asleep > Self.tolerance { member.slept() }
+        if now - asleep > FleetCore.sleepTolerance { member.slept() }
         asleep = now
     }
 
@@ -115,6 +115,7 @@ final class FleetThread {
     private func connect() {
         guard stream == nil, !isLookingUp, nextTry <= time.now else { return }
         if addresses.isEmpty {
+            openedAt = time.now
             if let path = address.path {
                 addresses = [WireStream.Address(path: path)]
             } else {
@@ -132,7 +133,6 @@ final class FleetThread {
         let isAddress = WireStream.addresses(of: name, port: 1) != nil && name != "localhost"
         do throws(LoadingError) {
             stream = try WireStream(addresses.removeFirst(), security: security, host: name, isAddress: isAddress)
-            openedAt = time.now
             reader = StoreReader()
             work()
         } catch {
@@ -168,22 +168,37 @@ final class FleetThread {
         }
         if !isReady, preparations.isEmpty { prepare(stream) }
         stream.flush()
-        let result = stream.read(into: &reader.bytes)
-        do throws(StoreReader.Fault) {
-            while self.stream === stream, let reply = try reader.next() {
-                take(reply)
-                carryOut()
+        // What TLS holds wakes no wait for the socket, so it is read until nothing is left.
+        var result = WireStream.Read.bytes
+        while case .bytes = result {
+            result = stream.read(into: &reader.bytes)
+            do throws(StoreReader.Fault) {
+                while self.stream === stream, let reply = try reader.next() {
+                    take(reply)
+                    carryOut()
+                }
+            } catch {
+                member.fault(error.reason, time.now)
+                return carryOut()
             }
-        } catch {
-            member.fault(error.reason, time.now)
-            return carryOut()
+            guard self.stream === stream else { return }
         }
-        guard self.stream === stream else { return }
         switch result {
         case .ended: failed("the store has closed the connection")
         case .failed(let reason): failed(reason)
         case .nothing, .bytes: break
         }
+    }
+
+    /// Continues at another node of the cluster; only at one that the user has named.
+    private func move(to place: String) {
+        let index = address.hosts.firstIndex { place == "\($0.name):\($0.port)" || place == "[\($0.name)]:\($0.port)" }
+        addresses = []
+        failed("its keys are at \(place)" + (index == nil ? ", which the address of the fleet does not name" : ""))
+        guard let index else { return }
+        host = index
+        // A cluster whose nodes name each other is asked no faster than one that does not respond.
+        if failures == 1 { nextTry = time.now }
     }
 
     private func prepare(_ stream: WireStream) {
@@ -233,6 +248,7 @@ final class FleetThread {
                 stream.write(StoreCommand.bytes(words + command.keys + command.arguments))
             case .news(let limiter, let news): core.pass(news, to: limiter)
             case .close(let reason): failed(reason)
+            case .move(let place): move(to: place)
             case .refuse(let refusal): core.refused(refusal)
             }
         }

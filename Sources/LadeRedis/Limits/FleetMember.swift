@@ -41,6 +41,8 @@ package struct FleetMember: Sendable {
         case news(Int?, RateNews)
         /// Close the connection.
         case close(String)
+        /// Close the connection, and continue at the server with these keys when the address of the fleet names it.
+        case move(to: String)
         /// The store can never be used with these settings.
         case refuse(StoreRefusal)
     }
@@ -90,6 +92,8 @@ package struct FleetMember: Sendable {
     private var nextBeat = Instant(nanoseconds: .min)
     private var lastDemand: Instant
     private var wasSlow = false
+    private var isSplit = false
+    private var isFar = false
     private var born: Double?
     private var gateSequence = 0.0
     private var differs: Set<String> = []
@@ -101,6 +105,8 @@ package struct FleetMember: Sendable {
     private static let aloneDelay = Duration.milliseconds(300)
     /// The answers in a row that end a share of the rate after a store that was too slow.
     private static let steadyAnswers = 3
+    /// From this round trip on, blocks of slots are too short for the rate to be used evenly.
+    private static let farTrip = Duration.milliseconds(200)
 
     package init(_ settings: Settings, now: Instant) {
         self.settings = settings
@@ -128,6 +134,7 @@ package struct FleetMember: Sendable {
     /// The connection is open, and the scripts are loaded.
     package mutating func opened(_ now: Instant) {
         phase = .joining(answers: 0)
+        clock.beginConnection()
         sendBeat(joins: true, now)
     }
 
@@ -207,14 +214,20 @@ package struct FleetMember: Sendable {
         if case .closed = phase {} else if phase != .left { due = nextBeat }
         if let first = pending.first { due = min(due, first.sent.advanced(by: replyTime)) }
         if mayBeAlone { due = min(due, aloneAt) }
+        if maySplit { due = min(due, splitAt) }
         return due
     }
 
-    private var replyTime: Duration { min(.seconds(1), max(settings.replyTime, clock.leastRoundTrip * (roundTrips > 0 ? 4 : 0))) }
+    /// A second before the first reply of a connection: how far the store is is not known then.
+    private var replyTime: Duration { min(.seconds(1), max(settings.replyTime, clock.leastRoundTrip * 4)) }
 
     private var mayBeAlone: Bool { isKnown && !isAlone && settings.sharesAlone && phase != .joined }
 
     private var aloneAt: Instant { lastContact.advanced(by: settings.lapse).advanced(by: Self.aloneDelay) }
+
+    private var maySplit: Bool { isAlone && !isSplit && phase != .joined && mostMembers > 1 }
+
+    private var splitAt: Instant { lastContact.advanced(by: settings.forget) }
 
     /// Sends what is due, and notices what did not arrive.
     package mutating func tick(_ now: Instant, hasDemand: Bool) {
@@ -233,6 +246,10 @@ package struct FleetMember: Sendable {
             actions.append(.news(nil, .alone(members: members)))
             let reason = wasSlow ? "it is too slow" : "no connection"
             actions.append(.news(nil, .event(.fleetAlone(members: members, reason: reason))))
+        }
+        if maySplit, splitAt <= now {
+            isSplit = true
+            actions.append(.news(nil, .event(.fleetSplit(members: mostMembers))))
         }
         guard phase != .closed, phase != .left, nextBeat <= now else { return }
         if phase == .joined, lastDemand.advanced(by: settings.idle) <= now { return leave(now) }
@@ -255,6 +272,11 @@ package struct FleetMember: Sendable {
                 pending.append(Pending(subject: first.subject, command: first.command, sent: now))
                 return actions.append(.send(first.command, asText: true))
             }
+            if text.hasPrefix("MOVED "), let place = text.split(separator: " ").last {
+                pending.insert(first, at: 0)
+                actions.append(.move(to: String(place)))
+                return closed(now)
+            }
             if let refusal = StoreRefusal(text, isFirst: roundTrips == 0) {
                 actions.append(.refuse(refusal))
                 pending.insert(first, at: 0)
@@ -274,6 +296,10 @@ package struct FleetMember: Sendable {
         }
         guard isUnderstood else { return fault("a reply that the \(first.command.script.rawValue) script does not return", now) }
         roundTrips += 1
+        guard !isFar, roundTrips >= Self.steadyAnswers, clock.leastRoundTrip > Self.farTrip else { return }
+        isFar = true
+        let milliseconds = clock.leastRoundTrip.wholeNanoseconds / 1_000_000
+        actions.append(.news(nil, .event(.fleetCoarse(reason: "the store takes \(milliseconds) ms to respond"))))
     }
 
     /// The store sent what no script returns; it counts as unreachable.
@@ -389,7 +415,7 @@ package struct FleetMember: Sendable {
         } else if !isKnown {
             actions.append(.news(nil, .event(.fleetJoined(members: members))))
         }
-        (isKnown, isAlone, wasSlow, partedAt) = (true, false, false, nil)
+        (isKnown, isAlone, isSplit, wasSlow, partedAt) = (true, false, false, false, nil)
     }
 
     /// Takes a name of its own, because a member that is heard has the same.
@@ -424,7 +450,7 @@ package struct FleetMember: Sendable {
 
     private func askCommand(_ ask: RateAsk, interval: Double) -> Command {
         let digest = digest(of: ask.key)
-        let horizon = max(settings.horizon, clock.leastRoundTrip * (roundTrips > 0 ? 4 : 0))
+        let horizon = max(settings.horizon, clock.leastRoundTrip * 4)
         return Command(
             script: .ask,
             keys: [storeKey("m"), storeKey("k"), storeKey("g"), storeKey("l:" + digest)],

@@ -9,7 +9,7 @@ package struct StoreClock: Sendable {
     /// Local nanoseconds less those of the store; nil before the first reply.
     package private(set) var offset: Double?
     private var measured = Instant(nanoseconds: 0)
-    /// The shortest round trip.
+    /// The shortest round trip of the connection; a second before the first.
     package private(set) var leastRoundTrip = Duration.seconds(1)
     private static let drift = 100e-6
     private static let tolerance = 2_000_000.0
@@ -17,6 +17,9 @@ package struct StoreClock: Sendable {
     private static let jump = 1_000_000_000.0
 
     package init() {}
+
+    /// The next replies come over another connection, which may be longer.
+    package mutating func beginConnection() { leastRoundTrip = .seconds(1) }
 
     /// Takes a reply.
     ///

@@ -22,8 +22,9 @@ extension StoreScript {
           redis.call('HSET', KEYS[2], 'born', s(born), 'seen', s(now))
           redis.call('ZADD', KEYS[1], s(now), me)
           redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', s(now - forget))
-          redis.call('PEXPIRE', KEYS[1], 120000)
-          redis.call('PEXPIRE', KEYS[2], 120000)
+          local life = s(math.max(120000, forget / 1000 + 60000))
+          redis.call('PEXPIRE', KEYS[1], life)
+          redis.call('PEXPIRE', KEYS[2], life)
           local n = redis.call('ZCARD', KEYS[1])
           local a = redis.call('ZCOUNT', KEYS[1], s(now - lapse), '+inf')
           if now - born < forget and known > n then n = known end

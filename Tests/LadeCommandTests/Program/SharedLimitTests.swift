@@ -1,3 +1,4 @@
+import Lade
 import LadeTesting
 import SharedDoubles
 import Testing
