@@ -18,8 +18,14 @@ struct FleetTests {
         let judge = Judge()
         let events = Locked<[String]>([])
 
-        init(_ count: Int, _ url: String, rate: Double, secret: Secret? = nil) throws {
-            var settings = Fleet.Settings()
+        init(
+            _ count: Int,
+            _ url: String,
+            rate: Double,
+            secret: Secret? = nil,
+            settings: Fleet.Settings = Fleet.Settings()
+        ) throws {
+            var settings = settings
             let events = events
             settings.onEvent = { event in events.withLock { $0.append(EventFacts(event).name) } }
             fleets = try (0..<count).map { _ in try Fleet(url, secret: secret, settings: settings) }
@@ -54,9 +60,9 @@ struct FleetTests {
         while judge.count < count, (try? await SystemTime().sleep(for: .milliseconds(5))) != nil {}
     }
 
-    @Test("fleet RD-03 RD-15 RD-122 members on a real store keep one limit")
-    func steady() async throws {
-        let server = try StoreServer.start()
+    @Test("fleet RD-03 RD-15 RD-122 members on a real store keep one limit", arguments: StoreServer.Kind.allCases)
+    func steady(kind: StoreServer.Kind) async throws {
+        let server = try StoreServer.start(kind)
         let members = try Members(4, server.url, rate: 100)
         for fleet in members.fleets { try await fleet.join() }
         try await members.run(200)
@@ -65,9 +71,12 @@ struct FleetTests {
         #expect(members.fleets.allSatisfy { $0.status.roundTrips > 3 })
     }
 
-    @Test("fleet RD-120 RD-43 a store that is emptied, and keys of a wrong type, cost no call above the limit")
-    func emptied() async throws {
-        let server = try StoreServer.start()
+    @Test(
+        "fleet RD-120 RD-43 a store that is emptied, and keys of a wrong type, cost no call above the limit",
+        arguments: StoreServer.Kind.allCases
+    )
+    func emptied(kind: StoreServer.Kind) async throws {
+        let server = try StoreServer.start(kind)
         let members = try Members(4, server.url, rate: 100)
         try await members.run(150) { judge in
             let client = StoreClient(server.path)
@@ -80,13 +89,16 @@ struct FleetTests {
         #expect(members.judge.excess(rate: 100) <= 4)
     }
 
-    @Test("fleet RD-120 RD-42 a store that is stopped for two seconds", arguments: [SIGSTOP])
-    func stopped(signal: Int32) async throws {
-        let server = try StoreServer.start()
+    @Test(
+        "fleet RD-120 RD-42 a store that is stopped for two seconds costs at most N calls",
+        arguments: StoreServer.Kind.allCases
+    )
+    func stopped(kind: StoreServer.Kind) async throws {
+        let server = try StoreServer.start(kind)
         let members = try Members(4, server.url, rate: 100)
         try await members.run(300) { judge in
             await Self.reach(60, judge)
-            server.signal(signal)
+            server.signal(SIGSTOP)
             try? await SystemTime().sleep(for: .seconds(2))
             server.signal(SIGCONT)
         }
@@ -107,9 +119,12 @@ struct FleetTests {
         #expect(members.fleets[0].status.isAlone && members.fleets[0].status.members == 4)
     }
 
-    @Test("fleet RD-120 a store without memory, and one whose clients are held, count as unreachable")
-    func refusing() async throws {
-        let server = try StoreServer.start()
+    @Test(
+        "fleet RD-120 a store without memory, and one whose clients are held, count as unreachable",
+        arguments: StoreServer.Kind.allCases
+    )
+    func refusing(kind: StoreServer.Kind) async throws {
+        let server = try StoreServer.start(kind)
         let members = try Members(3, server.url, rate: 100)
         try await members.run(200) { judge in
             let client = StoreClient(server.path)
@@ -123,12 +138,154 @@ struct FleetTests {
         #expect(members.judge.excess(rate: 100) <= 4)
     }
 
+    @Test("fleet RD-120 RD-43 a store that is killed and starts again empty costs at most N calls")
+    func restarted() async throws {
+        let server = try StoreServer.start()
+        let members = try Members(4, server.url, rate: 100)
+        try await members.run(300) { judge in
+            await Self.reach(60, judge)
+            server.signal(SIGKILL)
+            try? await server.restart()
+        }
+        #expect(members.judge.excess(rate: 100) <= 5)
+        #expect(members.fleets.allSatisfy { !$0.status.isAlone })
+    }
+
+    @Test("fleet RD-120 RD-46 a store whose clock is set costs at most N calls")
+    func clockJumps() async throws {
+        let folder = try TemporaryFolder()
+        let source = #filePath.split(separator: "/").dropLast(2).reduce("") { $0 + "/" + $1 } + "/Peers/storeclock.c"
+        let (library, clock) = (folder.file("storeclock.so"), folder.file("clock"))
+        let compiler = try #require(["/usr/bin/cc", "/usr/bin/clang"].first(where: FileManager.default.isExecutableFile))
+        let line = ["-shared", "-fPIC", "-o", library, source, "-ldl"]
+        try #require(try await ChildProcess(compiler, line).ended() == 0)
+        func move(by seconds: Int64) throws {
+            let file = try #require(FileHandle(forUpdatingAtPath: clock))
+            withUnsafeBytes(of: seconds * 1_000_000) { file.write(Data($0)) }
+            try file.close()
+        }
+        try Data(repeating: 0, count: 8).write(to: URL(fileURLWithPath: clock))
+        let server = try StoreServer.start(
+            StoreServer.Settings(environment: ["LD_PRELOAD": library, "STORE_CLOCK": clock])
+        )
+        let members = try Members(4, server.url, rate: 100)
+        try await members.run(300) { judge in
+            await Self.reach(60, judge)
+            try? move(by: 30)
+            await Self.reach(150, judge)
+            try? move(by: -30)
+        }
+        #expect(members.judge.excess(rate: 100) <= 5)
+        let names = members.events.withLock { $0 }
+        #expect(names.contains("fleetClockJumped"), "\(names)")
+    }
+
+    @Test("fleet RD-04 RD-120 a store with TLS is checked, and checks the member's certificate")
+    func secure() async throws {
+        let server = try StoreServer.start(StoreServer.Settings(isSecure: true))
+        var settings = Fleet.Settings()
+        settings.tls.clientIdentity = .init(certificateFile: server.certificate, keyFile: server.key)
+        let untrusting = try Fleet(server.portURL, settings: settings)
+        await #expect(throws: LoadingError.self) { try await untrusting.join() }
+        settings.tls.authorities = [.file(server.certificate)]
+        var stranger = settings
+        stranger.tls.clientIdentity = nil
+        let refused = try Fleet(server.portURL, settings: stranger)
+        await #expect(throws: LoadingError.self) { try await refused.join() }
+        let members = try Members(2, server.portURL, rate: 200, settings: settings)
+        for fleet in members.fleets { try await fleet.join() }
+        try await members.run(100)
+        #expect(members.judge.excess(rate: 200) <= 4)
+        #expect(members.fleets.allSatisfy { $0.status.roundTrips > 3 })
+    }
+
+    /// Starts a node of a cluster, with the slots given.
+    private func node(_ slots: [String]) throws -> StoreServer {
+        let bus = try StoreServer.freePort()
+        let options = ["--cluster-enabled", "yes", "--cluster-port", "\(bus)", "--cluster-require-full-coverage", "no"]
+        let server = try StoreServer.start(StoreServer.Settings(options: options, hasPort: true))
+        if !slots.isEmpty { #expect(StoreClient(server.path).command(["CLUSTER", "ADDSLOTSRANGE"] + slots) == .status("OK")) }
+        return server
+    }
+
+    /// Waits until a server says something; the test has a time limit.
+    private func wait(_ server: StoreServer, _ words: [String], contain text: String) async throws {
+        while true {
+            if case .text(let bytes)? = StoreClient(server.path).command(words),
+                String(decoding: bytes, as: UTF8.self).contains(text)
+            {
+                return
+            }
+            try await clock.sleep(for: .milliseconds(10))
+        }
+    }
+
+    @Test("fleet RD-09 RD-120 a node of a cluster carries out every script")
+    func cluster() async throws {
+        let server = try node(["0", "16383"])
+        try await wait(server, ["CLUSTER", "INFO"], contain: "cluster_state:ok")
+        let members = try Members(2, server.portURL, rate: 200)
+        for fleet in members.fleets { try await fleet.join() }
+        try await members.run(100)
+        #expect(members.judge.excess(rate: 200) <= 4)
+        let names = members.events.withLock { $0 }
+        #expect(!names.contains("fleetFault"), "\(names)")
+    }
+
+    @Test("fleet RD-09 a node that names another is left for it when the address has it, and only then")
+    func moved() async throws {
+        let (first, second) = (try node([]), try node(["0", "16383"]))
+        guard case .text(let bytes)? = StoreClient(second.path).command(["CLUSTER", "NODES"]),
+            let bus = String(decoding: bytes, as: UTF8.self).split(separator: "@").last?.prefix(while: \.isNumber)
+        else {
+            Issue.record("no nodes")
+            return
+        }
+        try first.command("CLUSTER", "MEET", "127.0.0.1", "\(second.port)", String(bus))
+        try await wait(first, ["CLUSTER", "INFO"], contain: "cluster_slots_ok:16384")
+        let both = try Fleet("redis://127.0.0.1:\(first.port),127.0.0.1:\(second.port)/test")
+        try await both.join()
+        await both.leave()
+        let one = try Fleet("redis://127.0.0.1:\(first.port)/test")
+        let error = await #expect(throws: LoadingError.self) { try await one.join() }
+        #expect(error?.context.detail?.contains("does not name") == true, "\(String(describing: error))")
+    }
+
+    @Test("fleet RD-07 RD-44 RD-120 a replica is left for the next address, and used when it is promoted")
+    func replica() async throws {
+        let first = try StoreServer.start(StoreServer.Settings(options: ["--repl-diskless-sync-delay", "0"], hasPort: true))
+        let options = ["--replicaof", "127.0.0.1 \(first.port)"]
+        let second = try StoreServer.start(StoreServer.Settings(options: options, hasPort: true))
+        try await wait(second, ["INFO", "replication"], contain: "master_link_status:up")
+        let members = try Members(4, "redis://127.0.0.1:\(second.port),127.0.0.1:\(first.port)/test", rate: 100)
+        for fleet in members.fleets { try await fleet.join() }
+        try await members.run(300) { judge in
+            await Self.reach(80, judge)
+            first.signal(SIGKILL)
+            try? second.command("REPLICAOF", "NO", "ONE")
+        }
+        #expect(members.judge.excess(rate: 100) <= 5)
+        #expect(members.fleets.allSatisfy { !$0.status.isAlone })
+    }
+
+    @Test("fleet RD-113 RD-120 a user with the least rights is enough for a member", arguments: StoreServer.Kind.allCases)
+    func rights(kind: StoreServer.Kind) async throws {
+        let server = try StoreServer.start(StoreServer.Settings(kind: kind, hasPort: true))
+        let user = ["ACL", "SETUSER", "lade", "on", ">secret", "~lade:1:{test}:*"] + ScriptTests.rights
+        #expect(StoreClient(server.path).command(user) == .status("OK"))
+        let members = try Members(2, "redis://lade@127.0.0.1:\(server.port)/test", rate: 200, secret: "secret")
+        for fleet in members.fleets { try await fleet.join() }
+        try await members.run(60)
+        let names = members.events.withLock { $0 }
+        #expect(!names.contains("fleetFault"), "\(names)")
+    }
+
     @Test("fleet RD-104 a store that does not respond, or refuses the password, is an error at the start")
     func refused() async throws {
         let none = try Fleet("redis+unix:///nonexistent/store?name=x")
         let error = await #expect(throws: LoadingError.self) { try await none.join() }
         #expect(error.map { if case .cannotConnect = $0.kind { true } else { false } } == true)
-        let server = try StoreServer.start(["--requirepass", "right"])
+        let server = try StoreServer.start(.redis, ["--requirepass", "right"])
         for secret in [nil, Secret("wrong")] {
             let fleet = try Fleet(server.url, secret: secret)
             let error = await #expect(throws: LoadingError.self) { try await fleet.join() }
@@ -141,7 +298,7 @@ struct FleetTests {
 
     @Test("fleet RD-02 RD-128 the password, the query and the account are in no key, value or event")
     func canaries() async throws {
-        let server = try StoreServer.start(["--requirepass", "canary"])
+        let server = try StoreServer.start(.redis, ["--requirepass", "canary"])
         let events = Locked<[String]>([])
         var settings = Fleet.Settings()
         settings.onEvent = { event in events.withLock { $0.append(EventFacts(event).words) } }

@@ -3,6 +3,7 @@ import LadeCore
 import LadePolicies
 import LadeRedis
 import LadeTesting
+import SharedDoubles
 import Testing
 
 /// The scripts on a real server.
@@ -57,13 +58,17 @@ struct ScriptTests {
         }
     }
 
-    @Test("fleet RD-124 random traces give the same replies on the server and in the model", arguments: 0..<5 as Range<UInt64>)
-    func model(seed: UInt64) throws {
-        let server = try StoreServer.start()
+    @Test(
+        "fleet RD-124 random traces give the same replies on the server and in the model",
+        arguments: StoreServer.Kind.allCases
+    )
+    func model(kind: StoreServer.Kind) async throws {
+        let server = try StoreServer.start(kind)
+        let seed = Soak.current.seed(for: "ScriptTests.model")
         let client = StoreClient(server.path)
         var trace = Trace(random: SeededRandom(seed: seed))
         var model = StoreModel()
-        for step in 0..<2_000 {
+        for await step in Soak.turns(Soak.current.rounds(of: 100_000, few: 5_000)) {
             let command = trace.next()
             let reply = try #require(client.run(command))
             // The model has the time of the reply; commands without one are independent of it, or nearly.
@@ -131,14 +136,63 @@ struct ScriptTests {
         #expect(StoreRefusal("ERR syntax error script: x", isFirst: false) == nil)
     }
 
-    @Test("fleet RD-113 RD-07 a user with the least rights is enough, and one with fewer is named")
-    func rights() throws {
+    /// What a member's user may do.
+    static let rights =
+        ("+evalsha +eval +script|load +time +hmget +hget +hset +hdel +hlen +hgetall +hincrby +del +type +zadd +zrem "
+        + "+zrange +zscore +zcard +zcount +zremrangebyscore +pexpire +pttl").split(separator: " ").map(String.init)
+
+    @Test("fleet RD-45 what a member says of its last slot moves the limit no further than its own slots reach")
+    func witness() throws {
         let server = try StoreServer.start()
         let client = StoreClient(server.path)
-        let rights =
-            "+evalsha +eval +script|load +time +hmget +hget +hset +hdel +hlen +hgetall +hincrby +del +type +zadd +zrem "
-            + "+zrange +zscore +zcard +zcount +zremrangebyscore +pexpire +pttl"
-        let line = ["ACL", "SETUSER", "lade", "on", ">secret", "~lade:1:{t}:*"] + rights.split(separator: " ").map(String.init)
+        func ask(_ witness: String) throws -> [StoreReply] {
+            let command = FleetMember.Command(
+                script: .ask,
+                keys: ["m", "k", "g", "l:aa"].map { "lade:1:{t}:" + $0 },
+                arguments: [
+                    "m i", "1", "1000000", "60000000", "10000.000", "1", "1", witness, "1", "250000", "0", "aa", "key", "64",
+                ]
+            )
+            guard case .list(let items)? = client.run(command) else { return [] }
+            return items
+        }
+        _ = try ask("0")
+        let items = try ask("9000000000000000")
+        let (now, base) = (try #require(items.first?.number), try #require(items.dropFirst().first?.number))
+        // The horizon and one interval.
+        #expect(base > now && base <= now + 260_000)
+        #expect(items[7] == .integer(1))
+    }
+
+    @Test("fleet RD-115 the fields in the store are those of every version with this number")
+    func fields() throws {
+        let server = try StoreServer.start()
+        let client = StoreClient(server.path)
+        var member = FleetMember(FleetMember.Settings(fleet: "t", id: "i", name: "n"), now: Instant(nanoseconds: 0))
+        let commands = Self.commands(of: &member).filter { $0.script != .leave }
+        for command in commands { _ = client.run(command) }
+        func fields(_ key: String) -> [String] {
+            guard case .list(let fields)? = client.command(["HKEYS", key]) else { return [] }
+            return fields.compactMap(\.string).sorted()
+        }
+        let limit = try #require(commands.first { $0.script == .ask }?.keys.last)
+        #expect(fields(limit) == ["it", "iv", "iw", "name", "seen", "tat"])
+        #expect(fields("lade:1:{t}:k") == ["born", "gs", "seen"])
+        #expect(client.command(["ZRANGE", "lade:1:{t}:m", "0", "-1"]) == .list([.text(Array("n i".utf8))]))
+        let delays = client.command(["HGETALL", "lade:1:{t}:g"])
+        guard case .list(let items)? = delays, items.count == 2, let value = items[1].string else {
+            Issue.record("\(String(describing: delays))")
+            return
+        }
+        // The end, the number in the sequence, and the service.
+        #expect(value.split(separator: " ").count == 3 && value.hasSuffix(" api.example.com:443/v1"))
+    }
+
+    @Test("fleet RD-113 RD-07 a user with the least rights is enough, and one with fewer is named")
+    func rightsOfScripts() throws {
+        let server = try StoreServer.start()
+        let client = StoreClient(server.path)
+        let line = ["ACL", "SETUSER", "lade", "on", ">secret", "~lade:1:{t}:*"] + Self.rights
         #expect(client.command(line) == .status("OK"))
         let other = StoreClient(server.path)
         #expect(other.command(["AUTH", "lade", "secret"]) == .status("OK"))

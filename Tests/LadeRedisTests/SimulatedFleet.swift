@@ -41,16 +41,21 @@ final class SimulatedStore: Sendable {
     }
 }
 
-/// Virtual time with another origin, as the clock of another machine.
+/// Virtual time with another origin and another speed, as the clock of another machine.
 struct SkewedTime: TimeSource {
     let base: VirtualTime
     let skew: Duration
+    /// How much faster it runs, in millionths.
+    var drift: Int64 = 0
 
-    var now: Instant { base.now.advanced(by: skew) }
+    var now: Instant { base.now.advanced(by: skew).advanced(by: .nanoseconds(base.now.nanoseconds / 1_000_000 * drift)) }
     var date: Date { base.date }
 
     func sleep(until deadline: Instant) async throws(LoadingError) {
-        try await base.sleep(until: deadline.advanced(by: .zero - skew))
+        let local = deadline.advanced(by: .zero - skew)
+        try await base.sleep(until: local.advanced(by: .nanoseconds(-(local.nanoseconds / 1_000_000 * drift))))
+        // A rounding of nanoseconds.
+        while now < deadline { try await base.sleep(until: base.now.advanced(by: now.duration(to: deadline))) }
     }
 }
 
@@ -74,6 +79,9 @@ final class SimulatedMember: RateSupply {
     /// The member's own clock.
     let clock: SkewedTime
     private let delay: Duration
+    /// A reply takes up to as much longer.
+    private let jitter: Duration
+    private let random: SeededRandom
     private let begin: Instant
     static let step = Duration.milliseconds(1)
 
@@ -82,7 +90,9 @@ final class SimulatedMember: RateSupply {
         _ store: SimulatedStore,
         _ time: VirtualTime,
         delay: Duration = .milliseconds(1),
+        jitter: Duration = .zero,
         skew: Duration = .zero,
+        drift: Int64 = 0,
         size: Int = 1,
         sharesAlone: Bool = true,
         name: String? = nil,
@@ -94,8 +104,9 @@ final class SimulatedMember: RateSupply {
         settings.forget = forget
         self.begin = Instant(nanoseconds: Int64(begin * 1e9))
         settings.sharesAlone = sharesAlone
-        (self.store, self.delay) = (store, delay)
-        clock = SkewedTime(base: time, skew: skew)
+        (self.store, self.delay, self.jitter) = (store, delay, jitter)
+        random = SeededRandom(seed: UInt64(number))
+        clock = SkewedTime(base: time, skew: skew, drift: drift)
         state = Locked(State(member: FleetMember(settings, now: clock.now)))
     }
 
@@ -178,7 +189,9 @@ final class SimulatedMember: RateSupply {
             switch action {
             case .send(let command, _):
                 guard !state.withLock(\.isCut), let reply = store.run(command, at: clock.base.now) else { continue }
-                state.withLock { $0.replies.append((now.advanced(by: delay), reply)) }
+                let arrival = now.advanced(by: delay + jitter * random.unit())
+                // Replies arrive in order.
+                state.withLock { $0.replies.append((max(arrival, $0.replies.last?.at ?? arrival), reply)) }
             case .news(_, let news):
                 if case .event(let event) = news { state.withLock { $0.events.append(event) } }
                 state.withLock(\.receive)?([news])

@@ -3,10 +3,11 @@ import LadeCore
 import LadePolicies
 import LadeRedis
 import LadeTesting
+import SharedDoubles
 import Testing
 
 /// Members in virtual time: the real limiters, the real state of a member, and the model of the store.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(60)))
 struct SimulationTests {
     @Test("fleet RD-20 eight members use a limit of 100 a second, and never more than one call above it")
     func steady() async throws {
@@ -233,27 +234,48 @@ struct SimulationTests {
         #expect(try #require(zip(times, times.dropFirst()).map { $0.duration(to: $1) }.max()) <= .seconds(1))
     }
 
-    @Test("fleet RD-125 random members, rates and outages keep the limit", arguments: 0..<12 as Range<UInt64>)
-    func random(seed: UInt64) async throws {
-        let random = SeededRandom(seed: seed)
-        var simulation = Simulation()
-        let count = 1 + Int(random.next() % 12)
-        let rate = [0.5, 2, 10, 50, 200, 1_000][Int(random.next() % 6)]
-        simulation.rate = RateLimits.Rate(perSecond: rate)
-        simulation.callers = 1 + Int(random.next() % 12)
-        let store = simulation.store
-        try await simulation.run(simulation.makeMembers(count), until: 12) { time, _ in
-            var now = 2.0
-            while now < 11 {
-                await time.reach(now)
-                switch random.next() % 4 {
-                case 0: store.isReachable.toggle()
-                case 1: store.flush()
-                default: store.isReachable = true
-                }
-                now += 0.3 + random.unit() * 2
+    @Test("fleet RD-125 random members, rates, ways, clocks and faults keep the limit")
+    func random() async throws {
+        let first = Soak.current.seed(for: "SimulationTests.random")
+        for await round in Soak.turns(Soak.current.rounds(of: 10_000, few: 12)) {
+            let seed = first &+ UInt64(round)
+            let random = SeededRandom(seed: seed)
+            var simulation = Simulation()
+            let isWhole = Soak.current.share != nil && random.next() % 20 == 0
+            let count = 1 + Int(random.next() % (isWhole ? 50 : 12))
+            let rate = [0.1, 0.5, 2, 10, 50, 200, 1_000, isWhole ? 10_000 : 100][Int(random.next() % 8)]
+            simulation.rate = RateLimits.Rate(perSecond: rate)
+            simulation.callers = 1 + Int(random.next() % 12)
+            let store = simulation.store
+            let way = Duration.milliseconds(1 + Int64(random.next() % 40))
+            let members = (0..<count).map { number in
+                SimulatedMember(
+                    number,
+                    store,
+                    simulation.time,
+                    delay: way,
+                    jitter: way * random.unit(),
+                    skew: .milliseconds(Int64(random.next() % 20_000)),
+                    drift: Int64(random.next() % 201) - 100
+                )
             }
+            try await simulation.run(members, until: 12) { time, _ in
+                var now = 2.0
+                while now < 11 {
+                    await time.reach(now)
+                    switch random.next() % 6 {
+                    case 0: store.isReachable.toggle()
+                    case 1: store.flush()
+                    case 2: members[Int(random.next() % UInt64(count))].cut(true)
+                    case 3: for member in members { member.cut(false) }
+                    case 4: store.jump(by: random.unit() * 20 - 10)
+                    default: store.isReachable = true
+                    }
+                    now += 0.3 + random.unit() * 2
+                }
+            }
+            let excess = simulation.judge.excess(rate: rate)
+            #expect(excess <= Double(count) + 1, "seed \(seed): \(count) members, \(rate)/s")
         }
-        #expect(simulation.judge.excess(rate: rate) <= Double(count) + 1, "seed \(seed): \(count) members, \(rate)/s")
     }
 }
