@@ -29,7 +29,7 @@ enum Program {
 
     /// Gives the other members of a fleet this process's share immediately; takes at most 100 ms.
     private static func leave(_ context: CommandContext) async {
-        for membership in context.memberships.withLock({ $0 }) { await membership.leave() }
+        for membership in context.memberships.withLock({ $0.values }) { await membership.leave() }
     }
 
     private static func perform(_ arguments: [[UInt8]], _ interruption: Interruption) async -> Int32 {

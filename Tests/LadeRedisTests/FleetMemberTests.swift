@@ -91,7 +91,7 @@ struct FleetMemberTests {
         #expect(words(&member) == ["alone 8", "fleetAlone"])
         #expect(member.isAlone)
         member.opened(at(2_000))
-        member.reply(ScriptTests.beat(members: 2), at(2_001))
+        member.reply(ScriptTests.beat(members: 2, after: 2_000), at(2_001))
         #expect(words(&member) == ["send beat", "joined 2", "fleetRejoined"])
     }
 
@@ -229,7 +229,7 @@ struct FleetMemberTests {
     func losses() {
         var member = joined()
         member.tick(at(300), hasDemand: true)
-        member.reply(ScriptTests.beat(members: 4, born: 2), at(301))
+        member.reply(ScriptTests.beat(members: 4, after: 300, born: 2), at(301))
         #expect(words(&member).contains("fleetLost"))
         member.tick(at(600), hasDemand: true)
         member.reply(ScriptTests.beat(members: 4, second: 2_000, born: 2), at(601))

@@ -24,6 +24,27 @@ struct FleetProcessTests {
         return try (0..<Self.members).map { _ in try ChildProcess(Self.program, line, output: null, error: null) }
     }
 
+    @Test("fleet RD-03 RD-101 the calls of one command are one member, which leaves at the end")
+    func oneMember() async throws {
+        let store = try StoreServer.start()
+        let server = try LoopbackServer { _ in .text("x") }
+        let line = [
+            "get", server.address("/x") + "?n=[1-20]", "-Z", "--rate", "200/s", "--share", store.url, "--no-config", "-o",
+            "/dev/null", "-s",
+        ]
+        #expect(try await ChildProcess(Self.program, line).ended() == 0)
+        let client = StoreClient(store.path)
+        guard case .text(let bytes)? = client.command(["INFO", "commandstats"]) else {
+            Issue.record("no statistics")
+            return
+        }
+        // A connection loads each script once.
+        let loads = String(decoding: bytes, as: UTF8.self).split(separator: "\r\n").first { $0.contains("script|load") }
+        #expect(loads?.contains("calls=5,") == true, "\(String(describing: loads))")
+        #expect(client.command(["ZCARD", "lade:1:{test}:m"]) == .integer(0))
+        #expect(server.requestCount == 20)
+    }
+
     @Test("fleet RD-121 RD-122 processes that are killed and stopped at random moments keep the limit")
     func killed() async throws {
         let first = Soak.current.seed(for: "FleetProcessTests.killed")

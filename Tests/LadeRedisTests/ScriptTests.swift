@@ -13,6 +13,7 @@ struct ScriptTests {
     private struct Trace {
         let random: SeededRandom
         var ends: [String: String] = [:]
+        var born = ""
 
         mutating func next() -> FleetMember.Command {
             let base = "lade:1:{t}:"
@@ -20,7 +21,7 @@ struct ScriptTests {
             let me = "m\(random.next() % 3) i\(random.next() % 4)"
             let interval = ["333.333", "1000.000", "12345.678", "250000.000"][Int(random.next() % 4)]
             switch random.next() % 20 {
-            case 0: return FleetMember.Command(script: .leave, keys: [base + "m"], arguments: [me])
+            case 0: return FleetMember.Command(script: .leave, keys: [base + "m", base + "k"], arguments: [me])
             case 1:
                 return FleetMember.Command(
                     script: .gate,
@@ -41,7 +42,7 @@ struct ScriptTests {
                     keys: [base + "m", base + "k", base + "g"],
                     arguments: [
                         me, String(me.prefix(2)), "\(random.next() % 2)", "\(1 + random.next() % 9)", "2000", "20000",
-                        "\(random.next() % 5)", "",
+                        "\(random.next() % 5)", random.next() % 2 == 0 ? born : "",
                     ]
                 )
             default:
@@ -52,6 +53,7 @@ struct ScriptTests {
                         me, "\(1 + random.next() % 9)", "2000", "20000", interval, "\(1 + random.next() % 3)",
                         "\(1 + random.next() % 80)", random.next() % 3 == 0 ? ends[digest] ?? "0" : "0",
                         "\(random.next() % 2)", "250000", "1000", digest, "key " + digest, "64",
+                        random.next() % 2 == 0 ? born : "",
                     ]
                 )
             }
@@ -87,7 +89,10 @@ struct ScriptTests {
             let expected = model.run(command, now: now)
             #expect(expected == reply, "seed \(seed), step \(step): \(command)")
             guard expected == reply else { return }
-            if command.script == .ask, let end = items[4].string { trace.ends[command.arguments[11]] = end }
+            if command.script == .ask, let end = items[4].string, let born = items[10].string {
+                trace.ends[command.arguments[11]] = end
+                trace.born = born
+            }
         }
     }
 
@@ -150,7 +155,7 @@ struct ScriptTests {
                 script: .ask,
                 keys: ["m", "k", "g", "l:aa"].map { "lade:1:{t}:" + $0 },
                 arguments: [
-                    "m i", "1", "1000000", "60000000", "10000.000", "1", "1", witness, "1", "250000", "0", "aa", "key", "64",
+                    "m i", "1", "1000000", "60000000", "10000.000", "1", "1", witness, "1", "250000", "0", "aa", "key", "64", "",
                 ]
             )
             guard case .list(let items)? = client.run(command) else { return [] }
@@ -177,7 +182,7 @@ struct ScriptTests {
         }
         let limit = try #require(commands.first { $0.script == .ask }?.keys.last)
         #expect(fields(limit) == ["it", "iv", "iw", "name", "seen", "tat"])
-        #expect(fields("lade:1:{t}:k") == ["born", "gs", "seen"])
+        #expect(fields("lade:1:{t}:k") == ["born", "gs", "least", "seen"])
         #expect(client.command(["ZRANGE", "lade:1:{t}:m", "0", "-1"]) == .list([.text(Array("n i".utf8))]))
         let delays = client.command(["HGETALL", "lade:1:{t}:g"])
         guard case .list(let items)? = delays, items.count == 2, let value = items[1].string else {
@@ -237,10 +242,17 @@ struct ScriptTests {
 
     static func texts(_ texts: [String]) -> [StoreReply] { texts.map { .text(Array($0.utf8)) } }
 
-    /// The reply to a beat at a second of the store.
-    static func beat(members: Int64 = 1, active: Int64? = nil, second: Int = 1_000, born: Int = 1, gates: [String] = []) -> StoreReply {
+    /// The reply to a beat at so many milliseconds after a second of the store.
+    static func beat(
+        members: Int64 = 1,
+        active: Int64? = nil,
+        second: Int = 1_000,
+        after milliseconds: Int = 0,
+        born: Int = 1,
+        gates: [String] = []
+    ) -> StoreReply {
         .list(
-            Self.texts(["\(second)000000"]) + [.integer(members), .integer(active ?? members)] + Self.texts(["\(born)"])
+            Self.texts(["\(second * 1_000 + milliseconds)000"]) + [.integer(members), .integer(active ?? members)] + Self.texts(["\(born)"])
                 + [.integer(0), .integer(0), .list(Self.texts(gates))]
         )
     }

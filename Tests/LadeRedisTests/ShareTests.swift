@@ -54,12 +54,13 @@ struct ShareTests {
     private func call(_ limiter: RateLimiter) -> Task<Instant?, Never> {
         let time = time
         return Task {
-            guard let request = try? Request("https://api.example.com/v1/x"),
-                let slot = try? await limiter.start(request, call: Call(time: time))
-            else { return nil }
-            let now = time.now
-            slot.finish()
-            return now
+            do throws(LoadingError) {
+                let slot = try await limiter.start(Request("https://api.example.com/v1/x"), call: Call(time: time))
+                slot?.finish()
+                return time.now
+            } catch {
+                return nil
+            }
         }
     }
 
@@ -127,7 +128,7 @@ struct ShareTests {
         let call = Call(time: time, events: [recorder])
         let task = Task { try? await limiter.start(request, call: call) }
         await waiting(1, limiter)
-        #expect(recorder.story.contains { $0.contains("fleet(key") }, "\(recorder.story)")
+        #expect(recorder.story.contains { $0.contains("the store that shares the rate limit") }, "\(recorder.story)")
         task.cancel()
         _ = await task.value
     }

@@ -20,6 +20,7 @@ struct StoreModel {
     private var members: [String: Double] = [:]
     private var born: Double?
     private var seen = 0.0
+    private var least = 1.0
     private var sequence = 0.0
     private var gates: [String: Gate] = [:]
     private var limits: [String: Limit] = [:]
@@ -33,7 +34,10 @@ struct StoreModel {
     mutating func run(_ command: FleetMember.Command, now: Double) -> StoreReply {
         let arguments = command.arguments
         switch command.script {
-        case .leave: return .integer(members.removeValue(forKey: arguments[0]) == nil ? 0 : 1)
+        case .leave:
+            guard members.removeValue(forKey: arguments[0]) != nil else { return .integer(0) }
+            if least > 1 { least -= 1 }
+            return .integer(1)
         case .giveBack:
             guard let tat = limits[command.keys[0]]?.tat, abs(tat - Self.number(arguments[0])) <= 1 else {
                 return .integer(0)
@@ -46,9 +50,10 @@ struct StoreModel {
         }
     }
 
-    private mutating func census(_ me: String, _ known: Double, _ lapse: Double, _ forget: Double, _ now: Double)
+    private mutating func census(_ me: String, _ known: Double, _ lapse: Double, _ forget: Double, _ from: String, _ now: Double)
         -> (n: Double, a: Double, born: Double)
     {
+        if from != self.born.map(Self.text), known > least { least = known }
         var born = self.born ?? now
         let back = (self.born == nil ? now : seen) - now
         if back > 1_000 {
@@ -61,7 +66,7 @@ struct StoreModel {
         members = members.filter { $0.value > now - forget }
         var n = Double(members.count)
         let a = Double(members.values.count { $0 >= now - lapse })
-        if now - born < forget, known > n { n = known }
+        if now - born < forget, least > n { n = least }
         return (n, max(a, 1), born)
     }
 
@@ -74,7 +79,7 @@ struct StoreModel {
             }
         }
         let (n, a, born) = census(
-            me, Self.number(arguments[3]), Self.number(arguments[4]), Self.number(arguments[5]), now)
+            me, Self.number(arguments[3]), Self.number(arguments[4]), Self.number(arguments[5]), arguments[7], now)
         let from = arguments[7] == Self.text(born) ? Self.number(arguments[6]) : -1
         var list: [StoreReply] = []
         for (digest, gate) in gates where sequence > from && gate.sequence > from && gate.end > now {
@@ -90,7 +95,7 @@ struct StoreModel {
         let values = arguments.map(Self.number)
         let (me, forget, mine, burst, horizon) = (arguments[0], values[3], values[4], values[5], values[9])
         let wanted = min(values[6], values[13])
-        let (n, a, born) = census(me, values[1], values[2], forget, now)
+        let (n, a, born) = census(me, values[1], values[2], forget, arguments[14], now)
         var limit = limits[key]
         if let seen = limit?.seen, seen - now > 1_000 {
             limit?.tat -= seen - now

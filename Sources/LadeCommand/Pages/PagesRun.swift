@@ -41,7 +41,7 @@ struct PagesRun: Sendable {
         policy.sendsBodyElsewhere = settings.paging.sendsBodyElsewhere
         let line = PagesLine(console, time: context.time, isShown: showsProgress) {
             [memberships = context.memberships] in
-            memberships.withLock { $0.first }?.words()
+            memberships.withLock { $0.values.first }?.words()
         }
         let firstPage = Locked(Int?.none)
         let meter = Pages.Progress.Meter { progress in

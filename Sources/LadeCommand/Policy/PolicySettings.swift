@@ -12,7 +12,7 @@ struct PolicySettings: Sendable {
     }
 
     /// The source of the secret for ``authorisation``; never an argument, which every user of the machine can read.
-    enum SecretSource: Equatable, Sendable {
+    enum SecretSource: Hashable, Sendable {
         case environment(String)
         case descriptor(Int32)
     }

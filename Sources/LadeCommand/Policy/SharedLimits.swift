@@ -5,12 +5,13 @@ import Lade
 #endif
 
 /// The store that the limits of a command are shared by: `--share`.
-struct SharedLimits: Sendable, Equatable {
+struct SharedLimits: Sendable, Hashable {
     var address: String
     var secretSource: PolicySettings.SecretSource?
 
     /// What a command has to do with its fleet when it ends, and what its progress line says.
     struct Membership: Sendable {
+        var supply: any RateSupply
         var leave: @Sendable () async -> Void
         var words: @Sendable () -> String?
     }
@@ -21,7 +22,7 @@ struct SharedLimits: Sendable, Equatable {
     func join(
         askingBy prompt: PasswordPrompt,
         _ console: Console
-    ) async throws(CommandError) -> (supply: any RateSupply, membership: Membership) {
+    ) async throws(CommandError) -> Membership {
         #if canImport(LadeRedis)
             let parts = try Self.translating { () throws(LoadingError) in try FleetAddress(address) }
             var secret: Secret?
@@ -46,13 +47,12 @@ struct SharedLimits: Sendable, Equatable {
                 await fleet.leave()
                 throw Self.fault(error)
             }
-            let membership = Membership {
+            return Membership(supply: fleet.rateSupply) {
                 await fleet.leave()
             } words: {
                 let status = fleet.status
                 return status.isAlone ? "alone, 1/\(status.members) of the limit" : nil
             }
-            return (fleet.rateSupply, membership)
         #else
             throw .usage("--share is not available on this system", advice: "It needs Linux.")
         #endif

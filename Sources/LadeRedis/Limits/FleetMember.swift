@@ -195,7 +195,7 @@ package struct FleetMember: Sendable {
     /// Deregisters; the last command before the process ends.
     package mutating func leave(_ now: Instant) {
         guard phase == .joined else { return }
-        send(.other, Command(script: .leave, keys: [storeKey("m")], arguments: [me]), now)
+        send(.other, leaveCommand, now)
         phase = .left
         isKnown = false
     }
@@ -420,7 +420,7 @@ package struct FleetMember: Sendable {
 
     /// Takes a name of its own, because a member that is heard has the same.
     private mutating func rename(_ now: Instant) {
-        send(.other, Command(script: .leave, keys: [storeKey("m")], arguments: [me]), now)
+        send(.other, leaveCommand, now)
         settings.name += "-" + settings.id.prefix(4)
         actions.append(.news(nil, .event(.fleetFault("another member has the same name; this one is \(settings.name)"))))
         sendBeat(joins: false, now)
@@ -429,6 +429,8 @@ package struct FleetMember: Sendable {
     // MARK: - Commands
 
     private var me: String { settings.name + " " + settings.id }
+
+    private var leaveCommand: Command { Command(script: .leave, keys: [storeKey("m"), storeKey("k")], arguments: [me]) }
 
     private mutating func send(_ subject: Subject, _ command: Command, _ now: Instant) {
         pending.append(Pending(subject: subject, command: command, sent: now))
@@ -458,6 +460,7 @@ package struct FleetMember: Sendable {
                 me, "\(mostMembers)", micro(settings.lapse), micro(settings.forget), Self.fraction(interval),
                 "\(ask.rate.burst)", "\(ask.count)", blocks[digest].map { Self.whole($0.end) } ?? "0",
                 ask.holdsNone ? "1" : "0", micro(horizon), micro(settings.lapse), digest, ask.key.description, "64",
+                born.map(Self.whole) ?? "",
             ]
         )
     }

@@ -1,10 +1,13 @@
 extension StoreScript {
     /// Notes the member as alive, and counts the members: `KEYS[1]` members, `KEYS[2]` marker, `KEYS[3]` delays.
     ///
-    /// A clock that was set back moves all stored instants by as much.
+    /// A clock that was set back moves all stored instants by as much. A new store has at least the members that each knew
+    /// from the store before, less those that have left; what a member knows from this store, the store knows better.
     static let census = """
-        local function census(me, known, lapse, forget)
-          local m = fields(KEYS[2], 'born', 'seen')
+        local function census(me, known, lapse, forget, from)
+          local m = fields(KEYS[2], 'born', 'seen', 'least')
+          local least = tonumber(m[3] or 1)
+          if from ~= m[1] and known > least then least = known end
           local born = tonumber(m[1] or now)
           local seen = tonumber(m[2] or now)
           local d = seen - now
@@ -19,7 +22,7 @@ extension StoreScript {
               if e then redis.call('HSET', KEYS[3], g[i], s(e - d) .. rest) end
             end
           end
-          redis.call('HSET', KEYS[2], 'born', s(born), 'seen', s(now))
+          redis.call('HSET', KEYS[2], 'born', s(born), 'seen', s(now), 'least', least)
           redis.call('ZADD', KEYS[1], s(now), me)
           redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', s(now - forget))
           local life = s(math.max(120000, forget / 1000 + 60000))
@@ -27,7 +30,7 @@ extension StoreScript {
           redis.call('PEXPIRE', KEYS[2], life)
           local n = redis.call('ZCARD', KEYS[1])
           local a = redis.call('ZCOUNT', KEYS[1], s(now - lapse), '+inf')
-          if now - born < forget and known > n then n = known end
+          if now - born < forget and least > n then n = least end
           return n, math.max(a, 1), born
         end
 
@@ -49,7 +52,7 @@ extension StoreScript {
             end
           end
         end
-        local n, a, born = census(me, tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]))
+        local n, a, born = census(me, tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[8])
         local gs = tonumber(fields(KEYS[2], 'gs')[1] or 0)
         local list = {}
         local from = tonumber(ARGV[7])

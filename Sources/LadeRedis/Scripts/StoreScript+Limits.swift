@@ -2,12 +2,12 @@ extension StoreScript {
     /// Reserves slots; `KEYS[4]` is the limit, the others as for the census.
     ///
     /// `ARGV`: member, most members known, lapse, forget, interval, burst, slots wanted, witness, holds none, horizon, time
-    /// for which a new store is careful, digest, readable key, most slots.
+    /// for which a new store is careful, digest, readable key, most slots, birth of the store known.
     static let askText = """
         local me, known, lapse, forget = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
         local I, b, wanted = tonumber(ARGV[5]), tonumber(ARGV[6]), math.min(tonumber(ARGV[7]), tonumber(ARGV[14]))
         local witness, H, Q = tonumber(ARGV[8]), tonumber(ARGV[10]), tonumber(ARGV[11])
-        local n, a, born = census(me, known, lapse, forget)
+        local n, a, born = census(me, known, lapse, forget, ARGV[15])
         local f = fields(KEYS[4], 'tat', 'iv', 'iw', 'it', 'seen')
         local tat, iv, iw, it, seen = tonumber(f[1] or ''), tonumber(f[2] or ''), f[3], tonumber(f[4] or ''), tonumber(f[5] or '')
         if tat and seen and seen - now > 1000 then
@@ -42,6 +42,14 @@ extension StoreScript {
         if iv ~= tonumber(ARGV[5]) then redis.call('HSET', KEYS[4], 'iv', string.format('%.3f', iv)) end
         redis.call('PEXPIRE', KEYS[4], s(60000 + math.max(0, tat - now) / 1000))
         return { s(now), s(base), string.format('%.3f', E), k, s(tat), n, a, lost, differs, s(gate), s(born) }
+        """
+
+    /// Deregisters a member: `KEYS[1]` members, `KEYS[2]` marker; `ARGV`: member.
+    static let leaveText = """
+        local gone = redis.call('ZREM', KEYS[1], ARGV[1])
+        local least = redis.pcall('HGET', KEYS[2], 'least')
+        if gone == 1 and type(least) == 'string' and tonumber(least) > 1 then redis.call('HINCRBY', KEYS[2], 'least', -1) end
+        return gone
         """
 
     /// Returns the last slots of a block where the limit still ends with them; `KEYS[1]` is the limit.

@@ -1,7 +1,7 @@
 /// A script that the store carries out atomically, by its own clock.
 ///
 /// Instants are whole microseconds of the store's `TIME`. The scripts of all versions with `lade:1:` in their keys agree on
-/// the fields: `tat iv iw it seen name` of a limit, `born seen gs` of the marker, the score of a member, and
+/// the fields: `tat iv iw it seen name` of a limit, `born seen least gs` of the marker, the score of a member, and
 /// `end seq key` of a delay.
 package enum StoreScript: String, CaseIterable, Sendable {
     case ask
@@ -17,7 +17,7 @@ package enum StoreScript: String, CaseIterable, Sendable {
         case .giveBack: Self.giveBackText
         case .gate: Self.clock + Self.gateText
         case .beat: Self.clock + Self.census + Self.beatText
-        case .leave: "return redis.call('ZREM', KEYS[1], ARGV[1])"
+        case .leave: Self.leaveText
         }
     }
 

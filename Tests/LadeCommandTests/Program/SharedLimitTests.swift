@@ -37,6 +37,23 @@ struct SharedLimitTests {
         #expect(server.requestCount == 0)
     }
 
+    @Test("the calls of one command keep its rate together")
+    func oneRate() async throws {
+        let time = SystemTime()
+        let times = Locked<[Instant]>([])
+        let server = try LoopbackServer { _ in
+            times.withLock { $0.append(time.now) }
+            return .text("x")
+        }
+        let address = server.address("/x") + "?n=[1-6]"
+        let outcome = try await LadeProcess.run("get", address, "-Z", "--rate", "20/s", "-o", "/dev/null")
+
+        #expect(outcome.status == 0, "\(outcome.talk)")
+        let all = times.withLock { $0.sorted() }
+        // Five intervals, of which the first may be shorter by what a timer is late.
+        #expect(try #require(all.first).duration(to: try #require(all.last)) >= .milliseconds(200))
+    }
+
     @Test("fleet RD-110 the progress line says when a process is alone")
     func words() throws {
         let line = PagesLine(Console(), time: VirtualTime(), isShown: false) { "alone, 1/8 of the limit" }
