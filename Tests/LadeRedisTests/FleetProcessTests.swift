@@ -1,5 +1,6 @@
 import Foundation
 import LadeCore
+import LadeRedis
 import LadeTesting
 import SharedDoubles
 import Testing
@@ -43,6 +44,21 @@ struct FleetProcessTests {
         #expect(loads?.contains("calls=5,") == true, "\(String(describing: loads))")
         #expect(client.command(["ZCARD", "lade:1:{test}:m"]) == .integer(0))
         #expect(server.requestCount == 20)
+    }
+
+    @Test("fleet RD-04 no proxy of the environment is used for the store")
+    func proxies() async throws {
+        let store = try StoreServer.start(StoreServer.Settings(hasPort: true))
+        let server = try LoopbackServer { _ in .text("x") }
+        let line = [
+            "get", server.address("/x"), "--rate", "20/s", "--share", store.portURL, "--no-config", "--noproxy", "127.0.0.1",
+            "-o", "/dev/null", "-s",
+        ]
+        // No server listens there.
+        let proxy = "http://127.0.0.1:1"
+        let variables = ["http_proxy": proxy, "https_proxy": proxy, "all_proxy": proxy, "HOME": store.folder, "PATH": "/usr/bin:/bin"]
+        #expect(try await ChildProcess(Self.program, line, environment: variables).ended() == 0)
+        #expect(server.requestCount == 1)
     }
 
     @Test("fleet RD-121 RD-122 processes that are killed and stopped at random moments keep the limit")

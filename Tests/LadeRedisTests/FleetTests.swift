@@ -159,7 +159,7 @@ struct FleetTests {
         let compiler = try #require(["/usr/bin/cc", "/usr/bin/clang"].first(where: FileManager.default.isExecutableFile))
         let line = ["-shared", "-fPIC", "-o", library, source, "-ldl"]
         try #require(try await ChildProcess(compiler, line).ended() == 0)
-        func move(by seconds: Int64) throws {
+        @Sendable func move(by seconds: Int64) throws {
             let file = try #require(FileHandle(forUpdatingAtPath: clock))
             withUnsafeBytes(of: seconds * 1_000_000) { file.write(Data($0)) }
             try file.close()

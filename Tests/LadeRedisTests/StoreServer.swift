@@ -1,5 +1,6 @@
 import Foundation
 import LadeCore
+import LadeRedis
 import LadeTesting
 import SharedDoubles
 import Testing

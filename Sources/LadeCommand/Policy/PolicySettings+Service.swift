@@ -37,7 +37,7 @@ extension PolicySettings {
         settings.retries.hook = retryHook(settings.time, since: settings.time.now, delayLimit: retryLimit)
         settings.hedging = hedging
         settings.hosts = HostDirectory(hosts)
-        settings.rateLimiter = try limiter ?? makeLimiter(settings.time, sharing: nil)
+        settings.rateLimiter = if let limiter { limiter } else { try makeLimiter(settings.time, sharing: nil) }
     }
 
     /// Makes a limiter; a supply gives the slots of limits that are shared with other processes.

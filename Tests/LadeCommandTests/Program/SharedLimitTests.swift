@@ -37,6 +37,17 @@ struct SharedLimitTests {
         #expect(server.requestCount == 0)
     }
 
+    @Test("fleet RD-114 a store on another machine without TLS is a warning before anything else")
+    func plain() async throws {
+        // This machine by another name than loopback, at a port without a server.
+        let share = "redis://0.0.0.0:1/x"
+        let outcome = try await LadeProcess.run("get", "http://127.0.0.1:1/", "--rate", "5/s", "--share", share)
+
+        #expect(outcome.status == 7)
+        #expect(outcome.talkLines.first?.contains("not encrypted") == true, "\(outcome.talk)")
+        #expect(outcome.talkLines.count == 3)
+    }
+
     @Test("the calls of one command keep its rate together")
     func oneRate() async throws {
         let time = SystemTime()
