@@ -15,14 +15,14 @@ import LadeWire
 /// settings.rateLimiter = try RateLimiter(RateLimits(default: .perSecond(10)), fleet: fleet)
 /// ```
 ///
-/// Each member keeps its own settings, requests and credentials; the store gives instants at which calls may start, and
+/// Each member keeps its own settings, requests and credentials. The store gives instants at which calls may start, and
 /// passes on the delays that servers request. No call waits for the store. While the store does not respond, each member
 /// calls at its share of the rate.
 ///
-/// A store needs the same protection as the key of the API: a hostile one can stop the work, or let each member reach the
+/// A store needs the same protection as the key of the API. A hostile one can stop the work, or let each member reach the
 /// rate by itself, and no more.
 public final class Fleet: Sendable {
-    /// What calls do while the store does not respond for longer than a second.
+    /// The ways for calls while the store does not respond for longer than a second.
     public enum Fallback: Sendable, Hashable {
         /// Each member calls at the rate divided by the number of members.
         case share
@@ -40,10 +40,10 @@ public final class Fleet: Sendable {
         public var name: String?
         /// For how long a member that is not heard of keeps its share, because it may use it without the store; a minute.
         ///
-        /// With a longer time, up to a day, a fleet that is split keeps the limit for that long; a killed member's share is
-        /// unused for that long as well. The members of a fleet have the same.
+        /// With a longer time, up to a day, a fleet that is split keeps the limit for that long. A killed member's share is
+        /// unused for that long as well. The members of a fleet have the same time.
         public var silenceLimit = Duration.seconds(60)
-        /// What calls do without the store; their share of the rate by default.
+        /// The way for calls without the store; the share of the rate by default.
         public var whenAlone = Fallback.share
         /// Receives the events of the fleet, from its thread; they reach the observers of calls as well.
         public var onEvent: (@Sendable (Call.Event) -> Void)?

@@ -21,7 +21,8 @@ struct FleetAddressTests {
         "fleet RD-01 refuses what is no address of a fleet",
         arguments: [
             "http://a/x", "redis://a", "redis://a/", "redis://a/X", "redis://a/x/y", "redis:///x", "redis://a:0/x",
-            "redis://a:99999/x", "redis://a:/x", "redis://a,/x", "redis://[::1/x", "redis://a/x?size=0", "redis://a/x?y=1",
+            "redis://a:99999/x", "redis://a:/x", "redis://a,/x", "redis://[::1/x", "redis://a/x?size=0",
+            "redis://a/x?y=1",
             "redis+unix://x?name=y", "redis+unix:///x", "redis://a/x#y", "redis://a b/x", "redis://@a/x",
             "redis://a/" + String(repeating: "x", count: 65),
         ]
@@ -62,7 +63,8 @@ struct StoreReaderTests {
     @Test(
         "fleet RD-05 refuses what no script returns",
         arguments: [
-            "*2147483647\r\n", "*4097\r\n", "*1\r\n*1\r\n*1\r\n", "$1048577\r\n", ":x\r\n", "%1\r\n", "$1\r\nab\r\n", "+a\n",
+            "*2147483647\r\n", "*4097\r\n", "*1\r\n*1\r\n*1\r\n", "$1048577\r\n", ":x\r\n", "%1\r\n", "$1\r\nab\r\n",
+            "+a\n",
             "$-2\r\n", ":" + String(repeating: "1", count: 30) + "\r\n", String(repeating: "+", count: 5_000),
         ]
     )
@@ -76,7 +78,9 @@ struct StoreReaderTests {
             var reader = StoreReader()
             for _ in 0..<(random.next() % 4) {
                 reader.bytes += (0..<(random.next() % 24)).map { _ in
-                    random.next() % 8 == 0 ? UInt8(truncatingIfNeeded: random.next()) : alphabet[Int(random.next() % UInt64(alphabet.count))]
+                    random.next() % 8 == 0
+                        ? UInt8(truncatingIfNeeded: random.next())
+                        : alphabet[Int(random.next() % UInt64(alphabet.count))]
                 }
                 do throws(StoreReader.Fault) { while try reader.next() != nil {} } catch { break }
             }

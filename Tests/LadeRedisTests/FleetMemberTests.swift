@@ -246,7 +246,9 @@ struct FleetMemberTests {
             case 2: .text([UInt8(truncatingIfNeeded: random.next())])
             case 3: .error("ERR x")
             case 4: .nothing
-            default: depth == 2 ? .integer(1) : .list((0..<[7, 11, 3][Int(random.next() % 3)]).map { _ in reply(depth + 1) })
+            default:
+                depth == 2
+                    ? .integer(1) : .list((0..<[7, 11, 3][Int(random.next() % 3)]).map { _ in reply(depth + 1) })
             }
         }
         var member = makeMember()

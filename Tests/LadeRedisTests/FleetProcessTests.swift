@@ -30,7 +30,8 @@ struct FleetProcessTests {
         let store = try StoreServer.start()
         let server = try LoopbackServer { _ in .text("x") }
         let line = [
-            "get", server.address("/x") + "?n=[1-20]", "-Z", "--rate", "200/s", "--share", store.url, "--no-config", "-o",
+            "get", server.address("/x") + "?n=[1-20]", "-Z", "--rate", "200/s", "--share", store.url, "--no-config",
+            "-o",
             "/dev/null", "-s",
         ]
         #expect(try await ChildProcess(Self.program, line).ended() == 0)
@@ -51,12 +52,16 @@ struct FleetProcessTests {
         let store = try StoreServer.start(StoreServer.Settings(hasPort: true))
         let server = try LoopbackServer { _ in .text("x") }
         let line = [
-            "get", server.address("/x"), "--rate", "20/s", "--share", store.portURL, "--no-config", "--noproxy", "127.0.0.1",
+            "get", server.address("/x"), "--rate", "20/s", "--share", store.portURL, "--no-config", "--noproxy",
+            "127.0.0.1",
             "-o", "/dev/null", "-s",
         ]
         // No server listens there.
         let proxy = "http://127.0.0.1:1"
-        let variables = ["http_proxy": proxy, "https_proxy": proxy, "all_proxy": proxy, "HOME": store.folder, "PATH": "/usr/bin:/bin"]
+        let variables = [
+            "http_proxy": proxy, "https_proxy": proxy, "all_proxy": proxy, "HOME": store.folder,
+            "PATH": "/usr/bin:/bin",
+        ]
         #expect(try await ChildProcess(Self.program, line, environment: variables).ended() == 0)
         #expect(server.requestCount == 1)
     }
@@ -122,7 +127,10 @@ struct FleetProcessTests {
                 }
             }
             """
-        let server = try ChildProcess(program, ["-p", path, "-c", try folder.file("conf", configuration), "-e", path + "errors"])
+        let server = try ChildProcess(
+            program,
+            ["-p", path, "-c", try folder.file("conf", configuration), "-e", path + "errors"]
+        )
         defer { server.send(SIGKILL) }
         // It is written when the sockets are open.
         while folder.text("pid") == nil { try await SystemTime().sleep(for: .milliseconds(5)) }

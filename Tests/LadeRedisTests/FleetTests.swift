@@ -41,7 +41,9 @@ struct FleetTests {
                     for _ in 0..<4 {
                         group.addTask { [judge] in
                             while judge.count < count, !Task.isCancelled {
-                                guard let slot = try? await limiter.start(request, call: Call(time: time)) else { return }
+                                guard let slot = try? await limiter.start(request, call: Call(time: time)) else {
+                                    return
+                                }
                                 judge.note(index, time.now)
                                 slot.finish()
                             }
@@ -156,7 +158,9 @@ struct FleetTests {
         let folder = try TemporaryFolder()
         let source = #filePath.split(separator: "/").dropLast(2).reduce("") { $0 + "/" + $1 } + "/Peers/storeclock.c"
         let (library, clock) = (folder.file("storeclock.so"), folder.file("clock"))
-        let compiler = try #require(["/usr/bin/cc", "/usr/bin/clang"].first(where: FileManager.default.isExecutableFile))
+        let compiler = try #require(
+            ["/usr/bin/cc", "/usr/bin/clang"].first(where: FileManager.default.isExecutableFile)
+        )
         let line = ["-shared", "-fPIC", "-o", library, source, "-ldl"]
         try #require(try await ChildProcess(compiler, line).ended() == 0)
         @Sendable func move(by seconds: Int64) throws {
@@ -204,7 +208,9 @@ struct FleetTests {
         let bus = try StoreServer.freePort()
         let options = ["--cluster-enabled", "yes", "--cluster-port", "\(bus)", "--cluster-require-full-coverage", "no"]
         let server = try StoreServer.start(StoreServer.Settings(options: options, hasPort: true))
-        if !slots.isEmpty { #expect(StoreClient(server.path).command(["CLUSTER", "ADDSLOTSRANGE"] + slots) == .status("OK")) }
+        if !slots.isEmpty {
+            #expect(StoreClient(server.path).command(["CLUSTER", "ADDSLOTSRANGE"] + slots) == .status("OK"))
+        }
         return server
     }
 
@@ -253,7 +259,9 @@ struct FleetTests {
 
     @Test("fleet RD-07 RD-44 RD-120 a replica is left for the next address, and used when it is promoted")
     func replica() async throws {
-        let first = try StoreServer.start(StoreServer.Settings(options: ["--repl-diskless-sync-delay", "0"], hasPort: true))
+        let first = try StoreServer.start(
+            StoreServer.Settings(options: ["--repl-diskless-sync-delay", "0"], hasPort: true)
+        )
         let options = ["--replicaof", "127.0.0.1 \(first.port)"]
         let second = try StoreServer.start(StoreServer.Settings(options: options, hasPort: true))
         try await wait(second, ["INFO", "replication"], contain: "master_link_status:up")
@@ -268,7 +276,10 @@ struct FleetTests {
         #expect(members.fleets.allSatisfy { !$0.status.isAlone })
     }
 
-    @Test("fleet RD-113 RD-120 a user with the least rights is enough for a member", arguments: StoreServer.Kind.allCases)
+    @Test(
+        "fleet RD-113 RD-120 a user with the least rights is enough for a member",
+        arguments: StoreServer.Kind.allCases
+    )
     func rights(kind: StoreServer.Kind) async throws {
         let server = try StoreServer.start(StoreServer.Settings(kind: kind, hasPort: true))
         let user = ["ACL", "SETUSER", "lade", "on", ">secret", "~lade:1:{test}:*"] + ScriptTests.rights
@@ -289,7 +300,10 @@ struct FleetTests {
         for secret in [nil, Secret("wrong")] {
             let fleet = try Fleet(server.url, secret: secret)
             let error = await #expect(throws: LoadingError.self) { try await fleet.join() }
-            #expect(error.map { if case .authorisationFailed = $0.kind { true } else { false } } == true, "\(String(describing: error))")
+            #expect(
+                error.map { if case .authorisationFailed = $0.kind { true } else { false } } == true,
+                "\(String(describing: error))"
+            )
         }
         let fleet = try Fleet(server.url, secret: "right")
         try await fleet.join()

@@ -155,7 +155,8 @@ struct ScriptTests {
                 script: .ask,
                 keys: ["m", "k", "g", "l:aa"].map { "lade:1:{t}:" + $0 },
                 arguments: [
-                    "m i", "1", "1000000", "60000000", "10000.000", "1", "1", witness, "1", "250000", "0", "aa", "key", "64", "",
+                    "m i", "1", "1000000", "60000000", "10000.000", "1", "1", witness, "1", "250000", "0", "aa", "key",
+                    "64", "",
                 ]
             )
             guard case .list(let items)? = client.run(command) else { return [] }
@@ -252,7 +253,8 @@ struct ScriptTests {
         gates: [String] = []
     ) -> StoreReply {
         .list(
-            Self.texts(["\(second * 1_000 + milliseconds)000"]) + [.integer(members), .integer(active ?? members)] + Self.texts(["\(born)"])
+            Self.texts(["\(second * 1_000 + milliseconds)000"]) + [.integer(members), .integer(active ?? members)]
+                + Self.texts(["\(born)"])
                 + [.integer(0), .integer(0), .list(Self.texts(gates))]
         )
     }
@@ -260,7 +262,8 @@ struct ScriptTests {
     static func ask(count: Int64, second: Int = 1_000) -> StoreReply {
         .list(
             Self.texts(["\(second)000000", "\(second)000000", "100000.000"]) + [.integer(count)]
-                + Self.texts(["\(second)000000"]) + [.integer(1), .integer(1), .integer(0), .integer(0)] + Self.texts(["0", "1"])
+                + Self.texts(["\(second)000000"]) + [.integer(1), .integer(1), .integer(0), .integer(0)]
+                + Self.texts(["0", "1"])
         )
     }
 }

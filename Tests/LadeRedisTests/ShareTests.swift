@@ -141,7 +141,8 @@ struct ShareTests {
         supply.send(.joined(members: 2, active: 2))
         let request = try Request("https://api.example.com/v1/x")
         let slots = [
-            try await limiter.start(request, call: Call(time: time)), try await limiter.start(request, call: Call(time: time)),
+            try await limiter.start(request, call: Call(time: time)),
+            try await limiter.start(request, call: Call(time: time)),
         ]
         let third = call(limiter)
         await waiting(1, limiter)

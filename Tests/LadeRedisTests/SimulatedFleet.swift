@@ -48,7 +48,9 @@ struct SkewedTime: TimeSource {
     /// How much faster it runs, in millionths.
     var drift: Int64 = 0
 
-    var now: Instant { base.now.advanced(by: skew).advanced(by: .nanoseconds(base.now.nanoseconds / 1_000_000 * drift)) }
+    var now: Instant {
+        base.now.advanced(by: skew).advanced(by: .nanoseconds(base.now.nanoseconds / 1_000_000 * drift))
+    }
     var date: Date { base.date }
 
     func sleep(until deadline: Instant) async throws(LoadingError) {
@@ -154,7 +156,8 @@ final class SimulatedMember: RateSupply {
 
     private func turn() {
         let now = clock.now
-        if !state.withLock(\.isOpen), store.isReachable, !state.withLock(\.isCut), state.withLock({ $0.nextTry <= now }) {
+        if !state.withLock(\.isOpen), store.isReachable, !state.withLock(\.isCut), state.withLock({ $0.nextTry <= now })
+        {
             carry(
                 state.withLock { state in
                     state.isOpen = true

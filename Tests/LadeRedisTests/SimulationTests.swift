@@ -72,7 +72,9 @@ struct SimulationTests {
         #expect(simulation.judge.excess(rate: 100) <= 1.01)
     }
 
-    @Test("fleet RD-48 the limit is kept by members of whom half have lost the store, until silent ones lose their share")
+    @Test(
+        "fleet RD-48 the limit is kept by members of whom half have lost the store, until silent ones lose their share"
+    )
     func partition() async throws {
         let simulation = Simulation()
         let members = simulation.makeMembers(8, forget: .seconds(12))
@@ -115,7 +117,8 @@ struct SimulationTests {
     func gates() async throws {
         let simulation = Simulation()
         try await simulation.run(simulation.makeMembers(8), callers: Array(repeating: 100, count: 8), until: 40) {
-            time, limiters in
+            time,
+            limiters in
             await time.reach(3)
             guard let request = try? Request("https://api.example.com/v1/x") else { return }
             limiters[0].observe(503, ["Retry-After": "30"], of: request, call: Call(time: time))

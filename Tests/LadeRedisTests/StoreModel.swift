@@ -50,7 +50,14 @@ struct StoreModel {
         }
     }
 
-    private mutating func census(_ me: String, _ known: Double, _ lapse: Double, _ forget: Double, _ from: String, _ now: Double)
+    private mutating func census(
+        _ me: String,
+        _ known: Double,
+        _ lapse: Double,
+        _ forget: Double,
+        _ from: String,
+        _ now: Double
+    )
         -> (n: Double, a: Double, born: Double)
     {
         if from != self.born.map(Self.text), known > least { least = known }
@@ -79,7 +86,13 @@ struct StoreModel {
             }
         }
         let (n, a, born) = census(
-            me, Self.number(arguments[3]), Self.number(arguments[4]), Self.number(arguments[5]), arguments[7], now)
+            me,
+            Self.number(arguments[3]),
+            Self.number(arguments[4]),
+            Self.number(arguments[5]),
+            arguments[7],
+            now
+        )
         let from = arguments[7] == Self.text(born) ? Self.number(arguments[6]) : -1
         var list: [StoreReply] = []
         for (digest, gate) in gates where sequence > from && gate.sequence > from && gate.end > now {
@@ -106,7 +119,9 @@ struct StoreModel {
         if let limit {
             let isRecent = limit.member != me && now - limit.heard <= forget
             if isRecent, limit.interval != mine { differs = 1 }
-            if isRecent, mine < limit.interval { (interval, member, heard) = (limit.interval, limit.member, limit.heard) }
+            if isRecent, mine < limit.interval {
+                (interval, member, heard) = (limit.interval, limit.member, limit.heard)
+            }
         }
         let spacing = interval * n / a
         var lost: Int64 = 0

@@ -65,7 +65,8 @@ final class StoreServer: Sendable {
 
     private init(_ program: String, _ settings: Settings) throws {
         (self.program, self.settings) = (program, settings)
-        folder = FileManager.default.temporaryDirectory.path + "/lade-" + String(UInt64.random(in: 0 ..< .max), radix: 36)
+        folder =
+            FileManager.default.temporaryDirectory.path + "/lade-" + String(UInt64.random(in: 0 ..< .max), radix: 36)
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         path = folder + "/s"
         port = settings.hasPort || settings.isSecure ? try Self.freePort() : 0
@@ -135,7 +136,8 @@ final class StoreServer: Sendable {
         let tool = try ChildProcess("/usr/bin/openssl", arguments, output: null, error: null)
         var rest = 1_000
         // The file of the certificate is written last, and whole.
-        while (try? String(contentsOfFile: certificate, encoding: .utf8))?.contains("END CERTIFICATE") != true, rest > 0 {
+        while (try? String(contentsOfFile: certificate, encoding: .utf8))?.contains("END CERTIFICATE") != true, rest > 0
+        {
             rest -= 1
             usleep(10_000)
         }

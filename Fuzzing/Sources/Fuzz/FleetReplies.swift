@@ -42,7 +42,9 @@ extension Target {
             member.reply(reply, now)
             member.tick(now, hasDemand: true)
             for action in member.take() {
-                if case .news(_, .granted(_, let slots, _)) = action { expect(slots.count <= 2, "more than was asked for") }
+                if case .news(_, .granted(_, let slots, _)) = action {
+                    expect(slots.count <= 2, "more than was asked for")
+                }
             }
         }
     }

@@ -472,7 +472,7 @@ final class PagesLine: Sendable {
     private let isWanted: Bool
     private let state: Locked<State>
 
-    /// What the line says of the limits.
+    /// The words of the line about the limits; nil for none.
     private let words: @Sendable () -> String?
 
     init(

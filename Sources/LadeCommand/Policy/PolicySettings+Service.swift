@@ -131,7 +131,7 @@ extension URL {
 }
 
 extension CommandContext {
-    /// What calls of a command with one limiter have in common.
+    /// The settings that the calls of one limiter have in common.
     struct LimitKey: Hashable, Sendable {
         var rate: RateLimits.Rate?
         var delayLimit: Duration?

@@ -9,7 +9,7 @@ struct SharedLimits: Sendable, Hashable {
     var address: String
     var secretSource: PolicySettings.SecretSource?
 
-    /// What a command has to do with its fleet when it ends, and what its progress line says.
+    /// The use that a command makes of its fleet: slots, leaving it at the end, and words of the progress line.
     struct Membership: Sendable {
         var supply: any RateSupply
         var leave: @Sendable () async -> Void
@@ -34,7 +34,9 @@ struct SharedLimits: Sendable, Hashable {
                     otherwise: "Give it by --fleet-secret-env NAME or --fleet-secret-fd N."
                 )
             case let source:
-                secret = try await SecretReader(source: source, prompt: prompt, option: "--fleet-secret").secret(asking: "")
+                secret = try await SecretReader(source: source, prompt: prompt, option: "--fleet-secret").secret(
+                    asking: ""
+                )
             }
             if let secret { console.secrets.add([secret]) }
             if !parts.isSecure, !parts.isLocal {
@@ -65,11 +67,15 @@ struct SharedLimits: Sendable, Hashable {
     private static func fault(_ error: LoadingError) -> CommandError {
         switch error.kind {
         case .invalidSetting(_, let reason):
-            .usage("--share: \(reason)", advice: "Write it as redis://HOST/NAME; the password comes from --fleet-secret-env.")
+            .usage(
+                "--share: \(reason)",
+                advice: "Write it as redis://HOST/NAME; the password comes from --fleet-secret-env."
+            )
         case .authorisationFailed(let fault):
             CommandError(
                 what: "--share: \(fault.underlyingError.map { "\($0)" } ?? fault.description)",
-                advice: "Give the password by --fleet-secret-env NAME, and the user before @; nothing was sent to the API.",
+                advice:
+                    "Give the password by --fleet-secret-env NAME, and the user before @; nothing was sent to the API.",
                 code: .authorisation
             )
         default:

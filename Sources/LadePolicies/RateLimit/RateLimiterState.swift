@@ -63,7 +63,7 @@ struct RateLimiterState {
     private let keepsAccountsApart: Bool
     /// A separate generator (SplitMix64), so that no other lock is taken under the limiter's.
     private var blurState: UInt64
-    /// What a supply contributes; nil without one.
+    /// The state of a shared limit; nil without a supply.
     var sharing: RateSharing?
 
     init(_ limits: RateLimits, seed: UInt64) {

@@ -16,7 +16,7 @@ struct RateShare: Sendable {
     private var used: [(start: UInt64, slot: Instant)] = []
     /// The most slots that one ask may request.
     static let most = 64
-    /// The delay of the next ask after an answer without any slot.
+    /// The delay of the next ask after a grant without any slot.
     private static let emptyDelay: Int64 = 250_000_000
 
     /// Whether starts are a share of the rate.
@@ -73,7 +73,7 @@ struct RateShare: Sendable {
             askAt = now.advanced(nanoseconds: Self.emptyDelay)
             return
         }
-        // With an empty answer, the next ask follows when no slot is held.
+        // With an empty grant, the next ask follows when no slot is held.
         askAt = granted.isEmpty ? last : last.advanced(nanoseconds: -self.lead)
     }
 

@@ -1,6 +1,6 @@
 import LadeCore
 
-/// What a limiter knows of the supply that it shares limits by: a pure value within ``RateLimiterState``.
+/// The knowledge of a limiter about the supply that it shares limits by: a pure value within ``RateLimiterState``.
 struct RateSharing: Sendable {
     /// The contact with the store.
     enum Contact: Sendable, Equatable {
@@ -19,7 +19,7 @@ struct RateSharing: Sendable {
     var active = 1
     /// The services with more members than concurrent exchanges, which an event has named.
     var crowdedKeys: Set<ServiceKey> = []
-    /// What the supply is to do, in order.
+    /// The orders for the supply.
     var orders: [RateOrder] = []
     /// Events for the next call.
     var events: [Call.Event] = []
@@ -45,7 +45,7 @@ extension RateLimiterState {
         return max(1, concurrency / max(1, sharing.members))
     }
 
-    /// What a call waits for.
+    /// The reason of a wait.
     func reason(_ obstacle: RateBucket.Obstacle, _ key: ServiceKey) -> Call.WaitReason {
         guard let sharing, sharing.contact == .none, obstacle == .rate else { return obstacle.reason(key) }
         return .fleet(key: key.description)
@@ -120,7 +120,7 @@ extension RateLimiterState {
             sharing?.contact = .open
             count(members, active)
             for key in Array(buckets.keys) {
-                // A share of the rate goes on until the first answered ask.
+                // A share of the rate goes on until the first grant.
                 if !hasWaiters(key) { change(key) { $0.share?.endAlone() } }
                 divide(key, now, &wakes)
             }

@@ -43,14 +43,18 @@ package struct FleetAddress: Sendable, Equatable {
         let query = parts.count > 1 ? parts[1].split(separator: "&", omittingEmptySubsequences: false) : []
         let body = parts.first ?? ""
         if scheme == "redis+unix://" {
-            guard body.hasPrefix("/"), body.utf8.count < 108 else { throw Self.fault("the path of its socket is not absolute, or too long") }
+            guard body.hasPrefix("/"), body.utf8.count < 108 else {
+                throw Self.fault("the path of its socket is not absolute, or too long")
+            }
             path = String(body)
         } else {
             try readHosts(body)
         }
         for item in query { try readItem(item) }
         let allowed = (1...64).contains(name.utf8.count) && name.utf8.allSatisfy(Self.isNamed)
-        guard allowed else { throw Self.fault("the name of the fleet must have 1 to 64 of the characters a–z 0–9 - _ .") }
+        guard allowed else {
+            throw Self.fault("the name of the fleet must have 1 to 64 of the characters a–z 0–9 - _ .")
+        }
     }
 
     /// Whether the store is on this machine, where no other machine can read the traffic.
@@ -65,13 +69,17 @@ package struct FleetAddress: Sendable, Equatable {
         if let at = authority.lastIndex(of: "@") {
             let user = authority[..<at]
             guard !user.contains(":") else {
-                throw Self.fault("it has a password, which other users of the machine can read: give it apart from the address")
+                throw Self.fault(
+                    "it has a password, which other users of the machine can read: give it apart from the address"
+                )
             }
             guard !user.isEmpty else { throw Self.fault("the user before @ is empty") }
             self.user = String(user)
             authority = authority[authority.index(after: at)...]
         }
-        for text in authority.split(separator: ",", omittingEmptySubsequences: false) { hosts.append(try Self.host(text)) }
+        for text in authority.split(separator: ",", omittingEmptySubsequences: false) {
+            hosts.append(try Self.host(text))
+        }
     }
 
     private static func host(_ text: Substring) throws(LoadingError) -> Host {
@@ -84,7 +92,9 @@ package struct FleetAddress: Sendable, Equatable {
             (name, rest) = (text[..<colon], text[colon...])
         }
         guard !name.isEmpty else { throw fault("a host is empty") }
-        guard rest.isEmpty || (rest.hasPrefix(":") && rest.count > 1) else { throw fault("a port is missing after a host") }
+        guard rest.isEmpty || (rest.hasPrefix(":") && rest.count > 1) else {
+            throw fault("a port is missing after a host")
+        }
         guard let port = rest.isEmpty ? Self.port : UInt16(rest.dropFirst()), port > 0 else {
             throw fault("the port “\(rest.dropFirst())” is none")
         }
@@ -101,7 +111,9 @@ package struct FleetAddress: Sendable, Equatable {
             }
             size = count
         case "db":
-            guard let number = Int(value), (0...999).contains(number) else { throw Self.fault("db must be a number from 0 to 999") }
+            guard let number = Int(value), (0...999).contains(number) else {
+                throw Self.fault("db must be a number from 0 to 999")
+            }
             database = number
         case "name" where path != nil: name = value
         default: throw Self.fault("“\(parts[0])” is none of its settings: size, db" + (path == nil ? "" : ", name"))

@@ -8,9 +8,9 @@ import LadeWire
     import Musl
 #endif
 
-/// What the thread of a fleet and its callers share.
+/// The state that the thread of a fleet and its callers share.
 final class FleetCore: RateSupply {
-    /// What is known of the fleet.
+    /// The facts known of the fleet.
     struct Facts: Sendable, Equatable {
         var members = 1
         var active = 1
@@ -20,7 +20,7 @@ final class FleetCore: RateSupply {
         var roundTrips = 0
     }
 
-    /// What has arrived for the thread since it last looked.
+    /// The mail for the thread since it last looked.
     struct Mail {
         var orders: [(limiter: Int, order: RateOrder)] = []
         var addresses: [WireStream.Address]?

@@ -120,13 +120,12 @@ final class FleetThread {
                 addresses = [WireStream.Address(path: path)]
             } else {
                 let next = address.hosts[host % address.hosts.count]
-                if let numeric = WireStream.addresses(of: next.name, port: next.port) {
-                    addresses = numeric
-                } else {
+                guard let numeric = WireStream.addresses(of: next.name, port: next.port) else {
                     isLookingUp = true
                     WireStream.lookUp(next.name, port: next.port) { [core] found in core.found(found) }
                     return
                 }
+                addresses = numeric
             }
         }
         let name = hostName
@@ -168,7 +167,7 @@ final class FleetThread {
         }
         if !isReady, preparations.isEmpty { prepare(stream) }
         stream.flush()
-        // What TLS holds wakes no wait for the socket, so it is read until nothing is left.
+        // Bytes that TLS holds wake no wait for the socket, so they are read until none is left.
         var result = WireStream.Read.bytes
         while case .bytes = result {
             result = stream.read(into: &reader.bytes)

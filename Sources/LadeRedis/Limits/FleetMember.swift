@@ -33,7 +33,7 @@ package struct FleetMember: Sendable {
         }
     }
 
-    /// What the owner has to do.
+    /// A task for the owner.
     package enum Action: Sendable {
         /// Send a command; with its text when the store does not know the script.
         case send(Command, asText: Bool)
@@ -62,7 +62,7 @@ package struct FleetMember: Sendable {
     private enum Phase: Equatable {
         case closed
         /// Commands are sent; the store has not responded often enough to count.
-        case joining(answers: Int)
+        case joining(replies: Int)
         case joined
         /// Deregistered for lack of calls; the connection stays open.
         case left
@@ -98,13 +98,13 @@ package struct FleetMember: Sendable {
     private var gateSequence = 0.0
     private var differs: Set<String> = []
     private var actions: [Action] = []
-    /// Commands that were answered.
+    /// Commands with a reply.
     package private(set) var roundTrips = 0
     private static let mostGates = 256
     private static let memory = Duration.seconds(600)
     private static let aloneDelay = Duration.milliseconds(300)
-    /// The answers in a row that end a share of the rate after a store that was too slow.
-    private static let steadyAnswers = 3
+    /// The replies in a row that end a share of the rate after a store that was too slow.
+    private static let steadyReplies = 3
     /// From this round trip on, blocks of slots are too short for the rate to be used evenly.
     private static let farTrip = Duration.milliseconds(200)
 
@@ -133,7 +133,7 @@ package struct FleetMember: Sendable {
 
     /// The connection is open, and the scripts are loaded.
     package mutating func opened(_ now: Instant) {
-        phase = .joining(answers: 0)
+        phase = .joining(replies: 0)
         clock.beginConnection()
         sendBeat(joins: true, now)
     }
@@ -294,9 +294,11 @@ package struct FleetMember: Sendable {
         case .other:
             if case .integer = reply { isUnderstood = true } else { isUnderstood = false }
         }
-        guard isUnderstood else { return fault("a reply that the \(first.command.script.rawValue) script does not return", now) }
+        guard isUnderstood else {
+            return fault("a reply that the \(first.command.script.rawValue) script does not return", now)
+        }
         roundTrips += 1
-        guard !isFar, roundTrips >= Self.steadyAnswers, clock.leastRoundTrip > Self.farTrip else { return }
+        guard !isFar, roundTrips >= Self.steadyReplies, clock.leastRoundTrip > Self.farTrip else { return }
         isFar = true
         let milliseconds = clock.leastRoundTrip.wholeNanoseconds / 1_000_000
         actions.append(.news(nil, .event(.fleetCoarse(reason: "the store takes \(milliseconds) ms to respond"))))
@@ -347,7 +349,8 @@ package struct FleetMember: Sendable {
         guard numbers.count == 11, numbers.allSatisfy({ (0...9e15).contains($0) }) else { return false }
         let (time, base, spacing, count, end) = (numbers[0], numbers[1], numbers[2], Int(numbers[3]), numbers[4])
         // Wide enough for the rounding of a microsecond; the member's own arithmetic is exact.
-        guard count <= ask.count, spacing > 0, base >= time, (1...1e6).contains(numbers[5]), (1...1e6).contains(numbers[6])
+        guard count <= ask.count, spacing > 0, base >= time, (1...1e6).contains(numbers[5]),
+            (1...1e6).contains(numbers[6])
         else { return false }
         _ = noteClock(time, sent, now)
         noteMembers(Int(numbers[5]), Int(numbers[6]), now)
@@ -398,14 +401,14 @@ package struct FleetMember: Sendable {
         if phase == .joined { actions.append(.news(nil, .members(members, active: active))) }
     }
 
-    /// Counts an answer of a store that was not in contact before.
+    /// Counts a reply of a store that was not in contact before.
     private mutating func join(_ now: Instant) {
-        guard case .joining(let answers) = phase else {
+        guard case .joining(let replies) = phase else {
             isKnown = true
             return
         }
-        guard !wasSlow || answers + 1 >= Self.steadyAnswers else {
-            phase = .joining(answers: answers + 1)
+        guard !wasSlow || replies + 1 >= Self.steadyReplies else {
+            phase = .joining(replies: replies + 1)
             return
         }
         phase = .joined
@@ -422,7 +425,9 @@ package struct FleetMember: Sendable {
     private mutating func rename(_ now: Instant) {
         send(.other, leaveCommand, now)
         settings.name += "-" + settings.id.prefix(4)
-        actions.append(.news(nil, .event(.fleetFault("another member has the same name; this one is \(settings.name)"))))
+        actions.append(
+            .news(nil, .event(.fleetFault("another member has the same name; this one is \(settings.name)")))
+        )
         sendBeat(joins: false, now)
     }
 
@@ -430,7 +435,9 @@ package struct FleetMember: Sendable {
 
     private var me: String { settings.name + " " + settings.id }
 
-    private var leaveCommand: Command { Command(script: .leave, keys: [storeKey("m"), storeKey("k")], arguments: [me]) }
+    private var leaveCommand: Command {
+        Command(script: .leave, keys: [storeKey("m"), storeKey("k")], arguments: [me])
+    }
 
     private mutating func send(_ subject: Subject, _ command: Command, _ now: Instant) {
         pending.append(Pending(subject: subject, command: command, sent: now))

@@ -2,7 +2,7 @@ extension StoreScript {
     /// Notes the member as alive, and counts the members: `KEYS[1]` members, `KEYS[2]` marker, `KEYS[3]` delays.
     ///
     /// A clock that was set back moves all stored instants by as much. A new store has at least the members that each knew
-    /// from the store before, less those that have left; what a member knows from this store, the store knows better.
+    /// from the store before, less those that have left. The count that a member has from this store itself does not matter.
     static let census = """
         local function census(me, known, lapse, forget, from)
           local m = fields(KEYS[2], 'born', 'seen', 'least')

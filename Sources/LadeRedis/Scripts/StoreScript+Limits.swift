@@ -1,8 +1,9 @@
 extension StoreScript {
     /// Reserves slots; `KEYS[4]` is the limit, the others as for the census.
     ///
-    /// `ARGV`: member, most members known, lapse, forget, interval, burst, slots wanted, witness, holds none, horizon, time
-    /// for which a new store is careful, digest, readable key, most slots, birth of the store known.
+    /// `ARGV`, first the member's: its name, most members known, lapse, forget, interval, burst. Then the ask's: slots wanted,
+    /// witness, holds none, horizon, time for which a new store is careful. Then the limit's: digest, readable key, most slots,
+    /// birth of the store known.
     static let askText = """
         local me, known, lapse, forget = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
         local I, b, wanted = tonumber(ARGV[5]), tonumber(ARGV[6]), math.min(tonumber(ARGV[7]), tonumber(ARGV[14]))

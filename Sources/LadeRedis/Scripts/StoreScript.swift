@@ -1,8 +1,7 @@
 /// A script that the store carries out atomically, by its own clock.
 ///
-/// Instants are whole microseconds of the store's `TIME`. The scripts of all versions with `lade:1:` in their keys agree on
-/// the fields: `tat iv iw it seen name` of a limit, `born seen least gs` of the marker, the score of a member, and
-/// `end seq key` of a delay.
+/// Instants are whole microseconds of the store's `TIME`. All versions with `lade:1:` in their keys have the same fields.
+/// A limit has `tat iv iw it seen name`, the marker `born seen least gs`, a member its score, and a delay `end seq key`.
 package enum StoreScript: String, CaseIterable, Sendable {
     case ask
     case giveBack

@@ -54,7 +54,7 @@ package final class WireStream {
         case failed(String)
     }
 
-    /// What a read gave.
+    /// The result of a read.
     package enum Read: Equatable {
         case nothing
         case bytes
