@@ -249,6 +249,7 @@ struct FleetTests {
         }
         try first.command("CLUSTER", "MEET", "127.0.0.1", "\(second.port)", String(bus))
         try await wait(first, ["CLUSTER", "INFO"], contain: "cluster_slots_ok:16384")
+        for server in [first, second] { try await wait(server, ["CLUSTER", "INFO"], contain: "cluster_state:ok") }
         let both = try Fleet("redis://127.0.0.1:\(first.port),127.0.0.1:\(second.port)/test")
         try await both.join()
         await both.leave()

@@ -65,14 +65,16 @@ final class FleetThread {
                 (addresses, openedAt) = (found, time.now)
                 if found.isEmpty { failed("the name \(hostName) could not be resolved") }
             }
-            for (limiter, order) in mail.orders { member.order(order, of: limiter, time.now) }
+            // A member that leaves is not in use any longer: an order would make it join again.
+            let isLeaving = leaveBy != nil
+            if !isLeaving { for (limiter, order) in mail.orders { member.order(order, of: limiter, time.now) } }
             connect()
             if stream != nil, !isReady, openedAt.advanced(by: Self.connectTime) <= time.now {
                 // The time is that of all addresses of the name together.
                 addresses = []
                 failed("no connection within 1 s")
             }
-            member.tick(time.now, hasDemand: mail.hasDemand)
+            member.tick(time.now, hasDemand: mail.hasDemand && !isLeaving)
             carryOut()
             wait()
         }
