@@ -73,6 +73,9 @@ public final class RateLimiter: Sendable {
     private let delaySharing: RateLimits.Sharing
     // Guarded by its lock.
     private let state: Locked<RateLimiterState>
+    /// Where slots of shared limits come from, and this limiter's number there; nil for limits of this process alone.
+    private let supply: (any RateSupply)?
+    private let supplyNumber: Atomic<Int>
 
     /// Makes a limiter.
     ///
@@ -81,10 +84,20 @@ public final class RateLimiter: Sendable {
     ///   - time: The time source of its waits; the same as that of the calls.
     ///   - random: The source of the jitter after a gate.
     /// - Throws: `LoadingError.Kind.invalidSetting` for a negative rate, a burst or a number of exchanges below one.
-    public init(
+    public convenience init(
         _ limits: RateLimits = RateLimits(),
         time: any TimeSource = SystemTime(),
         random: any RandomSource = SystemRandom()
+    ) throws(LoadingError) {
+        try self.init(limits, time: time, random: random, supply: nil)
+    }
+
+    /// Makes a limiter whose slots come from a supply; without one, it computes them alone.
+    package init(
+        _ limits: RateLimits,
+        time: any TimeSource,
+        random: any RandomSource,
+        supply: (any RateSupply)?
     ) throws(LoadingError) {
         try limits.default?.validate()
         for rate in limits.rates.values { try rate.validate() }
@@ -98,7 +111,14 @@ public final class RateLimiter: Sendable {
         respectsQuotas = limits.respectsQuotas
         reserve = limits.reserve
         delaySharing = limits.delaySharing
-        state = Locked(RateLimiterState(limits, seed: random.next()))
+        var state = RateLimiterState(limits, seed: random.next())
+        if supply != nil { state.sharing = RateSharing() }
+        self.state = Locked(state)
+        self.supply = supply
+        supplyNumber = Atomic(-1)
+        guard let supply else { return }
+        let number = supply.attach { [weak self] news in self?.receive(news) }
+        supplyNumber.store(number, ordering: .releasing)
     }
 
     /// The service that an address belongs to, for the functions below.
@@ -252,6 +272,7 @@ public final class RateLimiter: Sendable {
     @inline(never)
     func startNow(_ request: Request, call: Call) throws(LoadingError) -> Entry {
         guard !state.withLock({ $0.isUnlimited }) else { return .slot(nil) }
+        if supply != nil { use(in: call) }
         let key = keyRule(request)
         if let further = furtherKeys?(request), !further.isEmpty {
             return try startAll(RateKeys(key, further), request.priority, call)
@@ -372,6 +393,7 @@ public final class RateLimiter: Sendable {
             let key = keyRule(request)
             if let closed = close(key, delaySharing == .account ? call.account : nil, for: pause) {
                 call.record(.gateClosed(key: key.description, for: closed, status: status))
+                if supply != nil, delaySharing == .service { share(closed, of: key) }
             }
         }
         guard respectsQuotas else { return }
@@ -438,6 +460,7 @@ public final class RateLimiter: Sendable {
     @inline(never)
     private func slot(of key: ServiceKey, _ news: RateWake, _ call: Call) throws(LoadingError) -> Slot {
         call.noteWait(until: nil)
+        if supply != nil { use(in: call) }
         switch news {
         case .granted(let number):
             let slot = Slot(key, call.account, start: number, of: self)
@@ -488,6 +511,8 @@ public final class RateLimiter: Sendable {
             } catch {
                 return
             }
+            // It voids the slots that are held when the machine has slept since.
+            supply?.touch()
             let now = time.now
             wake(state.withLock { $0.fire(key, due: timer, now: now) })
         }
@@ -509,6 +534,36 @@ public final class RateLimiter: Sendable {
 
     private func wake(_ wakes: RateLimiterState.Wakes) {
         for wake in wakes { wake.resume() }
+        if supply != nil { carryOut() }
+    }
+
+    // MARK: - Shared limits
+
+    /// Passes to the supply what the last change asks for.
+    @inline(never)
+    private func carryOut() {
+        let orders = state.withLock { $0.takeOrders() }
+        if !orders.isEmpty { supply?.carryOut(orders, for: supplyNumber.load(ordering: .acquiring)) }
+    }
+
+    /// Notes that the limits are in use, and gives the call the events since the last one.
+    @inline(never)
+    private func use(in call: Call) {
+        supply?.touch()
+        for event in state.withLock({ $0.takeEvents() }) { call.record(event) }
+    }
+
+    /// Lets the other members know of a delay that a server requested.
+    private func share(_ delay: Duration, of key: ServiceKey) {
+        supply?.carryOut(
+            [.gate(key, for: delay, rate: rate(for: key))],
+            for: supplyNumber.load(ordering: .acquiring)
+        )
+    }
+
+    private func receive(_ news: [RateNews]) {
+        let now = time.now
+        wake(state.withLock { $0.receive(news, now: now) })
     }
 
     private static func impossible(_ wait: Duration, _ reason: Call.WaitReason, _ call: Call) -> LoadingError {
