@@ -111,11 +111,16 @@
         }
     }
 #else
+    public import Lade
+
     /// Carries the calls of clients of swift-openapi-generator; exists with the trait `OpenAPI` alone.
     @available(
         *,
         unavailable,
         message: "Add traits: [\"OpenAPI\"] to the dependency on the package lade, which is off by default."
     )
-    public struct LadeTransport {}
+    public struct LadeTransport {
+        /// Makes nothing without the trait.
+        public init(_ client: some LoadingClient) {}
+    }
 #endif
