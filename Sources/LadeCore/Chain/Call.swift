@@ -135,6 +135,10 @@ public struct Call: Sendable {
 
     /// The account that the call is made for.
     public var account: String { context.account }
+    /// The value of a tag of the request that the app made, for observers.
+    ///
+    /// Observers read it when the call starts. The last event of a call, and a call without a loader, have the default value.
+    public subscript<Tag: Request.Tag>(_ tag: Tag.Type) -> Tag.Value { object?.request?[tag] ?? Tag.defaultValue }
     /// The source of the call's waits and dates.
     public var time: any TimeSource { context.time }
     /// The source of the call's randomness.
