@@ -261,7 +261,8 @@ let package = Package(
         .testTarget(
             name: "LadeBridgesTests",
             dependencies: [
-                "Lade", "LadeHTTPTypes", "LadeLogging", "LadeMetrics", "LadeOpenAPI", "LadeTesting", "LadeTracing",
+                "Lade", "LadeCatalogueServer", "LadeConformance", "LadeHTTPTypes", "LadeLogging", "LadeMetrics",
+                "LadeOpenAPI", "LadeTesting", "LadeTracing", "SharedDoubles",
                 outside("HTTPTypes", "swift-http-types", "HTTPTypes"),
                 outside("InMemoryLogging", "swift-log", "SwiftLog"), outside("Logging", "swift-log", "SwiftLog"),
                 outside("InMemoryTracing", "swift-distributed-tracing", "SwiftTracing"),

@@ -5,9 +5,9 @@
 
     var settings = Service.Settings()
     settings.observers = [MetricsObserver()]
-
     let loader = try Loader(settings)
+
     var request = try Request("https://api.example.com/shows/1")
     request.routeTemplate = "/shows/{id}"
-    _ = try await loader.load(request)
+    print(try await loader.load(request).status)
 #endif

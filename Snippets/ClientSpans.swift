@@ -5,7 +5,7 @@
 
     var settings = Service.Settings()
     settings.addSpans()
-
     let loader = try Loader(settings)
-    _ = try await loader.load(Request("https://api.example.com/shows/1"))
+
+    print(try await loader.load(Request("https://api.example.com/shows/1")).status)
 #endif

@@ -6,8 +6,8 @@
 
     var settings = Service.Settings()
     settings.observers = [LoggerObserver(Logger(label: "http"))]
-
     let loader = try Loader(settings)
+
     var logger = Logger(label: "http")
     logger[metadataKey: "request"] = "42"
     try await LoggerObserver.$current.withValue(logger) {

@@ -17,6 +17,7 @@
     /// | `http.client.response.body.size` | recorder, bytes | the body as it was received |
     /// | `lade.client.retries` | counter | further attempts, by rule |
     /// | `lade.client.wait.duration` | timer, shown in seconds | waits, by reason |
+    /// | `lade.client.waiting` | meter | calls that wait now, by reason: for the rate, for a place, for a connection |
     /// | `lade.client.cache.requests` | counter | questions to the cache, by result |
     ///
     /// Dimensions have few values: a path is never among them. `Request.routeTemplate` becomes `url.template`. One observer is for
@@ -31,6 +32,7 @@
         static let responseSize = "http.client.response.body.size"
         static let retries = "lade.client.retries"
         static let waits = "lade.client.wait.duration"
+        static let waiting = "lade.client.waiting"
         static let cacheUse = "lade.client.cache.requests"
 
         private struct Exchange: Hashable {
@@ -83,7 +85,9 @@
             case .exchangeFailed(let error, let metrics): end(metrics, error, call)
             case .retryScheduled(let record):
                 counter(Labels(Self.retries, [(.rule, record.rule.name)])).increment()
+            case .waitStarted(let reason): waitMeter(reason).increment()
             case .waitEnded(let reason, let duration):
+                waitMeter(reason).decrement()
                 timer(Labels(Self.waits, [(.waitReason, Self.name(reason))])).recordNanoseconds(
                     duration.wholeNanoseconds
                 )
@@ -130,6 +134,10 @@
                 recorder(Labels(Self.requestSize, pairs)).record(metrics.requestBodyBytes)
             }
             recorder(Labels(Self.responseSize, pairs)).record(metrics.responseBodyBytes)
+        }
+
+        private func waitMeter(_ reason: Call.WaitReason) -> Meter {
+            meter(Labels(Self.waiting, [(.waitReason, Self.name(reason))]))
         }
 
         private func countCacheUse(_ result: String) {

@@ -66,8 +66,7 @@
             let loader = loader { $0.retries.limit = 2 }
             _ = try await time.runAutomatically { try await loader.load(Request("https://api.example.com/")) }
 
-            let meter = try #require(metrics.meters.first)
-            #expect(meter.label == "http.client.active_requests")
+            let meter = try #require(metrics.meters.first { $0.label == "http.client.active_requests" })
             #expect(meter.values == [1, 0, 1, 0, 1, 0])
             let types = metrics.timers.filter { $0.label == "http.client.request.duration" }
                 .map { dictionary($0.dimensions)["error.type"] ?? "none" }
@@ -76,6 +75,8 @@
             #expect(retries.reduce(0) { $0 + $1.totalValue } == 2)
             let waits = metrics.timers.filter { $0.label == "lade.client.wait.duration" }
             #expect(waits.map { dictionary($0.dimensions) } == [["lade.wait.reason": "backoff"]])
+            let waiting = metrics.meters.filter { $0.label == "lade.client.waiting" }
+            #expect(waiting.map(\.values) == [[1, 0, 1, 0]])
         }
 
         @Test("bridges BR-32 the advised buckets are those of the conventions")

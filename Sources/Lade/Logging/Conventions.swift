@@ -1,4 +1,4 @@
-package import LadeCore
+public import LadeCore
 
 /// The OpenTelemetry semantic conventions for HTTP clients, which the modules for logs, metrics and traces share.
 package enum Conventions {
@@ -99,15 +99,16 @@ extension Request {
 }
 
 extension Call {
-    /// The route template of the request, when the call starts.
-    package var routeTemplate: String? { self[RouteTemplateTag.self] }
-    /// The operation of the request, when the call starts.
-    package var operationID: String? { self[OperationTag.self] }
+    /// The route template of the request, for observers when the call starts.
+    public var routeTemplate: String? { self[RouteTemplateTag.self] }
+    /// The operation of the request, for observers when the call starts.
+    public var operationID: String? { self[OperationTag.self] }
 }
 
 extension LoadingError {
-    /// The value of `error.type`: the status, or the name of the kind, with few values.
-    package var typeName: String {
+    /// The name of the kind, or the code of a refused status, for metrics and traces: few values, as `error.type` of the OpenTelemetry
+    /// conventions wants it.
+    public var typeName: String {
         switch kind {
         case .cancelled: "cancelled"
         case .invalidRequest: "invalidRequest"
