@@ -146,6 +146,133 @@
             #expect(try await send(.get, "/none").1 == nil)
         }
 
+        @Test(
+            "bridges BR-51 the method of an operation is that of the request",
+            arguments: [.get, .head, .post, .put, .patch, .delete, .options, .trace] as [HTTPRequest.Method]
+        )
+        func methods(_ method: HTTPRequest.Method) async throws {
+            transport.onAnyRequest().respond(.status(200))
+
+            _ = try await send(method)
+
+            #expect(transport.requests.map(\.method.rawValue) == [method.rawValue])
+        }
+
+        /// A body of an operation, and what the request must say about it.
+        struct BodyRow: Sendable, CustomTestStringConvertible {
+            let name: String
+            let body: HTTPBody?
+            let length: Int64?
+            let isReplayable: Bool
+            let text: String
+
+            var testDescription: String { name }
+
+            static let all = [
+                BodyRow(name: "empty", body: HTTPBody(), length: 0, isReplayable: true, text: ""),
+                BodyRow(name: "text", body: "abc", length: 3, isReplayable: true, text: "abc"),
+                BodyRow(name: "bytes", body: HTTPBody([97, 98]), length: 2, isReplayable: true, text: "ab"),
+                BodyRow(
+                    name: "stream of a length",
+                    body: HTTPBody(stream, length: .known(2), iterationBehavior: .single),
+                    length: 2,
+                    isReplayable: false,
+                    text: "ab"
+                ),
+                BodyRow(
+                    name: "stream",
+                    body: HTTPBody(stream, length: .unknown, iterationBehavior: .single),
+                    length: nil,
+                    isReplayable: false,
+                    text: "ab"
+                ),
+                BodyRow(
+                    name: "stream that can be read again",
+                    body: HTTPBody(stream, length: .unknown, iterationBehavior: .multiple),
+                    length: nil,
+                    isReplayable: true,
+                    text: "ab"
+                ),
+                BodyRow(name: "none", body: nil, length: nil, isReplayable: true, text: ""),
+            ]
+
+            private static var stream: AsyncStream<ArraySlice<UInt8>> {
+                AsyncStream { continuation in
+                    continuation.yield([97])
+                    // An empty chunk is no end of a chunked body.
+                    continuation.yield([])
+                    continuation.yield([98])
+                    continuation.finish()
+                }
+            }
+        }
+
+        @Test("bridges BR-53 the length of a body and whether it can be sent again are kept", arguments: BodyRow.all)
+        func requestBodies(_ row: BodyRow) async throws {
+            transport.onAnyRequest().respond(.status(200))
+
+            _ = try await send(.put, body: row.body)
+
+            let received = try await transport.request(at: 0)
+            #expect((received.request.body == nil) == (row.body == nil))
+            #expect(received.request.body?.length == row.length)
+            #expect((received.request.body?.isReplayable ?? true) == row.isReplayable)
+            #expect(received.text == row.text)
+        }
+
+        @Test(
+            "bridges BR-54 every status has its body, and no body where HTTP has none",
+            arguments: [
+                (.get, 200, "3", .known(3), "abc"), (.get, 200, nil, .unknown, "abc"), (.get, 404, "3", .known(3), "abc"),
+                (.get, 500, nil, .unknown, "abc"), (.get, 200, "0", .known(0), ""), (.post, 201, "3", .known(3), "abc"),
+                (.head, 200, "3", nil, ""), (.head, 404, nil, nil, ""), (.get, 204, nil, nil, ""), (.get, 304, "3", nil, ""),
+            ] as [(HTTPRequest.Method, Int, String?, HTTPBody.Length?, String)]
+        )
+        func responses(
+            _ method: HTTPRequest.Method,
+            _ status: Int,
+            _ announced: String?,
+            _ length: HTTPBody.Length?,
+            _ text: String
+        ) async throws {
+            let headers: Headers = announced.map { ["Content-Length": $0] } ?? [:]
+            let loader = Service(
+                transport: Answering { (request) throws(LoadingError) in
+                    let source = TextSource(text)
+                    return Response(
+                        status: Response.Status(status),
+                        headers: headers,
+                        body: Response.Body(streaming: source),
+                        request: request
+                    )
+                }
+            )
+            .anonymous.makeLoader()
+
+            let (response, body) = try await send(method, by: loader)
+
+            #expect(response.status.code == status)
+            #expect(body?.length == length)
+            if let body { #expect(try await String(collecting: body, upTo: 100) == text) }
+        }
+
+        /// Text as one chunk.
+        private final class TextSource: Response.Body.Source {
+            private let left: Locked<String>
+
+            init(_ text: String) { left = Locked(text) }
+
+            func next() async throws(LoadingError) -> Data? {
+                left.withLock { left in
+                    defer { left = "" }
+                    return left.isEmpty ? nil : Data(left.utf8)
+                }
+            }
+            func cancel() {}
+            var trailers: Headers { Headers() }
+            var metrics: Response.Metrics { Response.Metrics() }
+        }
+
         /// Counts what is taken of it.
         private final class CountedSource: Response.Body.Source {
             let taken = Atomic(0)
