@@ -25,6 +25,8 @@
 
             /// Makes the default levels.
             public init() {}
+
+            var highest: Logger.Level { [success, cancellation, refusal, failure].max() ?? failure }
         }
 
         /// The logger of the calls that the current task starts; nil, the default, for that of the observer.
@@ -62,6 +64,11 @@
             self.levels = levels
         }
 
+        /// Whether the logger of the request's call writes any of the levels.
+        public func observes(_ request: Request) -> Bool {
+            (request.logger ?? Self.current ?? logger).logLevel <= levels.highest
+        }
+
         /// Records one event.
         public func record(_ event: Call.Event, of call: Call) {
             switch event {
@@ -88,9 +95,7 @@
 
         private func change(_ call: Call, _ body: (inout Record) -> Void) {
             records.withLock { records in
-                guard var record = records[call.id] else { return }
-                body(&record)
-                records[call.id] = record
+                if let index = records.index(forKey: call.id) { body(&records.values[index]) }
             }
         }
 

@@ -68,6 +68,9 @@
             self.factory = factory
         }
 
+        /// Whether there is a back end.
+        public func observes(_ request: Request) -> Bool { !(factory is NOOPMetricsHandler) }
+
         /// Records one event.
         public func record(_ event: Call.Event, of call: Call) {
             switch event {

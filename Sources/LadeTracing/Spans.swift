@@ -35,6 +35,7 @@
 
         func intercept(_ request: Request, next: Chain.Next) async throws(LoadingError) -> Response {
             let tracer = self.tracer ?? InstrumentationSystem.tracer
+            guard !(tracer is NoOpTracer) else { return try await next(request) }
             let span = tracer.startSpan(Self.name(request), ofKind: .internal)
             let ending = SpanEnd(span)
             if span.isRecording {
@@ -76,6 +77,7 @@
 
         func intercept(_ request: Request, next: Chain.Next) async throws(LoadingError) -> Response {
             let tracer = self.tracer ?? InstrumentationSystem.tracer
+            guard !(tracer is NoOpTracer) else { return try await next(request) }
             let parent = request[CallSpan.self]
             let number = parent?.exchanges.withLock { count in
                 defer { count += 1 }

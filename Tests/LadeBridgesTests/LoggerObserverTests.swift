@@ -122,5 +122,16 @@
 
             #expect(store.entries.map { $0.metadata["of"] } == [nil, "task", "request"])
         }
+
+        @Test("bridges BR-24 a call is observed if its logger writes any of the levels")
+        func needed() throws {
+            var request = try Request("https://api.example.com/")
+            #expect(LoggerObserver(logger(.error)).observes(request))
+            let silent = LoggerObserver(logger(.critical))
+            #expect(!silent.observes(request))
+            LoggerObserver.$current.withValue(logger(.debug)) { #expect(silent.observes(request)) }
+            request.logger = logger(.info)
+            #expect(silent.observes(request))
+        }
     }
 #endif

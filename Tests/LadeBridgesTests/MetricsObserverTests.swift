@@ -79,6 +79,13 @@
             #expect(waiting.map(\.values) == [[1, 0, 1, 0]])
         }
 
+        @Test("bridges BR-33 nothing is observed without a back end")
+        func noBackEnd() throws {
+            let request = try Request("https://api.example.com/")
+            #expect(!MetricsObserver(factory: NOOPMetricsHandler.instance).observes(request))
+            #expect(MetricsObserver(factory: metrics).observes(request))
+        }
+
         @Test("bridges BR-32 the advised buckets are those of the conventions")
         func buckets() {
             #expect(

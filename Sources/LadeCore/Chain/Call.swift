@@ -174,6 +174,12 @@ public struct Call: Sendable {
     /// Whether any sink receives what ``record(_:)`` reports.
     public var isObserved: Bool { !context.events.isEmpty }
 
+    /// Makes no events when no sink needs those of a request.
+    package mutating func stopObserving(unlessNeededFor request: Request) {
+        guard isObserved, !context.events.contains(where: { $0.observes(request) }) else { return }
+        context = Context(account: account, time: time, random: random, events: [])
+    }
+
     /// The call as a request's exchange sees it: events do not show parts of the request that a server repeats.
     @usableFromInline
     func carrying(_ request: Request) -> Call {

@@ -203,6 +203,34 @@ struct ServiceLinksTests {
         #expect(!own.headers.contains("traceparent"))
     }
 
+    /// Keeps the addresses of the calls that it needs, and of all that it receives.
+    private struct Choosy: Call.Observer {
+        let needed: String?
+        let received = Journal<String>()
+
+        func observes(_ request: Request) -> Bool { needed == nil || request.url.path().hasSuffix(needed ?? "") }
+        func record(_ event: Call.Event, of call: Call) {
+            if case .callStarted(_, let url) = event { received.add(url) }
+        }
+    }
+
+    @Test("policies PL-64 a call that no observer needs makes no events, and one that any needs makes them for all")
+    func neededCalls() async throws {
+        let (few, all) = (Choosy(needed: "/needed"), Choosy(needed: nil))
+        let rig = Rig { $0.observers = [few] }
+        rig.transport.onAnyRequest().respond(.text("ok"))
+
+        _ = try await rig.loader.load(rig.request("/other"))
+        _ = try await rig.loader.load(rig.request("/needed"))
+        #expect(few.received.all == ["https://svc.example.com/needed"])
+
+        let observation = rig.service.observe(with: all)
+        _ = try await rig.loader.load(rig.request("/other"))
+        observation.end()
+        #expect(all.received.all == ["https://svc.example.com/other"])
+        #expect(few.received.all.count == 2)
+    }
+
     private enum Screen: Request.Tag { static let defaultValue = "" }
 
     @Test("policies PL-63 continues a trace that the request or its task has, with a parent for each exchange")
