@@ -12,7 +12,7 @@
     /// Carries the calls of clients that swift-openapi-generator makes, with the limits, retries, tokens and cache of a loader.
     ///
     /// ```swift
-    /// let transport = LadeTransport(loader) { request, operationID in
+    /// let transport = LadeTransport(try Loader()) { request, operationID in
     ///     request.deadline = operationID == "watchShows" ? nil : .seconds(30)
     /// }
     /// ```

@@ -223,9 +223,11 @@
         @Test(
             "bridges BR-54 every status has its body, and no body where HTTP has none",
             arguments: [
-                (.get, 200, "3", .known(3), "abc"), (.get, 200, nil, .unknown, "abc"), (.get, 404, "3", .known(3), "abc"),
+                (.get, 200, "3", .known(3), "abc"), (.get, 200, nil, .unknown, "abc"),
+                (.get, 404, "3", .known(3), "abc"),
                 (.get, 500, nil, .unknown, "abc"), (.get, 200, "0", .known(0), ""), (.post, 201, "3", .known(3), "abc"),
-                (.head, 200, "3", nil, ""), (.head, 404, nil, nil, ""), (.get, 204, nil, nil, ""), (.get, 304, "3", nil, ""),
+                (.head, 200, "3", nil, ""), (.head, 404, nil, nil, ""), (.get, 204, nil, nil, ""),
+                (.get, 304, "3", nil, ""),
             ] as [(HTTPRequest.Method, Int, String?, HTTPBody.Length?, String)]
         )
         func responses(

@@ -180,10 +180,18 @@
                             try await converter.getResponseBodyAsJSON([Show].self, from: body, transforming: \.self)
                         )
                     case 201 where type.hasPrefix("application/json"):
-                        let show = try await converter.getResponseBodyAsJSON(Show.self, from: body, transforming: \.self)
+                        let show = try await converter.getResponseBodyAsJSON(
+                            Show.self,
+                            from: body,
+                            transforming: \.self
+                        )
                         return .shows([show])
                     case 404 where type.hasPrefix("application/problem+json"):
-                        let show = try await converter.getResponseBodyAsJSON(Show.self, from: body, transforming: \.self)
+                        let show = try await converter.getResponseBodyAsJSON(
+                            Show.self,
+                            from: body,
+                            transforming: \.self
+                        )
                         return .problem(show.title)
                     case let code: return .other(code)
                     }

@@ -80,7 +80,9 @@
                 try await TransportMemoryTests.exchange(TransportMemoryTests.blocks, server, transport)
 
                 let most = try TransportMemoryTests.bytes("VmHWM") - idle
-                print("a body of \(TransportMemoryTests.blocks / 4) MiB in both directions: \(most >> 10) KiB above idle")
+                print(
+                    "a body of \(TransportMemoryTests.blocks / 4) MiB in both directions: \(most >> 10) KiB above idle"
+                )
                 #expect(most <= 8 << 20)
             }
         }

@@ -43,7 +43,9 @@ enum BridgesCost {
         let loader = Service(settings, transport: transport).anonymous.makeLoader()
         measure("bridge-\(mode)", arguments) { _ in
             let response = try await loader.load(Request(.get, url))
-            guard response.status == 200, let bytes = response.body.bytes else { throw Refused(status: response.status) }
+            guard response.status == 200, let bytes = response.body.bytes else {
+                throw Refused(status: response.status)
+            }
             return bytes.count
         }
     }

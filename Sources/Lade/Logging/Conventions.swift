@@ -106,8 +106,9 @@ extension Call {
 }
 
 extension LoadingError {
-    /// The name of the kind, or the code of a refused status, for metrics and traces: few values, as `error.type` of the OpenTelemetry
-    /// conventions wants it.
+    /// The name of the kind, or the code of a refused status, for metrics and traces.
+    ///
+    /// It has few values in a program, as `error.type` of the OpenTelemetry conventions wants it.
     public var typeName: String {
         switch kind {
         case .cancelled: "cancelled"

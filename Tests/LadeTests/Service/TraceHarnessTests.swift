@@ -40,7 +40,9 @@ struct TraceHarnessTests {
                 try await TraceContext.$current.withValue(context) {
                     for step in steps {
                         let arguments = try JSONEncoder().encode(step.arguments)
-                        _ = try await loader.load(Request(.post, step.url, body: .bytes(arguments, contentType: "application/json")))
+                        _ = try await loader.load(
+                            Request(.post, step.url, body: .bytes(arguments, contentType: "application/json"))
+                        )
                     }
                 }
             }
