@@ -61,7 +61,7 @@
             )
         )
         func memory() async {
-            await #expect(processExitsWith: .success) {
+            let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
                 var options = LoopbackServer.Options()
                 options.keptBodyBytes = 0
                 let server = try LoopbackServer(options) { request in
@@ -85,6 +85,7 @@
                 )
                 #expect(most <= 8 << 20)
             }
+            print(String(decoding: result?.standardOutputContent ?? [], as: UTF8.self))
         }
     }
 #endif

@@ -121,20 +121,10 @@ public struct TraceContext: Sendable, Hashable {
         return found
     }
 
-    /// Whether a text is the key of a vendor, or of a tenant of a vendor: `tenant@vendor`.
+    /// Whether a text is the key of a vendor, or of a tenant of a vendor: `tenant@vendor`, by the grammar of level 2.
     private static func isKey(_ key: ArraySlice<UInt8>) -> Bool {
-        let parts = key.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
-        switch parts.count {
-        case 1: return isName(parts[0], limit: 256)
-        case 2:
-            return isName(parts[0], limit: 241) && isName(parts[1], limit: 14) && parts[1].first.map(isLetter) == true
-        default: return false
-        }
-    }
-
-    private static func isName(_ name: ArraySlice<UInt8>, limit: Int) -> Bool {
-        guard let first = name.first, name.count <= limit, isLetter(first) || isNumber(first) else { return false }
-        return name.allSatisfy { isLetter($0) || isNumber($0) || [0x5F, 0x2D, 0x2A, 0x2F].contains($0) }
+        guard let first = key.first, key.count <= 256, isLetter(first) || isNumber(first) else { return false }
+        return key.allSatisfy { isLetter($0) || isNumber($0) || [0x5F, 0x2D, 0x2A, 0x2F, 0x40].contains($0) }
     }
 
     private static func isValue(_ value: ArraySlice<UInt8>) -> Bool {

@@ -85,6 +85,9 @@ struct TraceContextTests {
             ([members.joined(separator: ",")], members.joined(separator: ",")),
             (["foo=1", "\(run("z", 256))=1"], "foo=1,\(run("z", 256))=1"),
             (["\(run("t", 241))@\(run("v", 14))=1"], "\(run("t", 241))@\(run("v", 14))=1"),
+            // Level 2 has at signs anywhere behind the first character of a key.
+            (["foo@=1,bar=2"], "foo@=1,bar=2"), (["foo@@bar=1"], "foo@@bar=1"), (["foo@bar@baz=1"], "foo@bar@baz=1"),
+            (["foo@1bar=1"], "foo@1bar=1"), (["t@\(run("v", 15))=1"], "t@\(run("v", 15))=1"),
             (["foo=\(run("v", 256))"], "foo=\(run("v", 256))"),
         ] as [([String], String)]
     )
@@ -98,10 +101,9 @@ struct TraceContextTests {
             [""], [" "], [","], ["foo"], ["foo=1", "bar"], ["=1"], ["foo=,bar=3"], ["foo=bar=baz"], ["foo =1"],
             ["FOO=1"],
             ["foo.bar=1"], ["foo=\u{1F}1"], ["foo=ü"], ["foö=1"],
-            // Keys of tenants.
-            ["foo@=1,bar=2"], ["@foo=1,bar=2"], ["foo@@bar=1,bar=2"], ["foo@bar@baz=1,bar=2"], ["foo@1bar=1"],
+            ["@foo=1,bar=2"],
             // Lengths.
-            ["foo=1", "\(run("z", 257))=1"], ["foo=1", "\(run("t", 242))@v=1"], ["foo=1", "t@\(run("v", 15))=1"],
+            ["foo=1", "\(run("z", 257))=1"], ["foo=1", "\(run("t", 255))@v=1"],
             ["foo=\(run("v", 257))"], [members.joined(separator: ","), "bar33=33"],
             // Copies count as members.
             ["\(members.joined(separator: ",")),bar1=1"],
