@@ -13,6 +13,11 @@ let redis: [Target.Dependency] =
     hasCurl ? [.target(name: "LadeRedis", condition: .when(platforms: [.linux]))] : []
 let wire: [Target.Dependency] = hasCurl ? [.target(name: "LadeWire", condition: .when(platforms: [.linux]))] : []
 
+/// The product of an outside package, which is needed only with a trait.
+func outside(_ product: String, _ package: String, _ trait: String) -> Target.Dependency {
+    .product(name: product, package: package, condition: .when(traits: [trait]))
+}
+
 // The floors of Documentation/Architecture.md, bottom up: a target imports only targets of lower floors.
 let package = Package(
     name: "lade",
@@ -37,6 +42,31 @@ let package = Package(
         .library(name: "LadeConformance", targets: ["LadeConformance"]),
         .library(name: "LadeCatalogueServer", targets: ["LadeCatalogueServer"]),
         .executable(name: "lade", targets: ["LadeCommand"]),
+        // Each of these is empty without its trait, and says so.
+        .library(name: "LadeHTTPTypes", targets: ["LadeHTTPTypes"]),
+        .library(name: "LadeLogging", targets: ["LadeLogging"]),
+        .library(name: "LadeMetrics", targets: ["LadeMetrics"]),
+        .library(name: "LadeOpenAPI", targets: ["LadeOpenAPI"]),
+        .library(name: "LadeTracing", targets: ["LadeTracing"]),
+    ],
+    // A package whose trait is off is neither resolved nor fetched. Nothing is on by default.
+    traits: [
+        .trait(name: "HTTPTypes", description: "LadeHTTPTypes: the types of swift-http-types"),
+        .trait(
+            name: "OpenAPI",
+            description: "LadeOpenAPI: a transport for clients of swift-openapi-generator",
+            enabledTraits: ["HTTPTypes"]
+        ),
+        .trait(name: "SwiftLog", description: "LadeLogging: calls in a Logger of swift-log"),
+        .trait(name: "SwiftMetrics", description: "LadeMetrics: counters and timers of swift-metrics"),
+        .trait(name: "SwiftTracing", description: "LadeTracing: spans of swift-distributed-tracing"),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-http-types.git", from: "1.3.0"),
+        .package(url: "https://github.com/apple/swift-openapi-runtime.git", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log.git", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-metrics.git", from: "2.5.0"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing.git", from: "1.2.0"),
     ],
     targets: [
         // Floor 0: system libraries.
@@ -108,9 +138,24 @@ let package = Package(
         ),
         // Recordings of traffic. Programs that do not record do without it.
         .target(name: "LadeTraffic", dependencies: ["Lade", "LadeCore", "LadeJSON"]),
+        // Each is a product of its own with a trait, so that no other program builds or fetches the outside package.
+        .target(name: "LadeHTTPTypes", dependencies: ["Lade", outside("HTTPTypes", "swift-http-types", "HTTPTypes")]),
+        .target(name: "LadeLogging", dependencies: ["Lade", outside("Logging", "swift-log", "SwiftLog")]),
+        .target(name: "LadeMetrics", dependencies: ["Lade", outside("CoreMetrics", "swift-metrics", "SwiftMetrics")]),
+        .target(
+            name: "LadeTracing",
+            dependencies: ["Lade", outside("Tracing", "swift-distributed-tracing", "SwiftTracing")]
+        ),
         // Floor 6.
         // A separate product: virtual time, scripted transport and client, loopback server, replay of recordings.
         .target(name: "LadeTesting", dependencies: ["Lade", "LadeCore", "LadeTraffic"]),
+        .target(
+            name: "LadeOpenAPI",
+            dependencies: [
+                "Lade", "LadeHTTPTypes", outside("HTTPTypes", "swift-http-types", "HTTPTypes"),
+                outside("OpenAPIRuntime", "swift-openapi-runtime", "OpenAPI"),
+            ]
+        ),
         // Floor 7.
         // The conformance suite for transports; programs that only need doubles do without it.
         .target(name: "LadeConformance", dependencies: ["LadeCore", "LadeTesting"]),
@@ -213,6 +258,21 @@ let package = Package(
         .testTarget(
             name: "LadeImagesTests",
             dependencies: ["CImageSamples", "LadeImages", "LadeTesting", "SharedDoubles"]
+        ),
+        // Tests of the products with a trait; a suite whose trait is off is left out.
+        .testTarget(
+            name: "LadeBridgesTests",
+            dependencies: [
+                "Lade", "LadeCatalogueServer", "LadeConformance", "LadeHTTPTypes", "LadeLogging", "LadeMetrics",
+                "LadeOpenAPI", "LadeTesting", "LadeTracing", "SharedDoubles",
+                outside("HTTPTypes", "swift-http-types", "HTTPTypes"),
+                outside("InMemoryLogging", "swift-log", "SwiftLog"), outside("Logging", "swift-log", "SwiftLog"),
+                outside("InMemoryTracing", "swift-distributed-tracing", "SwiftTracing"),
+                outside("CoreMetrics", "swift-metrics", "SwiftMetrics"),
+                outside("MetricsTestKit", "swift-metrics", "SwiftMetrics"),
+                outside("OpenAPIRuntime", "swift-openapi-runtime", "OpenAPI"),
+                outside("Tracing", "swift-distributed-tracing", "SwiftTracing"),
+            ]
         ),
         .testTarget(name: "LadeFoundationTests", dependencies: ["LadeFoundation", "LadeTesting", "SharedDoubles"]),
         .testTarget(name: "LadeCallbacksTests", dependencies: ["LadeCallbacks", "LadeTesting", "SharedDoubles"]),

@@ -1,6 +1,9 @@
 // swift-tools-version: 6.3
 import PackageDescription
 
+// The traits of Lade that Benchmarks/bridges measures; none for all others, so that nothing is fetched.
+let traits = (Context.environment["LADE_TRAITS"] ?? "").split(separator: ",").map(String.init)
+
 // A package of its own, so that packages that depend on Lade do not build it. See README.md.
 let package = Package(
     name: "lade-benchmarks",
@@ -9,7 +12,7 @@ let package = Package(
         .library(name: "CountAllocations", type: .dynamic, targets: ["CAllocations"])
     ],
     dependencies: [
-        .package(name: "lade", path: "..")
+        .package(name: "lade", path: "..", traits: Set(traits.map { .trait(name: $0) }))
     ],
     targets: [
         .systemLibrary(
@@ -70,6 +73,25 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+if !traits.isEmpty {
+    // What the observers of LadeLogging, LadeMetrics and LadeTracing cost.
+    package.dependencies += [
+        .package(url: "https://github.com/apple/swift-log.git", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-metrics.git", from: "2.5.0"),
+    ]
+    package.targets.append(
+        .executableTarget(
+            name: "BridgesCost",
+            dependencies: [
+                "Measuring", .product(name: "Lade", package: "lade"), .product(name: "LadeLogging", package: "lade"),
+                .product(name: "LadeMetrics", package: "lade"), .product(name: "LadeTracing", package: "lade"),
+                .product(name: "LadeWire", package: "lade"), .product(name: "Logging", package: "swift-log"),
+                .product(name: "CoreMetrics", package: "swift-metrics"),
+            ]
+        )
+    )
+}
 
 for target in package.targets where target.type != .system {
     target.swiftSettings = [

@@ -35,7 +35,7 @@ def targets():
     if dumped.returncode != 0:
         sys.exit("error: Package.swift cannot be read")
     return {
-        target["name"]: {(item.get("byName") or item.get("target"))[0] for item in target["dependencies"]}
+        target["name"]: {(item.get("byName") or item.get("target"))[0] for item in target["dependencies"] if "product" not in item}
         for target in json.loads(dumped.stdout)["targets"]
         if target["type"] != "test" and not (target.get("path") or "").startswith("Tests")
     }

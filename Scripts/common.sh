@@ -1,6 +1,6 @@
 # Sourced by the other scripts. Changes to the root of the checkout and sets:
 #   swift_flags   the flags of every build and test of one run, so that nothing is built twice: $SWIFTFLAGS, and in CI
-#                 warnings as errors; SwiftPM finds tests on Linux by the index, so it stays on
+#                 warnings as errors; SwiftPM finds tests on Linux by the index, so it stays on; with_traits adds the traits
 # shellcheck shell=bash
 if [ "${BASH_VERSINFO[0]}" -lt 4 ]; then
     echo "error: these scripts need bash 4 or later; on macOS: brew install bash" >&2
@@ -15,6 +15,14 @@ die() { echo "error: $*" >&2; exit 1; }
 
 read -r -a swift_flags <<<"${SWIFTFLAGS:-}"
 if [ "${CI:-}" = true ]; then swift_flags+=(-Xswiftc -warnings-as-errors); fi
+
+# Switches on the traits whose packages Scripts/packages makes resolve. Every debug build in .build has the same ones, so that
+# nothing is built twice.
+with_traits() {
+    local traits
+    traits=$(Scripts/packages)
+    [ -z "$traits" ] || swift_flags+=(--traits "$traits")
+}
 
 # Starts the peers for the life of this script. Peers that run already are used and left running.
 with_peers() {

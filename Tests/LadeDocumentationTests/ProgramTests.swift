@@ -171,6 +171,9 @@ struct ProgramTests {
         ("json pointer", "ReadingJSONValues"), ("times of a call", "MeasuringCalls"), ("metrics", "MeasuringCalls"),
         ("two limits", "LimitingTwice"), ("furtherkeys", "LimitingTwice"), ("list model view", "ListsForViews"),
         ("response text json", "ReadingResponses"),
+        ("openapi generator client", "../Ecosystem"), ("swift-log logger", "../Ecosystem"),
+        ("opentelemetry metrics", "../Ecosystem"), ("spans distributed tracing", "../Ecosystem"),
+        ("http types httprequest", "../Ecosystem"), ("traceparent service", "../Ecosystem"),
     ]
 
     @Test("finding UF-5 the words of a task find its article", arguments: searches.indices)

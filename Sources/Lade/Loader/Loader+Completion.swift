@@ -168,6 +168,7 @@ extension LoaderCore {
         refused: @escaping @Sendable (Loader.Handle, LoadingError) async -> Void
     ) -> Loader.Handle {
         var call = makeCall()
+        call.stopObserving(unlessNeededFor: request)
         let handle = Loader.Handle(id: call.id, request: request, accepting: acceptableStatuses(for: request))
         call.begin(handle.counter, isScoped: false)
         handle.slot = group.join(handle)

@@ -56,6 +56,7 @@ final class LoaderCore: Sendable {
     func begin(_ request: Request) throws(LoadingError) -> (Call, Call.Scope, WorkGroup.Slot) {
         try request.validate()
         var call = makeCall()
+        call.stopObserving(unlessNeededFor: request)
         let scope = Call.Scope(request, accepting: acceptableStatuses(for: request))
         guard let slot = group.join(scope) else {
             call.recordStart(request)

@@ -49,7 +49,7 @@ struct Preparation: Sendable {
         guard request.isHTTP else { return request }
         var prepared = request
         addFields(to: &prepared.headers)
-        if isTraced { prepared[TraceID.self] = TraceID(call.random) }
+        if isTraced { prepared[CallTrace.self] = CallTrace(call.random, continuing: request.continuedTrace) }
         return prepared
     }
 

@@ -135,6 +135,10 @@ public struct Call: Sendable {
 
     /// The account that the call is made for.
     public var account: String { context.account }
+    /// The value of a tag of the request that the app made, for observers.
+    ///
+    /// Observers read it when the call starts. The last event of a call, and a call without a loader, have the default value.
+    public subscript<Tag: Request.Tag>(_ tag: Tag.Type) -> Tag.Value { object?.request?[tag] ?? Tag.defaultValue }
     /// The source of the call's waits and dates.
     public var time: any TimeSource { context.time }
     /// The source of the call's randomness.
@@ -169,6 +173,12 @@ public struct Call: Sendable {
 
     /// Whether any sink receives what ``record(_:)`` reports.
     public var isObserved: Bool { !context.events.isEmpty }
+
+    /// Makes no events when no sink needs those of a request.
+    package mutating func stopObserving(unlessNeededFor request: Request) {
+        guard isObserved, !context.events.contains(where: { $0.observes(request) }) else { return }
+        context = Context(account: account, time: time, random: random, events: [])
+    }
 
     /// The call as a request's exchange sees it: events do not show parts of the request that a server repeats.
     @usableFromInline

@@ -185,9 +185,20 @@ extension Call.Event {
 extension Call {
     /// Receives what happens to calls: a log, metrics, an activity indicator, a test.
     public protocol Observer: Sendable {
+        /// Whether the observer needs the events of a call; true by default.
+        ///
+        /// It is asked once, in the caller's task, before the first event. A call that no observer needs makes no events, and costs
+        /// as much as one of a service without observers. The observer may receive events of a call that it does not need.
+        func observes(_ request: Request) -> Bool
+
         /// Receives one event.
         ///
         /// It is called on any thread, possibly the transport's own: return quickly and never block.
         func record(_ event: Call.Event, of call: Call)
     }
+}
+
+extension Call.Observer {
+    /// True: every call is observed.
+    public func observes(_ request: Request) -> Bool { true }
 }

@@ -18,8 +18,8 @@ public struct Headers: Sendable, Hashable {
         /// The octets of the value if they are not UTF-8, in which case ``value`` differs from what is sent.
         package var unusualOctets: [UInt8]? { sentOctets }
 
-        /// The octets of the value, as they are sent.
-        package var octets: [UInt8] { sentOctets ?? Array(value.utf8) }
+        /// The octets of the value, as they are sent; those of ``value`` unless they are not UTF-8.
+        public var octets: [UInt8] { sentOctets ?? Array(value.utf8) }
 
         /// Whether name and value are the same octets.
         public static func == (lhs: Field, rhs: Field) -> Bool {

@@ -6,10 +6,13 @@
 package enum CredentialNames {
     /// Whether the name is that of a credential.
     package static func contains(_ name: some StringProtocol) -> Bool {
-        let name = plain(name)
-        if exact.contains(name) { return true }
-        guard !exceptions.contains(name) else { return false }
-        return suffixes.contains { name.hasSuffix($0) }
+        let bytes = plain(name)
+        let hasSuffix = suffixes.contains { suffix in
+            bytes.count >= suffix.count && bytes.last == suffix.last
+                && bytes[(bytes.count - suffix.count)...].elementsEqual(suffix)
+        }
+        let name = String(decoding: bytes, as: UTF8.self)
+        return hasSuffix ? !exceptions.contains(name) : exact.contains(name)
     }
 
     /// The same for a field, without a copy of the names that nearly every request has.
@@ -17,7 +20,7 @@ package enum CredentialNames {
         !plainNames.contains(where: name.equalsIgnoringASCIICase) && contains(name)
     }
 
-    private static func plain(_ name: some StringProtocol) -> String {
+    private static func plain(_ name: some StringProtocol) -> [UInt8] {
         var bytes: [UInt8] = []
         for byte in name.utf8 {
             switch byte {
@@ -26,19 +29,20 @@ package enum CredentialNames {
             default: bytes.append(byte.lowercasedASCII)
             }
         }
-        return String(decoding: bytes, as: UTF8.self)
+        return bytes
     }
 
     private static let plainNames = [
-        "Accept", "Accept-Encoding", "Accept-Language", "Cache-Control", "Content-Length", "Content-Type", "Host",
-        "If-None-Match", "Range", "User-Agent",
+        "Accept", "Accept-Encoding", "Accept-Language", "Accept-Ranges", "Age", "Cache-Control", "Connection",
+        "Content-Encoding", "Content-Length", "Content-Type", "Date", "ETag", "Expires", "Host", "If-None-Match",
+        "Last-Modified", "Location", "Range", "Server", "Transfer-Encoding", "User-Agent", "Vary",
     ]
 
     /// Endings of names that carry credentials: `X-Vault-Token`, `client_secret`, `Ocp-Apim-Subscription-Key`.
     private static let suffixes = [
         "token", "secret", "password", "passwd", "passphrase", "signature", "credential", "credentials", "apikey",
         "accesskey", "-key", "authorization", "-auth", "-jwt", "-assertion", "sessionid", "session-id", "-session",
-    ]
+    ].map { Array($0.utf8) }
 
     /// Names that have one of those endings and carry no credential.
     private static let exceptions: Set<String> = [

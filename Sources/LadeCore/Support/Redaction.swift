@@ -43,7 +43,8 @@ package struct Redaction: Sendable {
 
     /// The text without secrets: query items, user names in addresses, and known values.
     package func text(_ text: String) -> String {
-        String(decoding: masked(scrubbed(Array(text.utf8))), as: UTF8.self)
+        guard mayChange(text) else { return text }
+        return String(decoding: masked(scrubbed(Array(text.utf8))), as: UTF8.self)
     }
 
     /// The text without known values.
@@ -58,7 +59,8 @@ package struct Redaction: Sendable {
 
     /// The address without user name, password, fragment and secrets; it need not be valid.
     package func address(_ address: String) -> String {
-        text(String(address.utf8.prefix { $0 != UInt8(ascii: "#") }) ?? "")
+        guard mayChange(address) else { return address }
+        return text(String(address.utf8.prefix { $0 != UInt8(ascii: "#") }) ?? "")
     }
 
     /// An invalid text given as an address: everything up to its last `@` may be a user name and a password.
@@ -70,21 +72,20 @@ package struct Redaction: Sendable {
 
     /// The value of a header field without secrets.
     package func value(of field: Headers.Field) -> String {
-        guard !field.carriesCredentials, !isSecret(field.name) else { return Self.mark }
+        guard !field.carriesCredentials, names.isEmpty || !names.contains(field.name.asciiLowercased) else {
+            return Self.mark
+        }
         return Self.addressNames.contains(where: field.name.equalsIgnoringASCIICase)
             ? address(field.value) : text(field.value)
     }
 
     /// The fields with their secrets replaced; the same list when there are no secrets.
     package func headers(_ headers: Headers) -> Headers {
+        // Most lists have no secret, and are not made again.
+        guard headers.contains(where: { !value(of: $0).isSpelled(like: $0.value) }) else { return headers }
         var redacted = Headers()
-        var hasChanged = false
-        for field in headers {
-            let value = value(of: field)
-            if !value.isSpelled(like: field.value) { hasChanged = true }
-            redacted.add(field.name, value)
-        }
-        return hasChanged ? redacted : headers
+        for field in headers { redacted.add(field.name, value(of: field)) }
+        return redacted
     }
 
     /// A field line that could not be parsed.
@@ -109,6 +110,18 @@ package struct Redaction: Sendable {
         "Connection", "Content-Encoding", "Content-Length", "Transfer-Encoding", "Upgrade",
     ]
     private static let addressNames = ["Location", "Content-Location", "Referer"]
+
+    /// Whether a text may have something to hide; false for most texts, which stay as they are.
+    ///
+    /// Without a query, a fragment and the end of a user name nothing is a secret but the known values.
+    private func mayChange(_ text: String) -> Bool {
+        func isMark(_ byte: UInt8) -> Bool {
+            byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#") || byte == UInt8(ascii: "@")
+        }
+        guard values.isEmpty else { return true }
+        return text.utf8.withContiguousStorageIfAvailable { $0.contains(where: isMark) }
+            ?? text.utf8.contains(where: isMark)
+    }
 
     // MARK: - Names
 

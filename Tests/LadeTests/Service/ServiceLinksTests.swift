@@ -203,6 +203,83 @@ struct ServiceLinksTests {
         #expect(!own.headers.contains("traceparent"))
     }
 
+    /// Keeps the addresses of the calls that it needs, and of all that it receives.
+    private struct Choosy: Call.Observer {
+        let needed: String?
+        let received = Journal<String>()
+
+        func observes(_ request: Request) -> Bool { needed == nil || request.url.path().hasSuffix(needed ?? "") }
+        func record(_ event: Call.Event, of call: Call) {
+            if case .callStarted(_, let url) = event { received.add(url) }
+        }
+    }
+
+    @Test("policies PL-64 a call that no observer needs makes no events, and one that any needs makes them for all")
+    func neededCalls() async throws {
+        let (few, all) = (Choosy(needed: "/needed"), Choosy(needed: nil))
+        let rig = Rig { $0.observers = [few] }
+        rig.transport.onAnyRequest().respond(.text("ok"))
+
+        _ = try await rig.loader.load(rig.request("/other"))
+        _ = try await rig.loader.load(rig.request("/needed"))
+        #expect(few.received.all == ["https://svc.example.com/needed"])
+
+        let observation = rig.service.observe(with: all)
+        _ = try await rig.loader.load(rig.request("/other"))
+        observation.end()
+        #expect(all.received.all == ["https://svc.example.com/other"])
+        #expect(few.received.all.count == 2)
+    }
+
+    private enum Screen: Request.Tag { static let defaultValue = "" }
+
+    @Test("policies PL-63 continues a trace that the request or its task has, with a parent for each exchange")
+    func continuedTrace() async throws {
+        var tracing = Tracing()
+        tracing.state = "lade=1"
+        let rig = Rig {
+            $0.tracing = tracing
+            $0.attemptInterceptors = [Repeating(times: 1)]
+        }
+        rig.transport.onAnyRequest().respond(.connectionLost()).then(.text("ok"))
+        let trace = "12345678901234567890123456789012"
+        let context = TraceContext(parents: ["00-\(trace)-1234567890123456-02"], states: ["foo=1,lade=0"])
+        var request = try rig.request()
+        request.traceContext = context
+
+        _ = try await rig.loader.load(request)
+        try await TraceContext.$current.withValue(context) { _ = try await rig.loader.load(rig.request()) }
+        _ = try await rig.loader.load(rig.request())
+
+        let fields = rig.transport.requests.map { $0.headers["traceparent"] ?? "" }
+        #expect(fields.count == 4)
+        let continued = fields.prefix(3)
+        #expect(continued.allSatisfy { $0.hasPrefix("00-\(trace)-") && $0.hasSuffix("-02") })
+        #expect(Set(continued).count == 3 && !continued.contains { $0.contains("1234567890123456-02") })
+        #expect(rig.transport.requests.prefix(3).allSatisfy { $0.headers["tracestate"] == "lade=1,foo=1" })
+        #expect(!fields[3].contains(trace) && fields[3].hasSuffix("-01"))
+    }
+
+    @Test("policies PL-62 an observer reads the tags of a request when its call starts")
+    func observedTags() async throws {
+        let screens = Journal<String>()
+        struct Sink: Call.Observer {
+            let screens: Journal<String>
+            func record(_ event: Call.Event, of call: Call) {
+                if case .callStarted = event { screens.add(call[Screen.self]) }
+            }
+        }
+        let rig = Rig { $0.observers = [Sink(screens: screens)] }
+        rig.transport.onAnyRequest().respond(.text("ok"))
+        var request = try rig.request()
+        request[Screen.self] = "start"
+
+        _ = try await rig.loader.load(request)
+        _ = try await rig.loader.load(rig.request())
+
+        #expect(screens.all == ["start", ""])
+    }
+
     /// Gives the same number each time.
     private struct Constant: RandomSource {
         var number: UInt64
