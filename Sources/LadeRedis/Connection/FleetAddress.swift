@@ -40,7 +40,7 @@ package struct FleetAddress: Sendable, Equatable {
         }
         isSecure = scheme == "rediss://"
         let whole = text.dropFirst(scheme.count)
-        let (body, items) = whole.cut(at: "?" as Unicode.Scalar) ?? (whole, "")
+        let (body, items) = whole.cut(at: "?").map { ($0.before, $0.after) } ?? (whole, "")
         let query = whole.has("?") ? items.parts(at: "&") : []
         if scheme == "redis+unix://" {
             guard body.hasPrefix("/"), body.utf8.count < 108 else {
@@ -63,7 +63,7 @@ package struct FleetAddress: Sendable, Equatable {
     }
 
     private mutating func readHosts(_ body: Substring) throws(LoadingError) {
-        guard let slash = body.cut(at: "/" as Unicode.Scalar) else {
+        guard let slash = body.cut(at: "/") else {
             throw Self.fault("it has no name of a fleet after the host")
         }
         var authority = slash.before
@@ -86,12 +86,13 @@ package struct FleetAddress: Sendable, Equatable {
     private static func host(_ text: Substring) throws(LoadingError) -> Host {
         var (name, rest) = (text, Substring())
         if text.hasPrefix("[") {
-            guard let end = text.dropFirst().cut(at: "]" as Unicode.Scalar) else {
+            guard let end = text.dropFirst().cut(at: "]") else {
                 throw fault("an address in brackets has no end")
             }
-            (name, rest) = end
+            (name, rest) = (end.before, end.after)
         } else {
-            (name, rest) = text.halves { $0 == ":" }
+            let halves = text.halves { $0 == ":" }
+            (name, rest) = (halves.text, halves.rest)
         }
         guard !name.isEmpty else { throw fault("a host is empty") }
         guard rest.isEmpty || (rest.hasPrefix(":") && rest.count > 1) else {
@@ -104,7 +105,7 @@ package struct FleetAddress: Sendable, Equatable {
     }
 
     private mutating func readItem(_ item: Substring) throws(LoadingError) {
-        let (key, text) = item.cut(at: "=" as Unicode.Scalar) ?? (item, "")
+        let (key, text) = item.cut(at: "=").map { ($0.before, $0.after) } ?? (item, "")
         let value = String(text)
         switch key {
         case "size":
