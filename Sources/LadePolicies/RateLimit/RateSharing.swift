@@ -1,4 +1,5 @@
 import LadeCore
+import Synchronization
 
 /// The knowledge of a limiter about the supply that it shares limits by: a pure value within ``RateLimiterState``.
 struct RateSharing: Sendable {
@@ -181,5 +182,34 @@ extension RateLimiterState {
 
     private mutating func wakeUp(_ key: ServiceKey, _ now: Instant, _ wakes: inout Wakes) {
         if hasWaiters(key) { pump(key, now, &wakes) } else { rearm(key, now, &wakes) }
+    }
+}
+
+extension RateLimiter {
+    /// Passes to the supply what the last change asks for.
+    @inline(never)
+    func carryOut() {
+        let orders = state.withLock { $0.takeOrders() }
+        if !orders.isEmpty { supply?.carryOut(orders, for: supplyNumber.load(ordering: .acquiring)) }
+    }
+
+    /// Notes that the limits are in use, and gives the call the events since the last one.
+    @inline(never)
+    func use(in call: Call) {
+        supply?.touch()
+        for event in state.withLock({ $0.takeEvents() }) { call.record(event) }
+    }
+
+    /// Lets the other members know of a delay that a server requested.
+    func share(_ delay: Duration, of key: ServiceKey) {
+        supply?.carryOut(
+            [.gate(key, for: delay, rate: rate(for: key))],
+            for: supplyNumber.load(ordering: .acquiring)
+        )
+    }
+
+    func receive(_ news: [RateNews]) {
+        let now = time.now
+        wake(state.withLock { $0.receive(news, now: now) })
     }
 }
