@@ -47,6 +47,23 @@ struct FleetProcessTests {
         #expect(server.requestCount == 20)
     }
 
+    @Test("fleet RD-02 RD-104 a wrong password is exit code 9 before anything is sent, and the right one is taken")
+    func password() async throws {
+        let store = try StoreServer.start(.redis, ["--requirepass", "right"])
+        let server = try LoopbackServer { _ in .text("x") }
+        let line = [
+            "get", server.address("/x"), "--rate", "20/s", "--share", store.url, "--fleet-secret-env", "STORE",
+            "--no-config", "-o", "/dev/null", "-s",
+        ]
+        for (secret, status) in [("wrong", 9), ("right", 0)] as [(String, Int32)] {
+            let variables = ["STORE": secret, "HOME": store.folder, "PATH": "/usr/bin:/bin"]
+            let null = open("/dev/null", O_WRONLY)
+            defer { close(null) }
+            #expect(try await ChildProcess(Self.program, line, environment: variables, error: null).ended() == status)
+        }
+        #expect(server.requestCount == 1)
+    }
+
     @Test("fleet RD-04 no proxy of the environment is used for the store")
     func proxies() async throws {
         let store = try StoreServer.start(StoreServer.Settings(hasPort: true))

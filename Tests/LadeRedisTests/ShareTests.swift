@@ -87,6 +87,29 @@ struct ShareTests {
         for call in calls { _ = await call.value }
     }
 
+    @Test("fleet RD-24 while a fast limit delays no call, slots are requested before calls need them")
+    func spare() async throws {
+        let limiter = try makeLimiter(RateLimits(default: .perSecond(100_000)))
+        supply.send(.joined(members: 1, active: 1))
+        let request = try Request("https://api.example.com/v1/x")
+        let first = call(limiter)
+        await waiting(1, limiter)
+        #expect(supply.orders().count == 1)
+        supply.send(.granted(key, slots: [time.now], lead: .milliseconds(5)))
+        #expect(await first.value != nil)
+        // Eight slots follow that no call needs yet; then calls start without waiting.
+        let rate = RateLimits.Rate.perSecond(100_000)
+        #expect(supply.orders() == [.ask(RateAsk(key: key, count: 8, rate: rate, holdsNone: true))])
+        time.advance(by: .milliseconds(1))
+        supply.send(.granted(key, slots: Array(repeating: time.now, count: 8), lead: .milliseconds(5)))
+        for _ in 0..<3 {
+            time.advance(by: .microseconds(10))
+            try await limiter.start(request, call: Call(time: time))?.finish()
+        }
+        #expect(limiter.waitingCount == 0)
+        #expect(supply.orders().count == 1)
+    }
+
     @Test("fleet RD-26 slots that no call waits for any longer are returned")
     func returned() async throws {
         let limiter = try makeLimiter()

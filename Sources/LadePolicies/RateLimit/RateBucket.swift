@@ -279,8 +279,10 @@ struct RateBucket: Sendable {
     /// How many slots would be used beside those that are held.
     private func needed(of share: RateShare) -> Int {
         let ready = readyCounts.ahead(of: .low)
-        let room = concurrency.map { max(0, $0 - inFlight) } ?? ready
-        return min(ready, room, RateShare.most) - share.slots.count
+        let calls = min(ready, concurrency.map { max(0, $0 - inFlight) } ?? ready)
+        // Spare slots are requested in blocks.
+        guard calls > share.slots.count || share.slots.count * 2 < share.spare else { return 0 }
+        return min(calls + share.spare, RateShare.most) - share.slots.count
     }
 
     /// Removes slots that are void or not needed, and asks for the next ones when it is time.

@@ -61,7 +61,7 @@ public final class RateLimiter: Sendable {
         }
     }
 
-    private let time: any TimeSource
+    let time: any TimeSource
     /// Which requests share a rate.
     public let keyRule: ServiceKey.Rule
     /// The longest time for which a server can close a gate; see ``RateLimits/gateLimit``.
@@ -72,10 +72,10 @@ public final class RateLimiter: Sendable {
     private let reserve: QuotaReserve
     private let delaySharing: RateLimits.Sharing
     // Guarded by its lock.
-    private let state: Locked<RateLimiterState>
+    let state: Locked<RateLimiterState>
     /// Where slots of shared limits come from, and this limiter's number there; nil for limits of this process alone.
-    private let supply: (any RateSupply)?
-    private let supplyNumber: Atomic<Int>
+    let supply: (any RateSupply)?
+    let supplyNumber: Atomic<Int>
 
     /// Makes a limiter.
     ///
@@ -532,38 +532,9 @@ public final class RateLimiter: Sendable {
         return closed
     }
 
-    private func wake(_ wakes: RateLimiterState.Wakes) {
+    func wake(_ wakes: RateLimiterState.Wakes) {
         for wake in wakes { wake.resume() }
         if supply != nil { carryOut() }
-    }
-
-    // MARK: - Shared limits
-
-    /// Passes to the supply what the last change asks for.
-    @inline(never)
-    private func carryOut() {
-        let orders = state.withLock { $0.takeOrders() }
-        if !orders.isEmpty { supply?.carryOut(orders, for: supplyNumber.load(ordering: .acquiring)) }
-    }
-
-    /// Notes that the limits are in use, and gives the call the events since the last one.
-    @inline(never)
-    private func use(in call: Call) {
-        supply?.touch()
-        for event in state.withLock({ $0.takeEvents() }) { call.record(event) }
-    }
-
-    /// Lets the other members know of a delay that a server requested.
-    private func share(_ delay: Duration, of key: ServiceKey) {
-        supply?.carryOut(
-            [.gate(key, for: delay, rate: rate(for: key))],
-            for: supplyNumber.load(ordering: .acquiring)
-        )
-    }
-
-    private func receive(_ news: [RateNews]) {
-        let now = time.now
-        wake(state.withLock { $0.receive(news, now: now) })
     }
 
     private static func impossible(_ wait: Duration, _ reason: Call.WaitReason, _ call: Call) -> LoadingError {

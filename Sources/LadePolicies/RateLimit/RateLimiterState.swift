@@ -125,6 +125,7 @@ struct RateLimiterState {
         }
         guard case .some(.some(let arrival)) = obstacle else {
             if isCounted { inFlight += 1 }
+            if sharing != nil { consult(key, now, isCrowded: isCrowded) }
             return (.started(buckets[key]?.lastStart ?? 0), [])
         }
         let reason = reason(arrival.reason, key)

@@ -1,4 +1,5 @@
 import LadeCore
+import Synchronization
 
 /// The knowledge of a limiter about the supply that it shares limits by: a pure value within ``RateLimiterState``.
 struct RateSharing: Sendable {
@@ -62,7 +63,9 @@ extension RateLimiterState {
         guard let sharing, let rate = buckets[key]?.rate, buckets[key]?.share != nil else { return }
         let mayAsk = sharing.contact == .open && !isCrowded
         guard let (void, excess, ask) = change(key, { $0.consult(now: now, mayAsk: mayAsk) }) else { return }
-        if void > 0 { self.sharing?.note(.slotsVoided(key: key.description, count: void)) }
+        if void > 0, buckets[key]?.share?.spare == 0 {
+            self.sharing?.note(.slotsVoided(key: key.description, count: void))
+        }
         if excess > 0 { self.sharing?.orders.append(.giveBack(key, count: excess)) }
         guard ask > 0 else { return }
         let holdsNone = buckets[key]?.share?.slots.isEmpty ?? true
@@ -108,7 +111,10 @@ extension RateLimiterState {
     private mutating func receive(_ news: RateNews, _ now: Instant, _ wakes: inout Wakes) {
         switch news {
         case .granted(let key, let slots, let lead):
-            change(key) { $0.share?.grant(slots, lead: lead.wholeNanoseconds, now: now) }
+            change(key) { bucket in
+                let interval = bucket.rate?.interval ?? 0
+                bucket.share?.grant(slots, lead: lead.wholeNanoseconds, interval: interval, now: now)
+            }
             if let last = slots.last {
                 let until = max(.zero, now.duration(to: last))
                 sharing?.note(.slotsGranted(key: key.description, count: slots.count, until: until))
@@ -161,7 +167,10 @@ extension RateLimiterState {
         let concurrency = makeBucket(key).concurrency
         change(key) { $0.concurrency = concurrency }
         if let whole = concurrencies[key] ?? self.concurrency, let members = sharing?.members, members > whole {
-            if sharing?.crowdedKeys.count ?? 0 < Self.mostCrowded, sharing?.crowdedKeys.insert(key).inserted == true {
+            let isNamed =
+                sharing.map { $0.crowdedKeys.contains(key) || $0.crowdedKeys.count >= Self.mostCrowded } ?? true
+            if !isNamed {
+                sharing?.crowdedKeys.insert(key)
                 let reason = "\(members) members share \(whole) concurrent exchanges of \(key), one each"
                 sharing?.note(.fleetCoarse(reason: reason))
             }
@@ -173,5 +182,34 @@ extension RateLimiterState {
 
     private mutating func wakeUp(_ key: ServiceKey, _ now: Instant, _ wakes: inout Wakes) {
         if hasWaiters(key) { pump(key, now, &wakes) } else { rearm(key, now, &wakes) }
+    }
+}
+
+extension RateLimiter {
+    /// Passes to the supply what the last change asks for.
+    @inline(never)
+    func carryOut() {
+        let orders = state.withLock { $0.takeOrders() }
+        if !orders.isEmpty { supply?.carryOut(orders, for: supplyNumber.load(ordering: .acquiring)) }
+    }
+
+    /// Notes that the limits are in use, and gives the call the events since the last one.
+    @inline(never)
+    func use(in call: Call) {
+        supply?.touch()
+        for event in state.withLock({ $0.takeEvents() }) { call.record(event) }
+    }
+
+    /// Lets the other members know of a delay that a server requested.
+    func share(_ delay: Duration, of key: ServiceKey) {
+        supply?.carryOut(
+            [.gate(key, for: delay, rate: rate(for: key))],
+            for: supplyNumber.load(ordering: .acquiring)
+        )
+    }
+
+    func receive(_ news: [RateNews]) {
+        let now = time.now
+        wake(state.withLock { $0.receive(news, now: now) })
     }
 }

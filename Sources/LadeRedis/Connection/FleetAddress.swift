@@ -39,9 +39,9 @@ package struct FleetAddress: Sendable, Equatable {
             throw Self.fault("it has a space, a fragment or a character that is not in ASCII")
         }
         isSecure = scheme == "rediss://"
-        let parts = text.dropFirst(scheme.count).split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-        let query = parts.count > 1 ? parts[1].split(separator: "&", omittingEmptySubsequences: false) : []
-        let body = parts.first ?? ""
+        let whole = text.dropFirst(scheme.count)
+        let (body, items) = whole.cut(at: "?").map { ($0.before, $0.after) } ?? (whole, "")
+        let query = whole.has("?") ? items.parts(at: "&") : []
         if scheme == "redis+unix://" {
             guard body.hasPrefix("/"), body.utf8.count < 108 else {
                 throw Self.fault("the path of its socket is not absolute, or too long")
@@ -63,11 +63,12 @@ package struct FleetAddress: Sendable, Equatable {
     }
 
     private mutating func readHosts(_ body: Substring) throws(LoadingError) {
-        guard let slash = body.firstIndex(of: "/") else { throw Self.fault("it has no name of a fleet after the host") }
-        var authority = body[..<slash]
-        name = String(body[body.index(after: slash)...])
-        if let at = authority.lastIndex(of: "@") {
-            let user = authority[..<at]
+        guard let slash = body.cut(at: "/") else {
+            throw Self.fault("it has no name of a fleet after the host")
+        }
+        var authority = slash.before
+        name = String(slash.after)
+        if let (user, rest) = authority.cut(atLast: "@") {
             guard !user.contains(":") else {
                 throw Self.fault(
                     "it has a password, which other users of the machine can read: give it apart from the address"
@@ -75,9 +76,9 @@ package struct FleetAddress: Sendable, Equatable {
             }
             guard !user.isEmpty else { throw Self.fault("the user before @ is empty") }
             self.user = String(user)
-            authority = authority[authority.index(after: at)...]
+            authority = rest
         }
-        for text in authority.split(separator: ",", omittingEmptySubsequences: false) {
+        for text in authority.parts(at: ",") {
             hosts.append(try Self.host(text))
         }
     }
@@ -85,11 +86,13 @@ package struct FleetAddress: Sendable, Equatable {
     private static func host(_ text: Substring) throws(LoadingError) -> Host {
         var (name, rest) = (text, Substring())
         if text.hasPrefix("[") {
-            guard let end = text.firstIndex(of: "]") else { throw fault("an address in brackets has no end") }
-            name = text[text.index(after: text.startIndex)..<end]
-            rest = text[text.index(after: end)...]
-        } else if let colon = text.firstIndex(of: ":") {
-            (name, rest) = (text[..<colon], text[colon...])
+            guard let end = text.dropFirst().cut(at: "]") else {
+                throw fault("an address in brackets has no end")
+            }
+            (name, rest) = (end.before, end.after)
+        } else {
+            let halves = text.halves { $0 == ":" }
+            (name, rest) = (halves.text, halves.rest)
         }
         guard !name.isEmpty else { throw fault("a host is empty") }
         guard rest.isEmpty || (rest.hasPrefix(":") && rest.count > 1) else {
@@ -102,9 +105,9 @@ package struct FleetAddress: Sendable, Equatable {
     }
 
     private mutating func readItem(_ item: Substring) throws(LoadingError) {
-        let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-        let value = parts.count > 1 ? String(parts[1]) : ""
-        switch parts[0] {
+        let (key, text) = item.cut(at: "=").map { ($0.before, $0.after) } ?? (item, "")
+        let value = String(text)
+        switch key {
         case "size":
             guard let count = Int(value), (1...10_000).contains(count) else {
                 throw Self.fault("size must be a number from 1 to 10000")
@@ -116,7 +119,7 @@ package struct FleetAddress: Sendable, Equatable {
             }
             database = number
         case "name" where path != nil: name = value
-        default: throw Self.fault("“\(parts[0])” is none of its settings: size, db" + (path == nil ? "" : ", name"))
+        default: throw Self.fault("“\(key)” is none of its settings: size, db" + (path == nil ? "" : ", name"))
         }
     }
 

@@ -74,7 +74,10 @@ final class FleetCore: RateSupply {
         let (number, news) = state.withLock { state in
             state.lastLimiter += 1
             state.limiters[state.lastLimiter] = receive
-            return (state.lastLimiter, state.contact)
+            // A limiter that is made after the contact learns of it, and so does its first call.
+            let joined: [RateNews] =
+                state.facts.isJoined ? [.event(.fleetJoined(members: state.facts.members))] : []
+            return (state.lastLimiter, state.contact + joined)
         }
         receive(news)
         return number

@@ -15,7 +15,7 @@ package enum StoreRefusal: Error, Sendable, Equatable {
     package init?(_ text: String, isFirst: Bool) {
         if text.hasPrefix("WRONGPASS") || text.hasPrefix("NOAUTH") || text.contains("invalid password") {
             self = .password
-        } else if ["The user executing the script", "NOPERM", "has no permissions", "ACL failure"].contains(where: text.contains) {
+        } else if Self.missingRights.contains(where: text.contains) {
             self = .right(text)
         } else if isFirst, text.contains("syntax error") || text.contains("unknown command") {
             self = .unsuitable("it needs Redis 6.2, Valkey 7.2 or later")
@@ -25,6 +25,9 @@ package enum StoreRefusal: Error, Sendable, Equatable {
             return nil
         }
     }
+
+    /// Words of errors that name a missing right, of different versions.
+    private static let missingRights = ["The user executing the script", "NOPERM", "has no permissions", "ACL failure"]
 
     /// The reason in words.
     package var reason: String {

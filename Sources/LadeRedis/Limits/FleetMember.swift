@@ -272,7 +272,7 @@ package struct FleetMember: Sendable {
                 pending.append(Pending(subject: first.subject, command: first.command, sent: now))
                 return actions.append(.send(first.command, asText: true))
             }
-            if text.hasPrefix("MOVED "), let place = text.split(separator: " ").last {
+            if text.hasPrefix("MOVED "), let place = text.parts(at: " ").last {
                 pending.insert(first, at: 0)
                 actions.append(.move(to: String(place)))
                 return closed(now)

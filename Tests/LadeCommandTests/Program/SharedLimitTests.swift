@@ -1,3 +1,4 @@
+import Foundation
 import Lade
 import LadeTesting
 import SharedDoubles
@@ -34,6 +35,22 @@ struct SharedLimitTests {
 
         #expect(outcome.status == 1)
         #expect(!outcome.talk.contains("canary"))
+        #expect(server.requestCount == 0)
+    }
+
+    @Test("fleet RD-101 the configuration file has the address of the store, and no password")
+    func configured() async throws {
+        let folder = try TemporaryFolder()
+        try FileManager.default.createDirectory(atPath: folder.path + ".config/lade", withIntermediateDirectories: true)
+        let server = try LoopbackServer { _ in .text("x") }
+        for (address, status) in [("redis://me:canary@127.0.0.1/x", 1), ("redis+unix:///nonexistent/store?name=x", 7)]
+            as [(String, Int32)]
+        {
+            try folder.write("share = \(address)\nrate = 5/s\n", to: ".config/lade/config")
+            let outcome = try await LadeProcess(["get", server.address("/")], in: folder.path).outcome()
+            #expect(outcome.status == status, "\(outcome.talk)")
+            #expect(!outcome.talk.contains("canary"))
+        }
         #expect(server.requestCount == 0)
     }
 
