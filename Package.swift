@@ -231,7 +231,11 @@ let package = Package(
             dependencies: ["Lade", "LadeCallbacks", "LadeTesting", "SharedDoubles"],
             exclude: ["Simulation/RecordedRuns.txt"]
         ),
-        .testTarget(name: "LadeTrafficTests", dependencies: ["LadeTesting", "LadeTraffic", "SharedDoubles"]),
+        .testTarget(
+            name: "LadeTrafficTests",
+            dependencies: ["LadeTesting", "LadeTraffic", "SharedDoubles"],
+            exclude: ["Recordings"]
+        ),
         .testTarget(
             name: "LadeHarvestTests",
             dependencies: ["Probe", "LadeHarvest", "LadeTesting", "SharedDoubles"]

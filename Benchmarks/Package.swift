@@ -40,7 +40,7 @@ let package = Package(
             name: "LadePeer",
             dependencies: [
                 "Measuring", .product(name: "Lade", package: "lade"), .product(name: "LadeCurl", package: "lade"),
-                .product(name: "LadeWire", package: "lade"),
+                .product(name: "LadeTraffic", package: "lade"), .product(name: "LadeWire", package: "lade"),
             ]
         ),
         // URLSession and Lade reading one page after the other, for Benchmarks/pages.

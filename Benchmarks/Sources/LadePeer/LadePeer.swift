@@ -1,6 +1,7 @@
 import Foundation
 import Lade
 import LadeCurl
+import LadeTraffic
 import LadeWire
 import Measuring
 
@@ -8,7 +9,7 @@ import Measuring
 ///
 /// LADE_PEER in the environment says how it is called: `policies` as apps do, through the whole chain, with tasks on
 /// Swift's default executor; `loader` (the default) for the same without the interceptors that decide, which is what the C
-/// program does; `intercepted` is `policies` with an interceptor of the app that does not observe the scope of its calls;
+/// program does; `recorded` is `policies` with a recorder that writes to the file of BENCH_HAR, without bodies; `intercepted` is `policies` with an interceptor of the app that does not observe the scope of its calls;
 /// `transport` for the transport alone; `fields` for that with the header fields that the whole chain adds,
 /// which is what the policies are measured against; `executor` for the transport alone with the calling tasks on its own
 /// thread, without a switch between threads. LADE_ENGINE is the transport: `wire` (the default) or `curl`.
@@ -31,11 +32,16 @@ enum LadePeer {
 
         let mode = environment["LADE_PEER"] ?? "loader"
         switch mode {
-        case "loader", "policies", "intercepted":
+        case "loader", "policies", "recorded", "intercepted":
             var settings = Service.Settings()
             if mode == "loader" { settings.adjustChain = { $0.removeAll() } }
             if mode == "intercepted" {
                 settings.attemptInterceptors = [Chain.interceptor { request, next in try await next(request) }]
+            }
+            if mode == "recorded" {
+                var recorded = TrafficRecorder.Settings()
+                recorded.bodyLimit = 0
+                try TrafficRecorder(writingTo: environment["BENCH_HAR"] ?? "", recorded).attach(to: &settings)
             }
             let loader = Service(settings, transport: transport).anonymous.makeLoader()
             measure(mode == "loader" ? "lade" : "lade-\(mode)", arguments) { _ in
@@ -53,7 +59,7 @@ enum LadePeer {
                 return try await count(try await transport.send(request, call: call))
             }
         default:
-            fatalError("LADE_PEER is policies, loader, transport, fields or executor, not \(mode)")
+            fatalError("LADE_PEER is policies, recorded, loader, transport, fields or executor, not \(mode)")
         }
     }
 

@@ -9,6 +9,8 @@ struct ServeSettings: CommandSettings {
     var duration: Duration?
     /// The recording to serve in place of the catalogue; nil for the catalogue.
     var recordingPath: String?
+    /// Whether the responses of a recording take as long as in it.
+    var keepsTimes = false
 
     static let rows: [OptionRow<ServeSettings>] = [
         .value("port", "PORT", .server, "The port of 127.0.0.1 (a free one)") { settings, value throws(CommandError) in
@@ -29,6 +31,14 @@ struct ServeSettings: CommandSettings {
                 + "one of them path and query decide. The other options of the catalogue have no effect.",
             completion: .files
         ) { $0.recordingPath = $1 },
+        .flag(
+            "har-times",
+            .server,
+            "Take as long as the recording for each response",
+            details:
+                "Without it each response comes immediately. The events of an event stream are spread over the time in "
+                + "which it was received."
+        ) { $0.keepsTimes = true },
         .count("medias", .server, "How many medias there are (20000)", to: LocalCatalogue.Options.most) {
             $0.options.medias = $1
         },
@@ -76,6 +86,11 @@ struct ServeSettings: CommandSettings {
 
     mutating func addOperand(_ operand: String) throws(CommandError) {
         throw .unexpected(operand, of: "serve")
+    }
+
+    func validate() throws(CommandError) {
+        guard keepsTimes, recordingPath == nil else { return }
+        throw .usage("--har-times without --har", advice: "Name the recording with --har FILE.")
     }
 }
 
@@ -129,7 +144,12 @@ extension Command {
         do throws(HARFault) { entries = try HARReader().entries(of: path) } catch { throw .recording(path, error) }
         let server: ReplayServer
         do throws(SystemCallError) {
-            server = try ReplayServer(entries, address: settings.options.address)
+            server = try ReplayServer(
+                entries,
+                keepsTimes: settings.keepsTimes,
+                time: context.time,
+                address: settings.options.address
+            )
         } catch {
             let what = "The recording cannot be served: \(error)."
             throw CommandError(what: what, advice: "Choose another --port.", code: .network)

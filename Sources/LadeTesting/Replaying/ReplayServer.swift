@@ -3,7 +3,7 @@
 #else
     import Foundation
 #endif
-import LadeCore
+public import LadeCore
 public import LadeTraffic
 
 /// A server on loopback that gives the responses of a recording, for programs that load with something else.
@@ -14,9 +14,9 @@ public import LadeTraffic
 /// 2. a path such as `/https/api.example.com/shows`;
 /// 3. a `Host` that the recording has.
 ///
-/// Any other request is compared by path and query alone. Responses
-/// come immediately. An exchange that failed in the recording closes the connection, and a body that is not whole ends there. A
-/// request without an entry gets status 404 and a sentence that names the nearest entry.
+/// Any other request is compared by path and query alone. Responses come immediately, or after the times of the recording. An
+/// exchange that failed in the recording closes the connection, and a body that is not whole ends there. A request without an
+/// entry gets status 404 and a sentence that names the nearest entry.
 public final class ReplayServer: Sendable {
     private let server: LoopbackServer
     private let hosts: Set<String>
@@ -28,11 +28,16 @@ public final class ReplayServer: Sendable {
     /// - Parameters:
     ///   - entries: The recording.
     ///   - order: Which entry is taken when all that match are used.
+    ///   - keepsTimes: Whether responses take as long as in the recording; false by default. The events of an event stream are
+    ///     then spread over the time in which it was received.
+    ///   - time: The clock for that.
     ///   - address: The address to listen on; a free port by default.
     /// - Throws: The call of the system that failed.
     public init(
         _ entries: [HAREntry],
         order: ReplayBook.Rules.Order = .repeatingLast,
+        keepsTimes: Bool = false,
+        time: any TimeSource = SystemTime(),
         address: LoopbackServer.Address = .ipv4()
     ) throws(SystemCallError) {
         var rules = ReplayBook.Rules()
@@ -47,14 +52,24 @@ public final class ReplayServer: Sendable {
         (self.book, self.hosts) = (book, hosts)
         var options = LoopbackServer.Options()
         options.address = address
-        server = try LoopbackServer(options) { request throws in
-            let asked = Self.asked(request, hosts)
-            let (found, entries) = book.withLock { book in (book.take(asked), book.entries) }
-            switch found {
-            case .entry(let index): return try Self.response(entries[index])
-            case .nothing(let sentence): return .text(sentence + "\n", status: 404)
+        // The server may run for hours, so it records no requests.
+        options.keptRequests = 0
+        options.keptConnections = 0
+        options.keptConnectionBytes = 0
+        server = try LoopbackServer(
+            options,
+            serving: { connection in
+                try connection.serveRequests { request in
+                    let asked = Self.asked(request, hosts)
+                    let (found, entries) = book.withLock { book in (book.take(asked), book.entries) }
+                    switch found {
+                    case .entry(let index):
+                        try connection.play(ScriptedAnswer(entries[index], keepsTimes: keepsTimes), in: time)
+                    case .nothing(let sentence): try connection.respond(.text(sentence + "\n", status: 404))
+                    }
+                }
             }
-        }
+        )
     }
 
     /// The port.
@@ -91,31 +106,42 @@ public final class ReplayServer: Sendable {
 
     /// Host and port of an absolute address, without a default port.
     private static func host(of url: String) -> String? {
-        guard let end = url.utf8.firstRange(of: "://".utf8)?.upperBound else { return nil }
+        guard let end = url.startOfAuthority else { return nil }
         let authority = url.utf8[end...].prefix { !"/?#".utf8.contains($0) }
         let host = String(decoding: authority, as: UTF8.self).asciiLowercased
         for port in [":80", ":443"] where host.hasSuffix(port) { return String(host.dropLast(port.utf8.count)) }
         return host
     }
+}
 
-    private static func response(_ entry: HAREntry) throws -> ServerResponse {
-        guard entry.response.status > 0 else { throw ServerConnection.Ended.byServer }
-        let bytes = entry.response.content.bytes ?? Data()
-        var fields: [ServerField] = []
-        for field in entry.response.headers {
-            let isOfTheWire = ScriptedAnswer.isOfTheWire(field.name)
-            // A value that breaks the head, as a hostile recording has it, is left out.
-            if !isOfTheWire, Headers([(field.name, field.value)]).fault == nil {
-                fields.append(ServerField(field.name, field.value))
+extension ServerConnection {
+    /// Sends the response of a script, and closes the connection where the script has none or fails.
+    fileprivate func play(_ answer: ScriptedAnswer, in time: any TimeSource) throws {
+        for case .duration(let duration) in answer.pauses { try wait(for: duration, in: time) }
+        // A response before the final one is of no use to a client that did not ask for another protocol.
+        guard case .response(let status) = answer.outcome, status.code >= 200 else { try close() }
+        var headers = answer.headers
+        if status == 204 { headers.remove("Content-Length") }
+        if case .fail = answer.steps.last, answer.length >= headers["Content-Length"].flatMap({ Int($0) }) ?? 0 {
+            // The client must see that something is missing.
+            headers.set("Content-Length", String(answer.length + 1))
+        }
+        // A value that breaks the head, as a hostile recording has it, is left out.
+        let fields = headers.filter { Headers([($0.name, $0.value)]).fault == nil }
+        try sendHead(status: status.code, fields: fields.map { ServerField($0.name, $0.value) })
+        for step in answer.steps {
+            switch step {
+            case .bytes(let bytes): try send(bytes)
+            case .wait(let duration): try wait(for: duration, in: time)
+            case .signal, .stall, .fail: try close()
             }
         }
-        var response = ServerResponse.bytes(bytes, status: entry.response.status, fields)
-        let isCut = entry.response.content.isTruncated || entry.facts.fault.map { $0.kind != "cancelled" } ?? false
-        if isCut, entry.request.method != "HEAD" {
-            let size = max(entry.response.content.size, Int64(bytes.count) + 1)
-            response.fields.append(ServerField("Content-Length", String(size)))
-            response.body = .raw { try $0.send(bytes) }
-        }
-        return response
+    }
+}
+
+extension ScriptedAnswer {
+    /// The bytes that the steps deliver.
+    fileprivate var length: Int {
+        steps.reduce(0) { if case .bytes(let bytes) = $1 { $0 + bytes.count } else { $0 } }
     }
 }

@@ -186,11 +186,13 @@ extension ScriptedAnswer {
             return
         }
         let bytes = entry.response.content.bytes ?? Data()
+        let isOfEvents = entry.responseValue("Content-Type")?.utf8.starts(with: "text/event-stream".utf8) ?? false
         var headers = Headers()
         for field in entry.response.headers where !Self.isOfTheWire(field.name) { headers.add(field.name, field.value) }
         let isBodyless = entry.request.method == "HEAD" || [204, 304].contains(entry.response.status)
         self = .bytes(isBodyless ? Data() : bytes, status: Response.Status(entry.response.status), headers: headers)
-        if isBodyless { self.headers["Content-Length"] = entry.contentLength }
+        if isBodyless { self.headers["Content-Length"] = entry.responseValue("Content-Length") }
+        if isOfEvents { steps = steps.isEmpty ? [] : Self.events(in: bytes).map { .bytes($0) } }
         version = Response.Version(recorded: entry.response.version)
         // Nothing was missing of a body that its reader cancelled.
         if let fault, !fault.isCancellation {
@@ -204,8 +206,35 @@ extension ScriptedAnswer {
             )
         }
         guard keepsTimes else { return }
-        if timings.receive > .zero, !steps.isEmpty { steps.insert(.wait(timings.receive), at: steps.count - 1) }
+        if timings.receive > .zero, !steps.isEmpty { spread(timings.receive) }
         if delay > .zero { self = after(delay) }
+    }
+
+    /// Spreads the time of receiving over the steps: a recording does not say when each part arrived.
+    private mutating func spread(_ time: Duration) {
+        let gaps = max(1, steps.count - 1)
+        let spread = steps.enumerated().flatMap { index, step in
+            index > 0 || steps.count == 1 ? [.wait(time / gaps), step] : [step]
+        }
+        steps = spread
+    }
+
+    /// The events of an event stream, each with the empty line at its end.
+    private static func events(in bytes: Data) -> [Data] {
+        var events: [Data] = []
+        var start = bytes.startIndex
+        var isEmptyLine = false
+        for index in bytes.indices {
+            let byte = bytes[index]
+            if byte == 0x0D, bytes[index...].dropFirst().first == 0x0A { continue }
+            let endsLine = byte == 0x0A || byte == 0x0D
+            if endsLine, isEmptyLine {
+                events.append(Data(bytes[start...index]))
+                start = index + 1
+            }
+            isEmptyLine = endsLine
+        }
+        return start < bytes.endIndex ? events + [Data(bytes[start...])] : events
     }
 
     /// Whether a field describes the bytes on the wire, which a replay does not have, or is a pseudo field of HTTP/2.
@@ -220,9 +249,9 @@ extension ScriptedAnswer {
 }
 
 extension HAREntry {
-    /// The length that the response announced.
-    fileprivate var contentLength: String? {
-        response.headers.first { $0.name.equalsIgnoringASCIICase("Content-Length") }?.value
+    /// The value of a field of the response.
+    fileprivate func responseValue(_ name: String) -> String? {
+        response.headers.first { $0.name.equalsIgnoringASCIICase(name) }?.value
     }
 }
 
@@ -251,15 +280,32 @@ extension LoadingError {
         case "cannotConnect": kind = .cannotConnect(host: fault.detail, reason: .refused)
         case "connectionLost" where received > 0:
             kind = .connectionLost(.body(received: received), isSafeToRepeat: false)
+        case "connectionLost" where entry.response.status > 0: kind = .connectionLost(.head, isSafeToRepeat: false)
         case "connectionLost": kind = .connectionLost(.nothing, isSafeToRepeat: fault.detail == "safe")
         case "incompleteBody":
-            let expected = entry.contentLength.flatMap { Int64($0) }
+            let expected = entry.responseValue("Content-Length").flatMap { Int64($0) }
             kind = .incompleteBody(received: received, expected: expected)
         case "untrustedServer": kind = .untrustedServer(TrustCause(host: fault.detail, cause: .other(fault.sentence)))
         case "malformedResponse": kind = .malformedResponse(MalformedResponse(.unspecified))
         case "deadlineExceeded": kind = .timedOut(.whole)
+        case "proxy": kind = .proxy(ProxyCause(detail: fault.detail))
         default: kind = .transport(code: 0, message: fault.sentence)
         }
         self.init(kind)
+    }
+}
+
+extension LoadingError.ProxyCause {
+    /// The cause that a recording has as a word or a status, and the proxy.
+    fileprivate init(detail: String) {
+        let parts = detail.utf8.split(separator: UInt8(ascii: " "), maxSplits: 1).map { String(Substring($0)) }
+        let proxy = parts.count > 1 ? parts[1] : ""
+        self =
+            switch parts.first {
+            case "nameNotResolved": .nameNotResolved(proxy: proxy)
+            case "cannotConnect": .cannotConnect(proxy: proxy)
+            case "authenticationRequired": .authenticationRequired(proxy: proxy)
+            case let word: .refused(proxy: proxy, status: word.flatMap { Int($0) }.map { Response.Status($0) })
+            }
     }
 }

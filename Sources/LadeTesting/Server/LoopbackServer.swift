@@ -155,27 +155,12 @@ public final class LoopbackServer: Sendable {
         onHead: @escaping @Sendable (ServerRequest) throws -> ServerResponse? = { _ in nil },
         handler: @escaping @Sendable (ServerRequest) throws -> ServerResponse
     ) throws(SystemCallError) {
-        try self.init(options) { connection in
-            while true {
-                let head = try connection.readHead()
-                if let early = try onHead(head) {
-                    try connection.respond(early)
-                    // A client that was refused in the middle of its body may or may not send the rest (RFC 9110
-                    // §10.1.1).
-                    if connection.request?.isComplete != true {
-                        guard head["Expect"] == nil else { try connection.close() }
-                        try connection.readBody()
-                    }
-                } else {
-                    if head["Expect"]?.lowercased() == "100-continue" {
-                        try connection.sendHead(status: 100, fields: [])
-                    }
-                    try connection.respond(try handler(try connection.readBody()))
-                }
-                let asked = head["Connection"]?.lowercased()
-                if asked == "close" || (head.version == "HTTP/1.0" && asked != "keep-alive") { return }
+        try self.init(
+            options,
+            serving: { connection in
+                try connection.serveRequests(onHead: onHead) { try connection.respond(try handler($0)) }
             }
-        }
+        )
     }
 
     deinit {

@@ -10,6 +10,7 @@
 #elseif canImport(Darwin)
     import Darwin
 #endif
+import LadeCore
 
 /// One connection of a ``LoopbackServer``, used on the thread that serves it.
 ///
@@ -282,6 +283,35 @@ public final class ServerConnection {
         if response.closesConnection { try close() }
     }
 
+    /// Reads requests and has each responded to, until the client wants no other.
+    ///
+    /// - Parameters:
+    ///   - onHead: Called when only the head of a request has arrived. A response that it returns is sent before the body is read.
+    ///   - respond: Responds to a request that has arrived completely.
+    /// - Throws: The error of a closure, or ``Ended`` when the connection has ended.
+    func serveRequests(
+        onHead: (ServerRequest) throws -> ServerResponse? = { _ in nil },
+        respond: (ServerRequest) throws -> Void
+    ) throws {
+        while true {
+            let head = try readHead()
+            if let early = try onHead(head) {
+                try self.respond(early)
+                // A client that was refused in the middle of its body may or may not send the rest (RFC 9110
+                // §10.1.1).
+                if request?.isComplete != true {
+                    guard head["Expect"] == nil else { try close() }
+                    try readBody()
+                }
+            } else {
+                if head["Expect"]?.lowercased() == "100-continue" { try sendHead(status: 100, fields: []) }
+                try respond(try readBody())
+            }
+            let asked = head["Connection"]?.lowercased()
+            if asked == "close" || (head.version == "HTTP/1.0" && asked != "keep-alive") { return }
+        }
+    }
+
     private func sendBody(of response: ServerResponse) throws {
         switch response.body {
         case .none: break
@@ -314,6 +344,19 @@ public final class ServerConnection {
     public func wait(for signal: Signal) throws(Ended) {
         try check()
         guard core.wait(for: signal) else { throw ending(as: .stopped) }
+    }
+
+    /// Blocks for a duration of a clock, or until the server stops.
+    func wait(for duration: Duration, in time: any TimeSource) throws(Ended) {
+        let isOver = Signal()
+        // Owned by this method, which cancels it when the server stops.
+        let sleep = Task {
+            // The sleep throws only when it is cancelled, and no thread waits then.
+            try? await time.sleep(for: duration)
+            isOver.raise()
+        }
+        defer { sleep.cancel() }
+        try wait(for: isOver)
     }
 
     /// Blocks until the client closes or the server stops; bytes that arrive meanwhile are only recorded.

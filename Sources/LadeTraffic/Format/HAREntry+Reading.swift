@@ -52,7 +52,12 @@ extension HAREntry {
         received.headers = try response.fields("headers")
         received.headBytes = try response.size("headersSize")
         received.bodyBytes = try response.size("bodySize")
-        received.content = try response.member("content").content(encoding: "encoding", size: "size")
+        let content = try response.member("content")
+        received.content = try content.content(
+            encoding: "encoding",
+            size: "size",
+            needsType: received.status > 0
+        )
         let start = try reader.text("startedDateTime")
         let date = HARDate.date(start)
         if date == nil, !isLenient {
@@ -63,12 +68,21 @@ extension HAREntry {
         timings = try reader.member("timings").timings()
         serverAddress = reader.value["serverIPAddress"]?.string.flatMap { $0.isEmpty ? nil : $0 }
         connection = reader.value["connection"]?.string.flatMap { $0.isEmpty ? nil : $0 }
-        facts = try Facts(reader)
+        facts = try Facts(reader, host: parsed.host(percentEncoded: true) ?? "")
+        if reader.value["_lade"] == nil {
+            let known = received.content.bytes?.count ?? 0
+            let mark = HAREntry.Response.markOfPart(known, of: received.content.size)
+            understandOtherProgram(
+                size: try content.size("size"),
+                compression: content.value["compression"]?.integer,
+                isMarked: content.value["comment"]?.string == mark
+            )
+        }
     }
 }
 
 extension HAREntry.Facts {
-    fileprivate init(_ entry: HARMembers) throws(HARFault) {
+    fileprivate init(_ entry: HARMembers, host: String) throws(HARFault) {
         if let json = entry.value["_lade"], json.object != nil {
             let reader = HARMembers(json, entry: entry.entry, path: "_lade.", isLenient: entry.isLenient)
             call = json["call"]?.integer.map { Int(clamping: $0) }
@@ -92,9 +106,12 @@ extension HAREntry.Facts {
                     sentence: sentence
                 )
             }
-        } else if let error = entry.value["response"]?["_error"]?.string, !error.isEmpty {
-            // A browser's.
-            fault = HAREntry.Fault(kind: "transport", sentence: error)
+        } else {
+            // The members of browsers and of the programs that drive them.
+            for name in ["_error", "_failureText"] {
+                guard let error = entry.value["response"]?[name]?.string, !error.isEmpty else { continue }
+                fault = HAREntry.Fault(ofOtherProgram: error, host: host)
+            }
         }
     }
 }
@@ -193,9 +210,14 @@ struct HARMembers {
         return fields
     }
 
-    func content(encoding: String, size: String) throws(HARFault) -> HAREntry.Content {
+    func content(
+        encoding: String,
+        size: String,
+        needsType: Bool = true
+    ) throws(HARFault) -> HAREntry.Content {
         let type = value["mimeType"]?.string ?? ""
-        if value["mimeType"]?.string == nil, !isLenient { throw fault("mimeType", "it is missing") }
+        // Where no response arrived, other programs write no members.
+        if value["mimeType"]?.string == nil, !isLenient, needsType { throw fault("mimeType", "it is missing") }
         var content = HAREntry.Content(nil, type: type == "x-unknown" ? "" : type)
         if let text = value["text"]?.string {
             switch value[encoding]?.string?.asciiLowercased {
@@ -222,7 +244,6 @@ struct HARMembers {
         }
         let known = Int64(content.bytes?.count ?? 0)
         content.size = max(try self.size(size) ?? known, known)
-        // Browsers write the size of a content that they did not keep, and some write 0 for one that they did.
         return content
     }
 

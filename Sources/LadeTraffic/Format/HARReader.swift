@@ -100,14 +100,14 @@ public struct HARReader: Sendable {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw HARFile.fault("it cannot be opened") }
         defer { close(descriptor) }
-        var buffer = [UInt8](repeating: 0, count: 256 << 10)
         return try lines(
             of: { () throws(HARFault) in
                 while true {
-                    let count = buffer.withUnsafeMutableBytes { systemRead(descriptor, $0) }
+                    var piece = Data(count: 256 << 10)
+                    let count = piece.withUnsafeMutableBytes { systemRead(descriptor, $0) }
                     if count < 0, errno == EINTR { continue }
                     guard count >= 0 else { throw HARFile.fault("it cannot be read") }
-                    return count == 0 ? nil : Data(buffer[..<count])
+                    return count == 0 ? nil : piece.prefix(count)
                 }
             },
             each: each
@@ -135,10 +135,10 @@ public struct HARReader: Sendable {
             do throws(JSONError) { try splitter.consume(piece) } catch { damage = error }
             guard splitter.readyBytes > 0 else { continue }
             let ready = splitter.takeLines()
-            for line in ready.split(separator: UInt8(ascii: "\n")) {
+            for line in Self.lines(in: ready) {
                 number += 1
                 do throws(HARFault) {
-                    try each(number, Data(line))
+                    try each(number, line)
                     summary.count += 1
                 } catch {
                     // An error of the receiver is no fault of the recording.
@@ -169,6 +169,26 @@ public struct HARReader: Sendable {
             try skip(HARFault(member: "log.version", reason: "it is missing"))
         }
         return summary
+    }
+
+    /// The lines, which are parts of the same memory.
+    private static func lines(in text: Data) -> [Data] {
+        let ends = text.withUnsafeBytes { bytes in
+            var ends: [Int] = []
+            var position = 0
+            while position < bytes.count, let start = bytes.baseAddress?.advanced(by: position),
+                let found = memchr(start, 0x0A, bytes.count - position)
+            {
+                ends.append(position + start.distance(to: UnsafeRawPointer(found)))
+                position = (ends.last ?? 0) + 1
+            }
+            return position < bytes.count ? ends + [bytes.count] : ends
+        }
+        var start = text.startIndex
+        return ends.map { end in
+            defer { start = text.startIndex + end + 1 }
+            return text[start..<(text.startIndex + end)]
+        }
     }
 
     private static func fault(_ error: JSONError, after number: Int) -> HARFault {

@@ -136,6 +136,8 @@ extension HAREntry {
         if let serverAddress { text.member("serverIPAddress", serverAddress) }
         if let connection { text.member("connection", connection) }
         guard facts != Facts() else { return }
+        // Programs that know the members of browsers expect this one beside any other member of an own name.
+        text.member("_resourceType", "fetch")
         text.name("_lade")
         text.object { facts.write(to: &$0) }
     }
@@ -209,7 +211,7 @@ extension HAREntry.Response {
                     text.member("encoding", "base64")
                 }
                 if content.isTruncated {
-                    text.member("comment", "the first \(bytes.count) of \(content.size) bytes")
+                    text.member("comment", Self.markOfPart(bytes.count, of: content.size))
                 }
             }
         }
@@ -218,6 +220,9 @@ extension HAREntry.Response {
         text.member("bodySize", bodyBytes ?? -1)
         if let fault { text.member("_error", fault.sentence) }
     }
+
+    /// The comment of a content that the recording has in part.
+    static func markOfPart(_ count: Int, of size: Int64) -> String { "the first \(count) of \(size) bytes" }
 
     private var location: String { headers.first { $0.name.equalsIgnoringASCIICase("Location") }?.value ?? "" }
 }

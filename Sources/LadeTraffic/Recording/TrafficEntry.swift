@@ -174,8 +174,20 @@ extension HAREntry.Fault {
         case .untrustedServer(let cause): (kind, detail) = ("untrustedServer", cause.host)
         case .malformedResponse: kind = "malformedResponse"
         case .deadlineExceeded: kind = "deadlineExceeded"
+        case .proxy(let cause): (kind, detail) = ("proxy", Self.detail(of: cause))
         default: kind = "transport"
         }
         self.init(kind: kind, detail: detail, sentence: error.description)
+    }
+
+    /// The cause in one word, the status that the proxy sent, and the proxy.
+    private static func detail(of cause: LoadingError.ProxyCause) -> String {
+        switch cause {
+        case .nameNotResolved(let proxy): "nameNotResolved \(proxy)"
+        case .cannotConnect(let proxy): "cannotConnect \(proxy)"
+        case .authenticationRequired(let proxy): "authenticationRequired \(proxy)"
+        case .refused(let proxy, let status?): "\(status.code) \(proxy)"
+        case .refused(let proxy, nil): "refused \(proxy)"
+        }
     }
 }

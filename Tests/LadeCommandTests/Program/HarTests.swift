@@ -191,6 +191,20 @@ struct HarTests {
         _ = try await process.outcome()
     }
 
+    @Test("traffic HT-81 serves a recording with its times, and refuses them without a recording")
+    func servesWithTimes() async throws {
+        let (_, path) = try await record()
+        let process = try LadeProcess(["serve", "--har", path, "--har-times"])
+        try await process.output(atLeast: 20)
+        let address = String(process.outputSoFar().dropLast())
+        #expect(try await LadeProcess.run("get", address + "new?api_key=any").output == #"{"n":1}"#)
+        process.send(SIGTERM)
+        _ = try await process.outcome()
+        let alone = try await LadeProcess.run("serve", "--har-times", "--for", "1s")
+        #expect(alone.status == 1)
+        #expect(alone.talk.contains("--har-times without --har"))
+    }
+
     @Test("traffic HT-79 writes a page of a recording, and of a call that lade explain makes")
     func page() async throws {
         let (server, path) = try await record()

@@ -223,4 +223,62 @@ struct HARFormatTests {
         )
         #expect(try read(Self.document([browser])).0.first?.time == .microseconds(12_345))
     }
+
+    /// An entry as another program writes it.
+    private func other(_ content: String, headers: [(String, String)] = [], post: String? = nil) throws -> HAREntry {
+        let fields = headers.map { #"{"name":"\#($0.0)","value":"\#($0.1)"}"# }.joined(separator: ",")
+        let posted = post.map { #","postData":\#($0)"# } ?? ""
+        let text = #"""
+            {"startedDateTime":"2026-01-01T00:00:00Z","time":0,"cache":{},"timings":{"send":0,"wait":0,"receive":0},
+            "request":{"method":"POST","url":"https://svc.example.com/a","httpVersion":"","headers":[],"cookies":[],
+            "queryString":[],"headersSize":-1,"bodySize":4\#(posted)},
+            "response":{"status":200,"statusText":"","httpVersion":"","headers":[\#(fields)],"cookies":[],
+            "redirectURL":"","headersSize":-1,"bodySize":-1,"content":\#(content)}}
+            """#
+        return try HAREntry(try JSONValue(parsing: Data(text.utf8)))
+    }
+
+    @Test("traffic HT-33 knows what other programs write for lengths, charsets and contents that they did not keep")
+    func contentsOfOthers() throws {
+        let coded = try other(
+            #"{"size":30,"mimeType":"","text":"short"}"#,
+            headers: [("content-encoding", "gzip"), ("content-length", "30")]
+        )
+        #expect(!coded.response.content.isTruncated)
+        let latin = try other(#"{"size":6,"mimeType":"text/plain; charset=iso-8859-1","text":"grüezi"}"#)
+        #expect(latin.response.content.bytes == Data([0x67, 0x72, 0xFC, 0x65, 0x7A, 0x69]))
+        let cyrillic = try other(#"{"size":3,"mimeType":"text/plain; charset=\"koi8-r\"","text":"Мир"}"#)
+        #expect(cyrillic.response.content.bytes == Data([0xED, 0xC9, 0xD2]))
+        let lost = try other(#"{"size":-1,"mimeType":"text/plain"}"#, headers: [("Content-Length", "100")])
+        #expect(lost.response.content.isTruncated)
+        #expect(lost.response.content.size == 100)
+        let part = try other(#"{"size":9,"mimeType":"","text":"abc","comment":"the first 3 of 9 bytes"}"#)
+        #expect(part.response.content.isTruncated)
+        let unknown = try other(
+            #"{"size":0,"mimeType":""}"#,
+            post: #"{"mimeType":"application/octet-stream","text":""}"#
+        )
+        #expect(unknown.request.content == HAREntry.Content(nil, type: "application/octet-stream", size: 4))
+        let octets = try other(#"{"size":0,"mimeType":""}"#, post: #"{"mimeType":"","text":"\u0000\u00ff\u0080\n"}"#)
+        #expect(octets.request.content?.bytes == Data([0, 255, 128, 10]))
+    }
+
+    @Test(
+        "traffic HT-34 knows the errors of browsers, and reads an entry without response and content",
+        arguments: [
+            ("net::ERR_NAME_NOT_RESOLVED", "nameNotResolved"), ("net::ERR_CONNECTION_REFUSED", "cannotConnect"),
+            ("net::ERR_ABORTED", "cancelled"), ("net::ERR_CERT_DATE_INVALID", "untrustedServer"),
+            ("net::ERR_FAILED", "transport"), ("Name or service not known", "transport"),
+        ]
+    )
+    func errorsOfOthers(_ text: String, _ kind: String) throws {
+        let content = #""content":{}"#
+        let json = Self.json
+            .replacingOccurrences(of: #""status":200"#, with: #""status":0,"_error":"\#(text)""#)
+            .replacingOccurrences(of: #""content":{"size":2,"mimeType":"application/json","text":"[]"}"#, with: content)
+            .replacingOccurrences(of: #","_lade":{"call":1}"#, with: "")
+        let entry = try #require(try read(Self.document([json])).0.first)
+        #expect(entry.facts.fault?.kind == kind)
+        #expect(entry.facts.fault?.sentence == text)
+    }
 }

@@ -46,12 +46,36 @@ struct ReplayServerTests {
     func failures() async throws {
         var cut = entry("https://one.example/cut", "0123")
         cut.response.content.size = 9
-        let server = try ReplayServer([entry("https://one.example/lost", "", status: 0), cut])
+        var reset = entry("https://one.example/reset", "0123")
+        reset.facts.fault = .init(kind: "connectionLost", sentence: "It was lost.")
+        let server = try ReplayServer([entry("https://one.example/lost", "", status: 0), cut, reset])
         await #expect(throws: LoadingError.self) { try await load(server.address("/lost")) }
         let error = await #expect(throws: LoadingError.self) { try await load(server.address("/cut")) }
         #expect(error?.kind == .incompleteBody(received: 4, expected: 9))
+        let lost = await #expect(throws: LoadingError.self) { try await load(server.address("/reset")) }
+        #expect(lost?.kind == .incompleteBody(received: 4, expected: 5))
         let (status, text) = try await load(server.address("/other"))
         #expect(status == 404)
         #expect(text.contains("of the nearest, entry"))
+    }
+
+    @Test("traffic HT-58 takes as long as the recording where the test asks for it, and ends a wait when it stops")
+    func times() async throws {
+        var slow = entry("https://one.example/a", "data: 1\n\ndata: 2\n\n")
+        slow.response.headers = [.init("Content-Type", "text/event-stream")]
+        slow.timings.wait = .seconds(2)
+        slow.timings.receive = .seconds(3)
+        let time = VirtualTime()
+        let server = try ReplayServer([slow], keepsTimes: true, time: time)
+        let call = Task { try await load(server.address("/a")) }
+        #expect(try await time.nextSleeper().remaining == .seconds(2))
+        try await time.advanceToNextSleeper()
+        #expect(try await time.nextSleeper().remaining == .seconds(3))
+        try await time.advanceToNextSleeper()
+        #expect(try await call.value == (200, "data: 1\n\ndata: 2\n\n"))
+        let stopped = Task { try await load(server.address("/a")) }
+        #expect(try await time.nextSleeper().remaining == .seconds(2))
+        server.stop()
+        await #expect(throws: LoadingError.self) { try await stopped.value }
     }
 }

@@ -142,6 +142,9 @@ struct ReplayTransportTests {
             ("connectionLost", "safe", .connectionLost(.nothing, isSafeToRepeat: true)),
             ("nameNotResolved", "x.example", .nameNotResolved(host: "x.example")),
             ("transport", "", .transport(code: 0, message: "It failed.")),
+            ("proxy", "403 p.example:80", .proxy(.refused(proxy: "p.example:80", status: 403))),
+            ("proxy", "refused p.example:80", .proxy(.refused(proxy: "p.example:80", status: nil))),
+            ("proxy", "authenticationRequired p.example:80", .proxy(.authenticationRequired(proxy: "p.example:80"))),
         ]
     )
     func faults(_ name: String, _ detail: String, _ kind: LoadingError.Kind) async throws {
@@ -252,5 +255,88 @@ struct ReplayTransportTests {
         )
         let request = try Request("https://svc.example.com/a?time=99", headers: ["X": "1"])
         #expect(try await text(transport, request) == "yes")
+    }
+
+    @Test("traffic HT-55 gives a part only for the request for this part, and the whole for any other")
+    func ranges() async throws {
+        func part(_ range: String, _ text: String) -> HAREntry {
+            var part = entry("GET", "/a", text, status: 206)
+            part.request.headers = [.init("range", range)]
+            return part
+        }
+        let request = { (range: String) in
+            try Request("https://svc.example.com/a", headers: ["Range": range])
+        }
+        let transport = ReplayTransport([entry("/a", "0123456789"), part("bytes=0-1", "01"), part("bytes=5-", "56789")])
+        #expect(try await text(transport, try request("bytes=5-")) == "56789")
+        #expect(try await text(transport, try request("bytes=0-1")) == "01")
+        #expect(try await text(transport, "/a") == "0123456789")
+        #expect(try await text(transport, try request("bytes=7-8")) == "0123456789")
+        let parts = ReplayTransport([part("bytes=0-1", "01")])
+        let whole = await message(parts, try Request("https://svc.example.com/a"))
+        #expect(whole.contains("the field Range differs"))
+        #expect(await message(parts, try request("bytes=1-2")).contains("the field Range differs"))
+    }
+
+    @Test("traffic HT-56 spreads the events of a stream over the time in which it was received")
+    func events() async throws {
+        var stream = entry("/events", "data: 1\n\ndata: 2\r\n\r\ndata: 3\n\n")
+        stream.response.headers = [.init("Content-Type", "text/event-stream")]
+        stream.timings.receive = .seconds(4)
+        let time = VirtualTime()
+        let loader = ReplayTransport([stream]).makeLoader(.still(in: time))
+        let response = try await loader.load(Request("https://svc.example.com/events").streamed)
+        let chunks = Journal<String>()
+        let reading = Task {
+            for try await chunk in response.body { chunks.add(String(decoding: chunk, as: UTF8.self)) }
+        }
+        #expect(try await time.nextSleeper().remaining == .seconds(2))
+        #expect(chunks.all == ["data: 1\n\n"])
+        try await time.advanceToNextSleeper()
+        #expect(try await time.nextSleeper().remaining == .seconds(2))
+        #expect(chunks.all == ["data: 1\n\n", "data: 2\r\n\r\n"])
+        try await time.advanceToNextSleeper()
+        try await reading.value
+        #expect(chunks.all.last == "data: 3\n\n")
+    }
+
+    @Test("traffic HT-57 replays what a browser and a proxy of others recorded", arguments: ["Browser", "Proxy"])
+    func recordingsOfOthers(_ name: String) async throws {
+        let path = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../Recordings/\(name).har")
+        let transport = try ReplayTransport(path.path, keepsTimes: false)
+        func load(_ target: String, _ change: (inout Request) -> Void = { _ in }) async throws -> Data {
+            var request = try Request("https://site.example" + target)
+            change(&request)
+            return try await transport.makeLoader().load(request).body.collect()
+        }
+        #expect(try await load("/redirect?n=2") == Data(#"{"here":true}"#.utf8))
+        for target in ["/gzip", "/br", "/deflate"] {
+            #expect(try await load(target).starts(with: Data(#"{"n": 42,"#.utf8)), "\(target)")
+        }
+        let whole = Data((0..<600).map { UInt8(truncatingIfNeeded: $0 * 7) })
+        #expect(try await load("/bin") == whole)
+        #expect(try await load("/bin") { $0.headers.set("Range", "bytes=550-") } == whole[550...])
+        #expect(try await load("/bin") { $0.headers.set("Range", "bytes=100-149") } == whole[100..<150])
+        let json = Data(#"{"a":"é😀"}"#.utf8)
+        #expect(
+            try await load("/echo") { ($0.method, $0.body) = (.post, .bytes(json, contentType: "application/json")) }
+                == json
+        )
+        let octets = Data([0, 255, 128, 10])
+        #expect(try await load("/len") { ($0.method, $0.body) = (.post, .bytes(octets)) } == Data("4".utf8))
+        for number in 0..<3 {
+            let first = name == "Browser" ? 4 : 1
+            #expect(try await load("/poll") == Data("poll \(first + number)".utf8))
+        }
+        #expect(try await load("/empty").isEmpty)
+        let cut = await #expect(throws: LoadingError.self) { try await load("/cut") }
+        let expected: LoadingError.Kind =
+            name == "Browser"
+            ? .connectionLost(.head, isSafeToRepeat: false) : .incompleteBody(received: 0, expected: 100)
+        #expect(cut?.kind == expected)
+        if name == "Proxy" {
+            #expect(try await load("/latin") == Data([0x67, 0x72, 0xFC, 0x65, 0x7A, 0x69]))
+            #expect(try await load("/events").starts(with: Data("id: 0\ndata: one\n\n".utf8)))
+        }
     }
 }
