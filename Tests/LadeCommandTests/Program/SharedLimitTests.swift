@@ -47,6 +47,10 @@ struct SharedLimitTests {
             as [(String, Int32)]
         {
             try folder.write("share = \(address)\nrate = 5/s\n", to: ".config/lade/config")
+            try FileManager.default.setAttributes(
+                [.posixPermissions: 0o600],
+                ofItemAtPath: folder.path + ".config/lade/config"
+            )
             let outcome = try await LadeProcess(["get", server.address("/")], in: folder.path).outcome()
             #expect(outcome.status == status, "\(outcome.talk)")
             #expect(!outcome.talk.contains("canary"))
