@@ -19,18 +19,21 @@ extension HAREntry {
         let isCoded = !responseValues("Content-Encoding").isEmpty
         let announced = isCoded ? nil : responseValues("Content-Length").first.flatMap { Int64($0) }
         let decoded = compression.flatMap { saved in size.map { $0 &+ saved } }
-        let lengths = [size, decoded, response.bodyBytes, announced].compactMap(\.self)
-        response.content.restoreEncoding(lengths)
+        // The length that the server announced is that of the bytes; programs write other sizes of what they decoded.
+        response.content.restoreEncoding(
+            announced.map { [$0] } ?? [size, decoded, response.bodyBytes].compactMap(\.self)
+        )
         guard !isMarked else { return }
         let known = Int64(response.content.bytes?.count ?? 0)
-        // Programs write the coded length as the size, which is more than that of a short text.
-        var whole = isCoded && response.content.bytes != nil ? known : max(known, size ?? 0)
         // Browsers keep no content of a redirect, and of a request that they ended themselves.
         let hasBody =
             request.method != "HEAD" && request.method != "CONNECT" && response.status >= 200
             && response.status != 204 && !(300..<400).contains(response.status) && facts.fault?.kind != "cancelled"
-        if hasBody, let length = responseValues("Content-Length").first.flatMap({ Int64($0) }) {
-            if !isCoded || response.content.bytes == nil { whole = max(whole, length) }
+        var whole = known
+        // Programs write the coded length as the size, which is more than that of a short text.
+        if hasBody, !isCoded || response.content.bytes == nil {
+            let length = responseValues("Content-Length").first.flatMap { Int64($0) }
+            whole = max(known, length ?? size ?? 0)
         }
         // A text that was decoded with losses is longer or shorter than what was sent.
         if whole != known, let text = response.content.bytes, text.firstRange(of: Self.replacement) != nil {

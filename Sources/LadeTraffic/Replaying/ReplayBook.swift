@@ -99,7 +99,7 @@ public struct ReplayBook: Sendable {
         var matching = candidates.filter { differences(of: asked, from: entries[$0]).isEmpty }
         // A request for the same range is nearer than one for the whole.
         let ranges = Self.values("Range", asked.headers)
-        let near = matching.filter { Self.values("Range", entries[$0].request.headers) == ranges }
+        let near = matching.filter { Self.isSame(ranges, entries[$0]) }
         if !near.isEmpty { matching = near }
         if let index = next(of: matching) {
             uses[index] += 1
@@ -126,7 +126,8 @@ public struct ReplayBook: Sendable {
         var differences: [String] = []
         // A part answers only the request for this part.
         let isPart = entry.response.status == 206 || entry.response.status == 416
-        for name in isPart && !rules.fields.contains("Range") ? rules.fields + ["Range"] : rules.fields {
+        if isPart, !Self.isSame(Self.values("Range", asked.headers), entry) { differences.append("the field Range") }
+        for name in rules.fields where !isPart || !name.equalsIgnoringASCIICase("Range") {
             let wanted = Self.values(name, entry.request.headers)
             let given = Self.values(name, asked.headers)
             // A redacted value cannot be compared.
@@ -141,6 +142,33 @@ public struct ReplayBook: Sendable {
         }
         if differences.isEmpty, let accepts = rules.accepts, !accepts(asked, entry) { differences.append("the rule") }
         return differences
+    }
+
+    /// Whether a request for these ranges is one for the range of an entry.
+    ///
+    /// Clients that know the length write another range for the same bytes: `bytes=550-599` for `bytes=550-`.
+    private static func isSame(_ ranges: [String], _ entry: HAREntry) -> Bool {
+        if ranges == values("Range", entry.request.headers) { return true }
+        guard ranges.count == 1, let range = ranges.first, entry.response.status == 206,
+            let content = entry.responseValues("Content-Range").first,
+            range.utf8.starts(with: "bytes=".utf8), content.utf8.starts(with: "bytes ".utf8)
+        else { return false }
+        let place = content.utf8.dropFirst("bytes ".utf8.count).split(separator: UInt8(ascii: "/"))
+        guard place.count == 2, let length = String(place[1]).flatMap({ Int64($0) }), length > 0 else { return false }
+        let parts = range.utf8.dropFirst("bytes=".utf8.count).split(
+            separator: UInt8(ascii: "-"),
+            omittingEmptySubsequences: false
+        )
+        guard parts.count == 2 else { return false }
+        let (first, last) = (String(parts[0]).flatMap { Int64($0) }, String(parts[1]).flatMap { Int64($0) })
+        let bounds =
+            switch (first, last) {
+            case (let first?, let last?): (first, min(last, length - 1))
+            case (let first?, nil) where parts[1].isEmpty: (first, length - 1)
+            case (nil, let count?) where parts[0].isEmpty: (max(0, length - count), length - 1)
+            default: (Int64(-1), Int64(-1))
+            }
+        return place[0].elementsEqual("\(bounds.0)-\(bounds.1)".utf8)
     }
 
     /// Whether a body is the recorded one, of which secrets may have been redacted.
