@@ -22,7 +22,7 @@
             fields: [String] = ["traceparent", "tracestate", "baggage"]
         ) {
             callInterceptors.append(CallSpans(tracer: tracer))
-            attemptInterceptors.append(ExchangeSpans(tracer: tracer, fields: fields))
+            attemptInterceptors.append(ExchangeSpans(fields: fields))
         }
     }
 
@@ -34,8 +34,24 @@
         var changedFields: [String]? { [] }
 
         func intercept(_ request: Request, next: Chain.Next) async throws(LoadingError) -> Response {
-            let tracer = self.tracer ?? InstrumentationSystem.tracer
-            guard !(tracer is NoOpTracer) else { return try await next(request) }
+            guard let tracer = currentTracer else { return try await next(request) }
+            return try await trace(request, next, tracer)
+        }
+
+        /// The tracer that makes spans; nil when none does.
+        private var currentTracer: (any Tracer)? {
+            // Finding a tracer in an instrument takes a thousand instructions.
+            if tracer == nil, InstrumentationSystem.instrument is NoOpInstrument { return nil }
+            let tracer = tracer ?? InstrumentationSystem.tracer
+            return tracer is NoOpTracer ? nil : tracer
+        }
+
+        // A function of its own, so that a call without a tracer has a small frame.
+        private func trace(
+            _ request: Request,
+            _ next: Chain.Next,
+            _ tracer: any Tracer
+        ) async throws(LoadingError) -> Response {
             let span = tracer.startSpan(Self.name(request), ofKind: .internal)
             let ending = SpanEnd(span)
             if span.isRecording {
@@ -45,7 +61,7 @@
                 ending.set(.fullURL, Self.address(request))
             }
             var asked = request
-            asked[CallSpan.self] = CallSpan(context: span.context)
+            asked[CallSpan.self] = CallSpan(tracer: tracer, context: span.context)
             do throws(LoadingError) {
                 let response = try await next(asked)
                 let accepted = next.call.acceptableStatuses ?? .successful
@@ -69,30 +85,31 @@
 
     /// Makes a span of each exchange, as a child of that of its call, and writes its context into the fields.
     struct ExchangeSpans: Interceptor {
-        let tracer: (any Tracer)?
         let fields: [String]
 
         var observesScope: Bool { true }
         var changedFields: [String]? { fields }
 
         func intercept(_ request: Request, next: Chain.Next) async throws(LoadingError) -> Response {
-            let tracer = self.tracer ?? InstrumentationSystem.tracer
-            guard !(tracer is NoOpTracer) else { return try await next(request) }
-            let parent = request[CallSpan.self]
-            let number = parent?.exchanges.withLock { count in
+            guard let parent = request[CallSpan.self] else { return try await next(request) }
+            return try await trace(request, next, parent)
+        }
+
+        private func trace(
+            _ request: Request,
+            _ next: Chain.Next,
+            _ parent: CallSpan
+        ) async throws(LoadingError) -> Response {
+            let number = parent.exchanges.withLock { count in
                 defer { count += 1 }
                 return count
             }
-            let span = tracer.startSpan(
-                CallSpans.name(request),
-                context: parent?.context ?? ServiceContext.current ?? .topLevel,
-                ofKind: .client
-            )
+            let span = parent.tracer.startSpan(CallSpans.name(request), context: parent.context, ofKind: .client)
             let ending = SpanEnd(span)
-            if span.isRecording { Self.describe(request, number ?? 0, ending) }
+            if span.isRecording { Self.describe(request, number, ending) }
             var sent = request
             if !request.headers.contains("traceparent") {
-                tracer.inject(span.context, into: &sent.headers, using: FieldInjector())
+                parent.tracer.inject(span.context, into: &sent.headers, using: FieldInjector())
             }
             do throws(LoadingError) {
                 let response = try await next(sent)
@@ -132,6 +149,7 @@
     struct CallSpan: Request.Tag {
         static var defaultValue: CallSpan? { nil }
 
+        let tracer: any Tracer
         let context: ServiceContext
         /// How many exchanges have begun.
         let exchanges = Locked(0)
