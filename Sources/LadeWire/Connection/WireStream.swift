@@ -161,6 +161,7 @@ package final class WireStream {
     /// Continues connecting and the handshake.
     ///
     /// - Parameter isReady: Whether the socket was reported as ready.
+    /// - Returns: How far the connection is.
     package func advance(isReady: Bool) -> Progress {
         if case .connecting = stage {
             guard isReady else { return .pending }
