@@ -42,22 +42,8 @@ extension HAREntry {
             sent.content = try request.member("postData").content(encoding: "_encoding", size: "_size")
         }
         let response = try reader.member("response")
-        var received = Response(status: Int(clamping: try response.integer("status")))
-        guard received.status == 0 || (100...999).contains(received.status) || received.status == -1 && isLenient else {
-            throw HARFault(entry: number, member: "response.status", reason: "\(received.status) is no status")
-        }
-        received.status = max(0, received.status)
-        received.reason = try response.text("statusText")
-        received.version = try response.text("httpVersion")
-        received.headers = try response.fields("headers")
-        received.headBytes = try response.size("headersSize")
-        received.bodyBytes = try response.size("bodySize")
         let content = try response.member("content")
-        received.content = try content.content(
-            encoding: "encoding",
-            size: "size",
-            needsType: received.status > 0
-        )
+        let received = try Response(response, content)
         let start = try reader.text("startedDateTime")
         let date = HARDate.date(start)
         if date == nil, !isLenient {
@@ -78,6 +64,22 @@ extension HAREntry {
                 isMarked: content.value["comment"]?.string == mark
             )
         }
+    }
+}
+
+extension HAREntry.Response {
+    fileprivate init(_ response: HARMembers, _ content: HARMembers) throws(HARFault) {
+        let status = Int(clamping: try response.integer("status"))
+        guard status == 0 || (100...999).contains(status) || status == -1 && response.isLenient else {
+            throw response.fault("status", "\(status) is no status")
+        }
+        self.init(status: max(0, status))
+        reason = try response.text("statusText")
+        version = try response.text("httpVersion")
+        headers = try response.fields("headers")
+        headBytes = try response.size("headersSize")
+        bodyBytes = try response.size("bodySize")
+        self.content = try content.content(encoding: "encoding", size: "size", needsType: status > 0)
     }
 }
 
