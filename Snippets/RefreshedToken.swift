@@ -8,9 +8,8 @@ struct Session: Decodable, Sendable {
 
 let address = CommandLine.arguments.dropFirst().first ?? "https://api.example.com"
 let signIn = try Loader()
-var scope = try Authorisation.Scope(address)
-// A token is sent over HTTPS only, unless the server is on this machine, for a test.
-scope.allowsInsecure = address.hasPrefix("http://127.0.0.1:")
+// A token is sent over HTTPS only, unless the server is on this machine.
+let scope = try Authorisation.Scope(address)
 let authoriser = Authorisation.Bearer(scope: scope) { _, _ in
     let session: Session = try await signIn.load(Endpoint(.post, address + "/session"))
     return .init(Secret(session.token), end: .after(.seconds(session.lifetime)))

@@ -7,9 +7,13 @@ transport.on(.get, "/shows").respond(.status(503, headers: ["Retry-After": "30"]
 
 var settings = Service.Settings()
 settings.acceptableStatuses = .all
-settings.time = VirtualTime()
+let time = VirtualTime()
+settings.time = time
 let loader = Service(settings, transport: transport).anonymous.makeLoader()
 
-let first = try await loader.load(Request("https://api.example.com/shows"))
-let second = try await loader.load(Request("https://api.example.com/shows"))
+let (first, second) = try await time.runAutomatically {
+    let first = try await loader.load(Request("https://api.example.com/shows"))
+    let second = try await loader.load(Request("https://api.example.com/shows"))
+    return (first, second)
+}
 print(first.status, second.status, transport.received.count)

@@ -20,6 +20,17 @@ private func harvestByLastItem(loader: Loader) async throws {
     if summary.isCut { print(summary.doubts) }
 }
 
+private func errorsOfHarvests() async throws {
+    let loader = try Loader()
+    let harvest = Harvest(try Request("https://api.example.com/items"))
+    do throws(HarvestError) {
+        let summary = try await harvest.run(with: loader, to: .file("items.ndjson"))
+        print(summary.items)
+    } catch {
+        print(error)
+    }
+}
+
 private func harvestInOneRun() async throws {
     var harvest = Harvest(try Request("https://api.example.com/items"))
     harvest.items = ["items"]

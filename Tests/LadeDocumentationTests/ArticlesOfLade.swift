@@ -106,6 +106,13 @@ private func errors(loader: Loader, work: () async throws -> Void) async throws 
     }
 }
 
+private func texts(of error: LoadingError) -> String {
+    var message = ""
+    message = error.localizedDescription
+    message = error.text(in: .german)
+    return message
+}
+
 private func defaults() throws {
     var settings = Service.Settings()
     settings.deadlines.buffered = .seconds(20)  // every buffered call
@@ -135,6 +142,34 @@ private func endpoints(loader: Loader, request: Request) async throws {
     }
 }
 
+private func settingsOfRequests(api: API, draft: Show) throws {
+    let order = try api.post("orders", json: draft).request {
+        $0.idempotencyKey = .generated
+        $0.deadline = .seconds(20)
+    }
+    _ = order
+}
+
+private struct Receipt: Decodable, Sendable { var bytes: Int }
+
+private func uploads(image: URL, json: Data, loader: Loader, api: API) async throws {
+    var form = MultipartForm()
+    form.addField("title", "Tagesschau")
+    try form.addFile("image", image, contentType: "image/png")
+    try form.addData("details", json, fileName: "details.json", contentType: "application/json")
+    let receipt: Receipt = try await loader.load(api.post("images").body(form.body))
+    _ = receipt
+}
+
+private func downloads(_ request: Request, to file: URL, digits: String, loader: Loader) async throws {
+    var options = Download.Options()
+    options.expectedDigest = try Download.Digest(digits)
+    let download = try await loader.download(request, to: file, options: options) { progress in
+        print(progress.fraction ?? 0)
+    }
+    print(download.length, "bytes,", download.resumedLength, "of them from an earlier run")
+}
+
 private func interceptors(sign: @escaping @Sendable (Request) throws -> Secret) {
     var settings = Service.Settings()
     settings.attemptInterceptors = [
@@ -144,6 +179,20 @@ private func interceptors(sign: @escaping @Sendable (Request) throws -> Secret) 
             return try await next(signed)
         }
     ]
+}
+
+private func signature(of request: Request, with key: Secret) -> Secret { key }
+
+private struct Signing: Interceptor {
+    let key: Secret
+    // The type has a question mark; a property of the type `[String]` is another one, and has no effect.
+    var changedFields: [String]? { ["X-Signature"] }
+
+    func intercept(_ request: Request, next: Chain.Next) async throws(LoadingError) -> Response {
+        var signed = request
+        signed.headers.set("X-Signature", secret: signature(of: request, with: key))
+        return try await next(signed)
+    }
 }
 
 private func levels(showURL: URL) async throws {
@@ -181,11 +230,31 @@ private func streams(loader: Loader) async throws {
     }
 }
 
+private struct Tick: Decodable { var number: Int }
+
+private func ticks(of request: Request, loader: Loader) async throws {
+    for try await event in loader.events(from: request) where event.type == "tick" {
+        let tick = try FastJSONDecoder().decode(Tick.self, from: Data(event.data.utf8))
+        print(event.lastEventID, tick.number)
+    }
+}
+
 private func logging() throws {
     var settings = Service.Settings()
     settings.observers = [LoggingObserver { print($0) }]
     let loader = try Loader(settings)
     _ = loader
+}
+
+private func times(_ settings: inout Service.Settings) {
+    settings.callInterceptors = [
+        Chain.interceptor(observesScope: true, changedFields: []) { request, next in
+            let response = try await next(request)
+            let times = response.metrics
+            print(request.url.redacted(), response.status, times.firstByte ?? .zero, times.total ?? .zero)
+            return response
+        }
+    ]
 }
 
 private func traffic(service: Service) {

@@ -139,6 +139,43 @@ private func retries() throws {
     order.retryLimit = 5
 }
 
+private func backoff() {
+    var settings = Service.Settings()
+    settings.retries.limit = 4
+    settings.retries.backoff = .fullJitter(base: .milliseconds(250), maximum: .seconds(5))
+}
+
+private func callsAtTheSameTime(_ settings: inout Service.Settings) throws {
+    var limits = RateLimits()
+    limits.concurrency = 4
+    limits.keyRule = ServiceKey.perHost
+    settings.rateLimiter = try RateLimiter(limits)
+    let loader = try Loader(settings)
+    _ = loader
+}
+
+private func rateOfOneHost() throws {
+    var limits = RateLimits()
+    limits.keyRule = ServiceKey.perHost
+    limits.rates = [ServiceKey.perHost(try Request("https://api.example.com")): .perSecond(5)]
+}
+
+@MainActor
+private func contentStates(
+    _ model: ContentModel<String, Show>,
+    showSpinner: () -> Void,
+    display: (Show) -> Void,
+    showHint: () -> Void,
+    showBanner: (String) -> Void
+) {
+    switch model.state {
+    case .unloaded, .loading: showSpinner()
+    case .success(let show): display(show)
+    case .empty: showHint()
+    case .error(let error): showBanner(error.localizedDescription)
+    }
+}
+
 private func hedging() {
     var settings = Service.Settings()
     settings.hedging = .delay(.milliseconds(200))

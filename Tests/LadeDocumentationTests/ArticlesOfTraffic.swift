@@ -40,13 +40,16 @@ private func replayAll(_ settings: Service.Settings) throws {
     print(service)
 }
 
-private func replay() throws {
+private func replay() async throws {
     let transport = try ReplayTransport("shows.har")
     var settings = Service.Settings()
     let time = VirtualTime()
     settings.time = time
     let loader = Service(settings, transport: transport).anonymous.makeLoader()
-    print(loader)
+    let shows: [Show] = try await time.runAutomatically {
+        try await loader.load(Endpoint("https://api.example.com/shows"))
+    }
+    print(shows)
 }
 
 #if canImport(LadeWire)

@@ -16,8 +16,9 @@ public import LadeTraffic
 /// ```
 ///
 /// `ReplayBook.Rules` say how requests are compared with the entries of the recording. A request without an entry fails with an
-/// error that names the nearest entry and what differs. The times of the recording pass in the call's time, so a test in virtual
-/// time waits for nothing. Failures that were recorded happen again, as do bodies that ended too early.
+/// error that names the nearest entry and what differs. The times of the recording pass in the call's time. A test in virtual
+/// time advances it, as `VirtualTime.runAutomatically(_:)` does. Failures that were recorded happen again, as do bodies that
+/// ended too early.
 public final class ReplayTransport: Transport {
     /// Where the responses come from.
     private enum Mode: Sendable {
