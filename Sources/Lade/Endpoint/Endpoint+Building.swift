@@ -85,7 +85,7 @@ extension Endpoint {
 
     /// The endpoint whose errors for unacceptable statuses carry the decoded body of the response.
     ///
-    /// The decoder is that of the ``API`` that made the endpoint, otherwise JSON. See ``API/failure(as:)``.
+    /// The ``API`` that made the endpoint sets the decoder; without an API it is JSON. See ``API/failure(as:)``.
     public func failure<Model: Decodable & Sendable>(as model: Model.Type) -> Endpoint {
         var copy = self
         copy.failureModel = FailureModel(model)

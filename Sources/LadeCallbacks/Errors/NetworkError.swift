@@ -107,7 +107,8 @@ extension NetworkError: CancellableError, LocalizedError, CustomStringConvertibl
     /// One plain sentence for logs, in English.
     public var description: String {
         switch self {
-        case .http(let status, let url): "\(url ?? "The server") answered \(status) (\(status.text(in: .english)))."
+        case .http(let status, let url):
+            "\(url ?? "The server") responded with \(status) (\(status.text(in: .english)))."
         case .invalidData(let error, let url):
             "The response of \(url ?? "the server") could not be used: \(error)".endedByFullStop
         case .multiple(let errors): "\(errors.count) errors: " + errors.map { "\($0)" }.joined(separator: " ")

@@ -103,7 +103,7 @@ public final class ReplayServer: Sendable {
         let bytes = entry.response.content.bytes ?? Data()
         var fields: [ServerField] = []
         for field in entry.response.headers {
-            let isOfTheWire = ScriptedAnswer.isOfTheWire(field.name)
+            let isOfTheWire = ScriptedResponse.isOfTheWire(field.name)
             // A value that breaks the head, as a hostile recording has it, is left out.
             if !isOfTheWire, Headers([(field.name, field.value)]).fault == nil {
                 fields.append(ServerField(field.name, field.value))
