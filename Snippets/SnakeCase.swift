@@ -1,4 +1,4 @@
-// Sends a typed value to an API whose members are in snake case, and decodes what it answers.
+// Sends a typed value to an API whose members are in snake case, and decodes its response.
 import Lade
 
 struct Draft: Encodable {

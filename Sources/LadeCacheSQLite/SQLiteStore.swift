@@ -13,7 +13,7 @@ public import LadeCore
 /// not at all. Files that are damaged are set aside as `*.broken`, and a new store begins.
 ///
 /// Entries are read on the calling thread and written on a thread of the store, which does not keep calls waiting. Call
-/// ``close()`` before the process ends, otherwise what was stored last may be lost.
+/// ``close()`` before the process ends, otherwise the responses that were stored last may be lost.
 public final class SQLiteStore: Sendable, CacheStore {
     /// The limits of a store.
     public struct Settings: Sendable, Hashable {
@@ -193,7 +193,7 @@ public final class SQLiteStore: Sendable, CacheStore {
     /// Reserves the exchange for a key in all processes that use the folder.
     package func reserveExchange(for key: CacheKey) -> Bool { core.reserveExchange(for: key) }
 
-    /// Ends a reservation, once what was committed for the key is in the files of the store.
+    /// Ends a reservation, once the committed entry of the key is in the files of the store.
     package func endExchange(for key: CacheKey) { core.endExchange(for: key) }
 
     /// Waits until everything that was committed is in the files of the store.

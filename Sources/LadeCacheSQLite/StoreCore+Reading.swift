@@ -130,7 +130,7 @@ extension StoreCore {
         }
     }
 
-    /// Notes that a removal or an invalidation begins or has ended: what was looked up meanwhile may be outdated.
+    /// Notes that a removal or an invalidation begins or has ended: entries that were looked up meanwhile may be outdated.
     func noteRemoval() { state.withLock { $0.knownTicket = nil } }
 
     func setSettings(_ change: (inout SQLiteStore.Settings) -> Void) {
@@ -144,7 +144,7 @@ extension StoreCore {
         folder.isReadOnly || locks.lock(digests.key(key))
     }
 
-    /// Ends that, once what was committed for the key is in the files.
+    /// Ends the reservation, once the committed entry of the key is in the files.
     func endExchange(for key: CacheKey) {
         guard !folder.isReadOnly else { return }
         let isPending = state.withLock { state in

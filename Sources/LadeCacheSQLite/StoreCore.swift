@@ -146,7 +146,7 @@ final class StoreCore: Sendable {
         if !waiting.isEmpty { queue.putBack(waiting) }
     }
 
-    /// Runs one transaction on the writing thread; what has no room on the disk is tried again after an eviction.
+    /// Runs one transaction on the writing thread; a write that has no room on the disk is tried again after an eviction.
     private func transact<Result>(_ body: (WriteSession) throws(StoreFault) -> Result) throws(StoreFault) -> Result {
         if state.withLock({ $0.pausedUntil.map { time.now < $0 } ?? false }) {
             throw StoreFault(.full, "The disk is full")
@@ -391,7 +391,7 @@ final class StoreCore: Sendable {
         _ = post(WriteJob(work: .change(work), patience: .seconds(5), mayWait: true) { _ in })
     }
 
-    /// Forgets what was noted, because it may be removed.
+    /// Forgets the notes, because their entries may be removed.
     func forgetNotes() { state.withLock { $0.notes = [:] } }
 
     func makeFile() -> BodyFile { BodyFile(folder, seed: random.next()) }

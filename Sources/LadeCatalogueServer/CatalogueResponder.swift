@@ -20,22 +20,22 @@ final class CatalogueResponder: Sendable {
         var second: Int64 = 0
         var inSecond = 0
         /// The tasks that delay responses, by number.
-        var pauses: [Int: Task<Void, Never>] = [:]
-        var lastPause = 0
+        var waits: [Int: Task<Void, Never>] = [:]
+        var lastWait = 0
         var isStopped = false
     }
 
     private struct Reset: Error {}
 
     let stock: CatalogueStock
-    private let answers: CatalogueResponses
+    private let responses: CatalogueResponses
     private let options: LocalCatalogue.Options
     private let state = Locked(State())
 
     init(_ options: LocalCatalogue.Options) {
         self.options = options
         stock = CatalogueStock(seed: options.seed, shows: options.shows, medias: options.medias)
-        answers = CatalogueResponses(stock, maximumPageSize: options.maximumPageSize)
+        responses = CatalogueResponses(stock, maximumPageSize: options.maximumPageSize)
     }
 
     var counts: LocalCatalogue.Counts { state.withLock { $0.counts } }
@@ -44,9 +44,9 @@ final class CatalogueResponder: Sendable {
         state.withLock { $0.tokens.removeAll() }
     }
 
-    func answer(_ request: ServerRequest) throws -> ServerResponse {
+    func respond(_ request: ServerRequest) throws -> ServerResponse {
         state.withLock { $0.counts.requests += 1 }
-        if let latency = options.latency { pause(latency) }
+        if let latency = options.latency { wait(latency) }
         let path = request.path
         if path == "/oauth2/token" { return token(request) }
         let (refusal, fields) = limit()
@@ -62,7 +62,7 @@ final class CatalogueResponder: Sendable {
         if service == .connection, request.method != "POST" { return .status(405, fields) }
         let fault = fault(for: request)
         if fault == .expired || (options.requiresToken && !isAuthorised(request)) { return unauthorised(fields) }
-        var response = answer(service, request)
+        var response = respond(service, request)
         response.fields += fields
         return try spoil(cacheable(response, request), fault)
     }
@@ -85,30 +85,30 @@ final class CatalogueResponder: Sendable {
 
     /// Ends all delays, current and future.
     func stop() {
-        let pauses = state.withLock { state in
+        let waits = state.withLock { state in
             state.isStopped = true
-            return Array(state.pauses.values)
+            return Array(state.waits.values)
         }
-        for pause in pauses { pause.cancel() }
+        for wait in waits { wait.cancel() }
     }
 
     /// Delays the connection's thread by a duration of the catalogue's clock.
-    private func pause(_ duration: Duration) {
+    private func wait(_ duration: Duration) {
         let isOver = Signal()
         // Owned by the state, so that ``stop()`` can cancel it.
-        let pause = Task { [time = options.time] in
+        let wait = Task { [time = options.time] in
             // The sleep throws when it is cancelled; then the response is sent immediately.
             try? await time.sleep(for: duration)
             isOver.raise()
         }
         let (number, isStopped) = state.withLock { state in
-            state.lastPause += 1
-            state.pauses[state.lastPause] = pause
-            return (state.lastPause, state.isStopped)
+            state.lastWait += 1
+            state.waits[state.lastWait] = wait
+            return (state.lastWait, state.isStopped)
         }
-        if isStopped { pause.cancel() }
+        if isStopped { wait.cancel() }
         isOver.waitOnThread()
-        state.withLock { $0.pauses[number] = nil }
+        state.withLock { $0.waits[number] = nil }
     }
 
     // MARK: - Limits and faults
@@ -262,13 +262,13 @@ final class CatalogueResponder: Sendable {
 
     // MARK: - Services
 
-    private func answer(_ service: Service, _ request: ServerRequest) -> ServerResponse {
+    private func respond(_ service: Service, _ request: ServerRequest) -> ServerResponse {
         switch service {
         case .plain: plainPage(request)
         case .connection: connectionPage(request)
-        case .image: answers.image(request)
-        case .token: answers.token(request)
-        case .catalogue(let path): answers.answer(path, request)
+        case .image: responses.image(request)
+        case .token: responses.token(request)
+        case .catalogue(let path): responses.respond(path, request)
         }
     }
 

@@ -121,7 +121,7 @@ private struct SearchFilter {
     private var minutes = 0.0...Double.infinity
     private var days = CatalogueDay(number: .min)...CatalogueDay(number: .max)
 
-    init(_ asked: CatalogueAsked, _ answers: CatalogueResponses) throws(CatalogueRefusal) {
+    init(_ asked: CatalogueAsked, _ responses: CatalogueResponses) throws(CatalogueRefusal) {
         if asked["showUrns"] != nil {
             shows = Set(
                 asked.list("showUrns").compactMap { text -> CatalogueItem? in
@@ -150,8 +150,8 @@ private struct SearchFilter {
         let longest = try Self.number(asked["durationToInMinutes"]) ?? .infinity
         guard shortest <= longest else { throw .badRequest("The longest duration is below the shortest.") }
         minutes = shortest...longest
-        let first = try asked["publishedDateFrom"].map { text throws(CatalogueRefusal) in try answers.day(text) }
-        let last = try asked["publishedDateTo"].map { text throws(CatalogueRefusal) in try answers.day(text) }
+        let first = try asked["publishedDateFrom"].map { text throws(CatalogueRefusal) in try responses.day(text) }
+        let last = try asked["publishedDateTo"].map { text throws(CatalogueRefusal) in try responses.day(text) }
         let (lower, upper) = (first ?? days.lowerBound, last ?? days.upperBound)
         guard lower <= upper else { throw .badRequest("The last day is before the first.") }
         days = lower...upper

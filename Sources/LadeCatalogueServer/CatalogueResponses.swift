@@ -22,13 +22,13 @@ final class CatalogueResponses: Sendable {
     }
 
     /// The response for a path below `integrationlayer/`.
-    func answer(_ path: ArraySlice<Substring>, _ request: ServerRequest) -> ServerResponse {
+    func respond(_ path: ArraySlice<Substring>, _ request: ServerRequest) -> ServerResponse {
         do throws(CatalogueRefusal) {
             let (row, asked) = try CatalogueServices.find(path, request)
             guard request.method == row.method || (request.method == "HEAD" && row.method == "GET") else {
                 return .status(405, [ServerField("Allow", row.method)])
             }
-            return try row.answer(self, asked)
+            return try row.respond(self, asked)
         } catch {
             return .refusal(error)
         }

@@ -34,7 +34,7 @@ enum CatalogueServices {
 
     /// One service.
     struct Row: Sendable {
-        typealias Answer = @Sendable (CatalogueResponses, CatalogueAsked) throws(CatalogueRefusal) -> ServerResponse
+        typealias Respond = @Sendable (CatalogueResponses, CatalogueAsked) throws(CatalogueRefusal) -> ServerResponse
 
         /// The components of the path; `*` stands for any component, and `**` at the end for all that follow.
         let path: [Substring]
@@ -45,7 +45,7 @@ enum CatalogueServices {
         /// Whether the service exists only in the first generation.
         let isFirstGeneration: Bool
         let method: String
-        let answer: Answer
+        let respond: Respond
 
         init(
             _ path: String,
@@ -53,14 +53,14 @@ enum CatalogueServices {
             before earlierUnits: Set<String>? = nil,
             isFirstGeneration: Bool = false,
             method: String = "GET",
-            _ answer: @escaping Answer
+            _ respond: @escaping Respond
         ) {
             self.path = path.split(separator: "/")
             self.units = units
             self.earlierUnits = earlierUnits
             self.isFirstGeneration = isFirstGeneration
             self.method = method
-            self.answer = answer
+            self.respond = respond
         }
 
         func values(_ components: ArraySlice<Substring>) -> [String]? {
@@ -119,84 +119,84 @@ enum CatalogueServices {
 
     private static let today: [Row] = [
         // Television: channels, livestreams and programs.
-        Row("channelList/tv", national) { answers, asked in answers.channels(asked, "tv") },
-        Row("channel/*/tv/nowAndNext", national) { answers, asked throws(CatalogueRefusal) in
-            try answers.channel(asked, "tv")
+        Row("channelList/tv", national) { responses, asked in responses.channels(asked, "tv") },
+        Row("channel/*/tv/nowAndNext", national) { responses, asked throws(CatalogueRefusal) in
+            try responses.channel(asked, "tv")
         },
-        Row("programListComposition/tv/byChannel/*", national) { answers, asked throws(CatalogueRefusal) in
-            try answers.programs(asked, "tv")
+        Row("programListComposition/tv/byChannel/*", national) { responses, asked throws(CatalogueRefusal) in
+            try responses.programs(asked, "tv")
         },
-        Row("programGuide/tv/byDate/*", national) { answers, asked throws(CatalogueRefusal) in
-            try answers.guide(asked, isThirdParty: false)
+        Row("programGuide/tv/byDate/*", national) { responses, asked throws(CatalogueRefusal) in
+            try responses.guide(asked, isThirdParty: false)
         },
-        Row("programGuideNonSrg/tv/byDate/*", ["srf", "rtr"]) { answers, asked throws(CatalogueRefusal) in
-            try answers.guide(asked, isThirdParty: true)
+        Row("programGuideNonSrg/tv/byDate/*", ["srf", "rtr"]) { responses, asked throws(CatalogueRefusal) in
+            try responses.guide(asked, isThirdParty: true)
         },
-        Row("mediaList/video/livestreams", national) { answers, asked in answers.whole(.all(.livestream), asked) },
-        Row("mediaList/video/scheduledLivestreams", national) { answers, asked throws(CatalogueRefusal) in
-            try answers.events(asked)
+        Row("mediaList/video/livestreams", national) { responses, asked in responses.whole(.all(.livestream), asked) },
+        Row("mediaList/video/scheduledLivestreams", national) { responses, asked throws(CatalogueRefusal) in
+            try responses.events(asked)
         },
         // Television: medias, topics and shows.
         Row("mediaList/video/editorial", international, medias(.all(.video))),
-        Row("mediaList/video/heroStage", []) { answers, asked in answers.whole(.first(10, .video), asked) },
+        Row("mediaList/video/heroStage", []) { responses, asked in responses.whole(.first(10, .video), asked) },
         Row("mediaList/video/latestEpisodes", international, medias(.all(.video))),
-        Row("mediaList/video/mostClicked", international) { answers, asked throws(CatalogueRefusal) in
-            guard let topic = asked["topicId"] else { return try answers.page(.popular(.video), asked) }
-            return try answers.page(answers.topic(topic), asked)
+        Row("mediaList/video/mostClicked", international) { responses, asked throws(CatalogueRefusal) in
+            guard let topic = asked["topicId"] else { return try responses.page(.popular(.video), asked) }
+            return try responses.page(responses.topic(topic), asked)
         },
         Row("mediaList/video/soonExpiring", ["srf", "rts", "rsi"], before: ["srf", "rsi"], medias(.popular(.video))),
-        Row("mediaList/video/trending", international) { answers, asked throws(CatalogueRefusal) in
-            try answers.trending(asked)
+        Row("mediaList/video/trending", international) { responses, asked throws(CatalogueRefusal) in
+            try responses.trending(asked)
         },
         Row("mediaList/video/latestEpisodes/webFirst", ["rts"], medias(.first(200, .video))),
-        Row("mediaList/video/episodesByDate/*", national) { answers, asked throws(CatalogueRefusal) in
-            try answers.page(answers.published(asked.values[0], .video), asked)
+        Row("mediaList/video/episodesByDate/*", national) { responses, asked throws(CatalogueRefusal) in
+            try responses.page(responses.published(asked.values[0], .video), asked)
         },
-        Row("topicList/tv", international) { answers, asked in answers.topics(asked, "tv") },
+        Row("topicList/tv", international) { responses, asked in responses.topics(asked, "tv") },
         Row("showList/tv/alphabetical", international, allShows(.tvShow)),
         Row("searchResultShowList/tv", international, showSearch([.tvShow])),
-        Row("showList/tv/byTopic/*/mostClicked", national) { answers, asked throws(CatalogueRefusal) in
-            try answers.shows(answers.shows(ofTopic: asked.values[0]), asked)
+        Row("showList/tv/byTopic/*/mostClicked", national) { responses, asked throws(CatalogueRefusal) in
+            try responses.shows(responses.shows(ofTopic: asked.values[0]), asked)
         },
         // Radio.
-        Row("channelList/radio", national) { answers, asked in answers.channels(asked, "radio") },
-        Row("channel/*/radio/nowAndNext", national) { answers, asked throws(CatalogueRefusal) in
-            try answers.channel(asked, "radio")
+        Row("channelList/radio", national) { responses, asked in responses.channels(asked, "radio") },
+        Row("channel/*/radio/nowAndNext", national) { responses, asked throws(CatalogueRefusal) in
+            try responses.channel(asked, "radio")
         },
-        Row("programListComposition/radio/byChannel/*", national) { answers, asked throws(CatalogueRefusal) in
-            try answers.programs(asked, "radio")
+        Row("programListComposition/radio/byChannel/*", national) { responses, asked throws(CatalogueRefusal) in
+            try responses.programs(asked, "radio")
         },
-        Row("mediaList/audio/livestreamsByChannel/*", national) { answers, asked throws(CatalogueRefusal) in
-            let channel = try answers.channelIndex(asked.values[0], "radio")
-            return answers.whole(.only([CatalogueItem(.radioLivestream, channel)]), asked)
+        Row("mediaList/audio/livestreamsByChannel/*", national) { responses, asked throws(CatalogueRefusal) in
+            let channel = try responses.channelIndex(asked.values[0], "radio")
+            return responses.whole(.only([CatalogueItem(.radioLivestream, channel)]), asked)
         },
-        Row("mediaList/audio/livestreams", national) { answers, asked in
-            answers.whole(asked["onlyThirdPartyContentProvider"] == nil ? .all(.radioLivestream) : .only([]), asked)
+        Row("mediaList/audio/livestreams", national) { responses, asked in
+            responses.whole(asked["onlyThirdPartyContentProvider"] == nil ? .all(.radioLivestream) : .only([]), asked)
         },
         Row("mediaList/audio/latestByChannel/*", national, ofChannel(.audio)),
         Row("mediaList/audio/mostClickedByChannel/*", national, ofChannel(.audio)),
         Row("mediaList/audio/latestEpisodesByChannel/*", national, before: ["srf", "rts", "rtr"], ofChannel(.audio)),
-        Row("mediaList/audio/episodesByDateAndChannel/*/*", national) { answers, asked throws(CatalogueRefusal) in
-            _ = try answers.channelIndex(asked.values[1], "radio")
-            return try answers.page(answers.published(asked.values[0], .audio), asked)
+        Row("mediaList/audio/episodesByDateAndChannel/*/*", national) { responses, asked throws(CatalogueRefusal) in
+            _ = try responses.channelIndex(asked.values[1], "radio")
+            return try responses.page(responses.published(asked.values[0], .audio), asked)
         },
         Row("mediaList/video/latestByChannel/*", ["rts"], ofChannel(.clip)),
-        Row("topicList/radio", international) { answers, asked in answers.topics(asked, "radio") },
-        Row("showList/radio/alphabeticalByChannel/*", national) { answers, asked throws(CatalogueRefusal) in
-            let channel = try answers.channelIndex(asked.values[0], "radio")
-            return try answers.shows(answers.stock.list(.radioShow, channel, every: 4), asked, isUnlimited: true)
+        Row("topicList/radio", international) { responses, asked in responses.topics(asked, "radio") },
+        Row("showList/radio/alphabeticalByChannel/*", national) { responses, asked throws(CatalogueRefusal) in
+            let channel = try responses.channelIndex(asked.values[0], "radio")
+            return try responses.shows(responses.stock.list(.radioShow, channel, every: 4), asked, isUnlimited: true)
         },
         Row("showList/radio/alphabetical", national, allShows(.radioShow)),
         Row("searchResultShowList/radio", national, showSearch([.radioShow])),
-        Row("songList/radio/byChannel/*", national) { answers, asked throws(CatalogueRefusal) in
-            try answers.songs(asked)
+        Row("songList/radio/byChannel/*", national) { responses, asked throws(CatalogueRefusal) in
+            try responses.songs(asked)
         },
         // Live centre and search.
-        Row("mediaList/video/scheduledLivestreams/livecenter", national) { answers, asked throws(CatalogueRefusal) in
-            try answers.liveCenter(asked)
+        Row("mediaList/video/scheduledLivestreams/livecenter", national) { responses, asked throws(CatalogueRefusal) in
+            try responses.liveCenter(asked)
         },
-        Row("searchResultMediaList", international) { answers, asked throws(CatalogueRefusal) in
-            try answers.search(asked)
+        Row("searchResultMediaList", international) { responses, asked throws(CatalogueRefusal) in
+            try responses.search(asked)
         },
         Row("searchResultShowList", international, showSearch(CatalogueKind.shows)),
         Row("showList/tv/mostClickedSearchResults", [], allShows(.tvShow)),
@@ -207,68 +207,70 @@ enum CatalogueServices {
         // Recommendations, modules, popularity.
         Row("mediaList/recommended/byUrn/*", nil, recommended),
         Row("mediaList/recommendedByUserId/byUrn/*/*", nil, recommended),
-        Row("moduleConfigList/*", ["swi"], before: international) { answers, asked throws(CatalogueRefusal) in
-            try answers.modules(asked)
+        Row("moduleConfigList/*", ["swi"], before: international) { responses, asked throws(CatalogueRefusal) in
+            try responses.modules(asked)
         },
-        Row("mediaStatistic/byUrn/*/**", nil, method: "POST") { answers, asked throws(CatalogueRefusal) in
-            try answers.count(asked)
+        Row("mediaStatistic/byUrn/*/**", nil, method: "POST") { responses, asked throws(CatalogueRefusal) in
+            try responses.count(asked)
         },
         Row("showStatistic/byUrn/*/searchResultClicked", nil, method: "POST") {
-            answers,
+            responses,
             asked throws(CatalogueRefusal) in
-            try answers.countShow(asked)
+            try responses.countShow(asked)
         },
         // Editorial pages.
-        Row("page/landingPage/byProduct/*", allUnits) { answers, asked throws(CatalogueRefusal) in
-            try answers.landingPage(asked)
+        Row("page/landingPage/byProduct/*", allUnits) { responses, asked throws(CatalogueRefusal) in
+            try responses.landingPage(asked)
         },
-        Row("page/byTopicUrn/*", allUnits) { answers, asked throws(CatalogueRefusal) in try answers.topicPage(asked) },
-        Row("page/*/showPage/*", allUnits) { answers, asked throws(CatalogueRefusal) in try answers.showPage(asked) },
-        Row("page/*", allUnits) { answers, asked throws(CatalogueRefusal) in try answers.contentPage(asked) },
-        Row("section/mediaSection/*", allUnits) { answers, asked throws(CatalogueRefusal) in
-            try answers.sectionContent(asked, .medias)
+        Row("page/byTopicUrn/*", allUnits) { responses, asked throws(CatalogueRefusal) in try responses.topicPage(asked)
         },
-        Row("section/showSection/*", allUnits) { answers, asked throws(CatalogueRefusal) in
-            try answers.sectionContent(asked, .shows)
+        Row("page/*/showPage/*", allUnits) { responses, asked throws(CatalogueRefusal) in try responses.showPage(asked)
         },
-        Row("section/mediaSectionWithShow/*", allUnits) { answers, asked throws(CatalogueRefusal) in
-            try answers.sectionContent(asked, .showAndMedias)
+        Row("page/*", allUnits) { responses, asked throws(CatalogueRefusal) in try responses.contentPage(asked) },
+        Row("section/mediaSection/*", allUnits) { responses, asked throws(CatalogueRefusal) in
+            try responses.sectionContent(asked, .medias)
         },
-        Row("section/*", allUnits) { answers, asked throws(CatalogueRefusal) in try answers.section(asked) },
+        Row("section/showSection/*", allUnits) { responses, asked throws(CatalogueRefusal) in
+            try responses.sectionContent(asked, .shows)
+        },
+        Row("section/mediaSectionWithShow/*", allUnits) { responses, asked throws(CatalogueRefusal) in
+            try responses.sectionContent(asked, .showAndMedias)
+        },
+        Row("section/*", allUnits) { responses, asked throws(CatalogueRefusal) in try responses.section(asked) },
         // By URN.
-        Row("media/byUrn/*", nil) { answers, asked throws(CatalogueRefusal) in try answers.media(asked) },
-        Row("mediaList/byUrns", nil) { answers, asked throws(CatalogueRefusal) in try answers.medias(asked) },
+        Row("media/byUrn/*", nil) { responses, asked throws(CatalogueRefusal) in try responses.media(asked) },
+        Row("mediaList/byUrns", nil) { responses, asked throws(CatalogueRefusal) in try responses.medias(asked) },
         Row("mediaList/latest/byTopicUrn/*", nil, ofTopicURN),
         Row("mediaList/mostClicked/byTopicUrn/*", nil, ofTopicURN),
-        Row("mediaComposition/byUrn/*", nil) { answers, asked throws(CatalogueRefusal) in
-            try answers.composition(asked)
+        Row("mediaComposition/byUrn/*", nil) { responses, asked throws(CatalogueRefusal) in
+            try responses.composition(asked)
         },
-        Row("show/byUrn/*", nil) { answers, asked throws(CatalogueRefusal) in try answers.show(asked) },
-        Row("showList/byUrns", nil) { answers, asked throws(CatalogueRefusal) in try answers.showsByURNs(asked) },
-        Row("episodeComposition/latestByShow/byUrn/*", nil) { answers, asked throws(CatalogueRefusal) in
-            let (unit, show) = try answers.showOf(asked.values[0])
-            return try answers.episodes(of: show, unit, asked)
+        Row("show/byUrn/*", nil) { responses, asked throws(CatalogueRefusal) in try responses.show(asked) },
+        Row("showList/byUrns", nil) { responses, asked throws(CatalogueRefusal) in try responses.showsByURNs(asked) },
+        Row("episodeComposition/latestByShow/byUrn/*", nil) { responses, asked throws(CatalogueRefusal) in
+            let (unit, show) = try responses.showOf(asked.values[0])
+            return try responses.episodes(of: show, unit, asked)
         },
-        Row("mediaList/latest/byShowUrn/*", nil) { answers, asked throws(CatalogueRefusal) in
-            let (unit, show) = try answers.showOf(asked.values[0])
-            return try answers.page(answers.medias(of: show), asked, unit: unit)
+        Row("mediaList/latest/byShowUrn/*", nil) { responses, asked throws(CatalogueRefusal) in
+            let (unit, show) = try responses.showOf(asked.values[0])
+            return try responses.page(responses.medias(of: show), asked, unit: unit)
         },
-        Row("mediaList/latest/byShowUrns", nil) { answers, asked throws(CatalogueRefusal) in
-            try answers.mediasOfShows(asked)
+        Row("mediaList/latest/byShowUrns", nil) { responses, asked throws(CatalogueRefusal) in
+            try responses.mediasOfShows(asked)
         },
-        Row("mediaList/latestByModuleConfigUrn/*", nil) { answers, asked throws(CatalogueRefusal) in
+        Row("mediaList/latestByModuleConfigUrn/*", nil) { responses, asked throws(CatalogueRefusal) in
             guard let urn = StockURN(asked.values[0]), case .module = urn.subject else {
                 throw .badRequest("That is the URN of no module.")
             }
-            return try answers.page(.first(60, .clip), asked, unit: urn.unit)
+            return try responses.page(.first(60, .clip), asked, unit: urn.unit)
         },
     ]
 
     private static let firstGeneration: [Row] = [
         Row("mediaList/video/latestByTopic/*", international, isFirstGeneration: true) {
-            answers,
+            responses,
             asked throws(CatalogueRefusal) in
-            try answers.page(answers.topic(asked.values[0]), asked)
+            try responses.page(responses.topic(asked.values[0]), asked)
         },
         Row("showList/tv/byIds", international, isFirstGeneration: true, byIds([.tvShow], "showList")),
         Row("show/tv/*", international, isFirstGeneration: true, byId(.tvShow)),
@@ -283,16 +285,16 @@ enum CatalogueServices {
         Row("mediaList/video/byIds", international, isFirstGeneration: true, byIds(videos, "mediaList")),
         Row("mediaComposition/video/*", international, isFirstGeneration: true, composition(videos)),
         Row("searchResultListMedia/video", international, isFirstGeneration: true) {
-            answers,
+            responses,
             asked throws(CatalogueRefusal) in
-            try answers.earlierSearch(asked, .video)
+            try responses.earlierSearch(asked, .video)
         },
         Row("mediaList/audio/byIds", national, isFirstGeneration: true, byIds(audios, "mediaList")),
         Row("mediaComposition/audio/*", national, isFirstGeneration: true, composition(audios)),
         Row("searchResultListMedia/audio", national, isFirstGeneration: true) {
-            answers,
+            responses,
             asked throws(CatalogueRefusal) in
-            try answers.earlierSearch(asked, .audio)
+            try responses.earlierSearch(asked, .audio)
         },
         Row(
             "searchResultListShow/tv",
@@ -314,20 +316,20 @@ enum CatalogueServices {
             medias(.first(20, .clip))
         ),
         Row("mediaStatistic/video/*/**", international, isFirstGeneration: true, method: "POST") {
-            answers,
+            responses,
             asked throws(CatalogueRefusal) in
-            try answers.count(asked, videos)
+            try responses.count(asked, videos)
         },
         Row("mediaStatistic/audio/*/**", international, isFirstGeneration: true, method: "POST") {
-            answers,
+            responses,
             asked throws(CatalogueRefusal) in
-            try answers.count(asked, audios)
+            try responses.count(asked, audios)
         },
-        Row("general/information", international, isFirstGeneration: true) { answers, asked in
-            answers.serviceMessage(asked)
+        Row("general/information", international, isFirstGeneration: true) { responses, asked in
+            responses.serviceMessage(asked)
         },
-        Row("eventConfigList", international, isFirstGeneration: true) { answers, asked in
-            answers.modules(asked, "eventConfigList")
+        Row("eventConfigList", international, isFirstGeneration: true) { responses, asked in
+            responses.modules(asked, "eventConfigList")
         },
         Row("mediaList/video/recommended/*", international, isFirstGeneration: true, recommendedVideos),
         Row("mediaList/video/recommendedByUserId/*/*", international, isFirstGeneration: true, recommendedVideos),
@@ -339,75 +341,75 @@ enum CatalogueServices {
     private static let videos: [CatalogueKind] = [.livestream, .event, .clip, .video]
     private static let audios: [CatalogueKind] = [.radioLivestream, .audio]
 
-    // MARK: - Answers that several services give
+    // MARK: - Responses that several services give
 
-    private static func medias(_ list: CatalogueList) -> Row.Answer {
-        { answers, asked throws(CatalogueRefusal) in try answers.page(list, asked) }
+    private static func medias(_ list: CatalogueList) -> Row.Respond {
+        { responses, asked throws(CatalogueRefusal) in try responses.page(list, asked) }
     }
 
-    private static func ofChannel(_ kind: CatalogueKind) -> Row.Answer {
-        { answers, asked throws(CatalogueRefusal) in
-            let channel = try answers.channelIndex(asked.values[0], "radio")
-            return try answers.page(answers.stock.list(kind, channel, every: 4), asked)
+    private static func ofChannel(_ kind: CatalogueKind) -> Row.Respond {
+        { responses, asked throws(CatalogueRefusal) in
+            let channel = try responses.channelIndex(asked.values[0], "radio")
+            return try responses.page(responses.stock.list(kind, channel, every: 4), asked)
         }
     }
 
-    private static let ofTopicURN: Row.Answer = { answers, asked throws(CatalogueRefusal) in
+    private static let ofTopicURN: Row.Respond = { responses, asked throws(CatalogueRefusal) in
         // An unknown topic has no medias, which is not an error.
         guard let urn = StockURN(asked.values[0]), case .topic(let topic) = urn.subject else {
-            return try answers.page(.only([]), asked)
+            return try responses.page(.only([]), asked)
         }
-        return try answers.page(answers.stock.list(.video, topic, every: 8), asked, unit: urn.unit)
+        return try responses.page(responses.stock.list(.video, topic, every: 8), asked, unit: urn.unit)
     }
 
-    private static func tagged(_ kind: CatalogueKind) -> Row.Answer {
-        { answers, asked throws(CatalogueRefusal) in try answers.tagged(kind, asked) }
+    private static func tagged(_ kind: CatalogueKind) -> Row.Respond {
+        { responses, asked throws(CatalogueRefusal) in try responses.tagged(kind, asked) }
     }
 
-    private static let recommended: Row.Answer = { answers, asked throws(CatalogueRefusal) in
-        let (unit, item) = try answers.mediaOf(asked.values[0])
-        return try answers.page(
+    private static let recommended: Row.Respond = { responses, asked throws(CatalogueRefusal) in
+        let (unit, item) = try responses.mediaOf(asked.values[0])
+        return try responses.page(
             .first(item.kind.isAudio ? 30 : 50, item.kind.isAudio ? .audio : .video),
             asked,
             unit: unit
         )
     }
 
-    private static let recommendedVideos: Row.Answer = { answers, asked throws(CatalogueRefusal) in
-        _ = try answers.item(asked.values[0], videos)
-        return try answers.page(.first(50, .video), asked)
+    private static let recommendedVideos: Row.Respond = { responses, asked throws(CatalogueRefusal) in
+        _ = try responses.item(asked.values[0], videos)
+        return try responses.page(.first(50, .video), asked)
     }
 
-    private static func allShows(_ kind: CatalogueKind) -> Row.Answer {
-        { answers, asked throws(CatalogueRefusal) in
-            try answers.shows(.all(kind), asked, isUnlimited: kind != .onlineShow)
+    private static func allShows(_ kind: CatalogueKind) -> Row.Respond {
+        { responses, asked throws(CatalogueRefusal) in
+            try responses.shows(.all(kind), asked, isUnlimited: kind != .onlineShow)
         }
     }
 
-    private static func showSearch(_ kinds: [CatalogueKind], _ root: String = "searchResultShowList") -> Row.Answer {
-        { answers, asked throws(CatalogueRefusal) in try answers.searchShows(asked, kinds, root) }
+    private static func showSearch(_ kinds: [CatalogueKind], _ root: String = "searchResultShowList") -> Row.Respond {
+        { responses, asked throws(CatalogueRefusal) in try responses.searchShows(asked, kinds, root) }
     }
 
-    private static func byIds(_ kinds: [CatalogueKind], _ root: String) -> Row.Answer {
-        { answers, asked throws(CatalogueRefusal) in try answers.byIds(asked, kinds, root) }
+    private static func byIds(_ kinds: [CatalogueKind], _ root: String) -> Row.Respond {
+        { responses, asked throws(CatalogueRefusal) in try responses.byIds(asked, kinds, root) }
     }
 
-    private static func byId(_ kind: CatalogueKind) -> Row.Answer {
-        { answers, asked throws(CatalogueRefusal) in
-            .item(answers.stock.json(try answers.item(asked.values[0], [kind]), asked.unit))
+    private static func byId(_ kind: CatalogueKind) -> Row.Respond {
+        { responses, asked throws(CatalogueRefusal) in
+            .item(responses.stock.json(try responses.item(asked.values[0], [kind]), asked.unit))
         }
     }
 
-    private static func episodes(_ kind: CatalogueKind) -> Row.Answer {
-        { answers, asked throws(CatalogueRefusal) in
-            try answers.episodes(of: answers.item(asked.values[0], [kind]), asked.unit, asked)
+    private static func episodes(_ kind: CatalogueKind) -> Row.Respond {
+        { responses, asked throws(CatalogueRefusal) in
+            try responses.episodes(of: responses.item(asked.values[0], [kind]), asked.unit, asked)
         }
     }
 
-    private static func composition(_ kinds: [CatalogueKind]) -> Row.Answer {
-        { answers, asked throws(CatalogueRefusal) in
-            let item = try answers.item(asked.values[0], kinds)
-            return answers.composition(of: item, nil, asked.unit, onlyChapters: asked["onlyChapters"] == "true")
+    private static func composition(_ kinds: [CatalogueKind]) -> Row.Respond {
+        { responses, asked throws(CatalogueRefusal) in
+            let item = try responses.item(asked.values[0], kinds)
+            return responses.composition(of: item, nil, asked.unit, onlyChapters: asked["onlyChapters"] == "true")
         }
     }
 }

@@ -15,7 +15,7 @@ public import LadeTesting
 ///
 /// The same seed gives the same catalogue, byte for byte. It offers these paths:
 ///
-/// | path | answer |
+/// | path | response |
 /// | --- | --- |
 /// | `/integrationlayer/…` | the services of a broadcaster's media catalogue, for the business units that have each |
 /// | `/images/?imageUrl=…&format=…&width=…` | a picture of that width, always PNG: 2:3 for a poster, a square for a podcast, else 16:9 |
@@ -40,7 +40,7 @@ public import LadeTesting
 /// distributes faults among all responses. The catalogue stops when the value is released.
 public final class LocalCatalogue: Sendable {
     /// A kind of fault.
-    public enum Disruption: String, Sendable, Hashable, CaseIterable {
+    package enum Disruption: String, Sendable, Hashable, CaseIterable {
         /// 503 with `Retry-After: 0`.
         case unavailable = "503"
         /// 429 with `Retry-After: 1`.
@@ -76,7 +76,7 @@ public final class LocalCatalogue: Sendable {
         /// The delay of each response; nil by default, for none.
         public var latency: Duration?
         /// The faults to distribute among the responses, each with its interval in requests for a list.
-        public var faults: [Disruption: Int] = [:]
+        package var faults: [Disruption: Int] = [:]
         /// The number of requests that the schedule of faults counts as already made; 0 by default.
         ///
         /// With 0, each kind of fault occurs once among the first requests.
@@ -89,19 +89,19 @@ public final class LocalCatalogue: Sendable {
     }
 
     /// The counts of requests and responses so far.
-    public struct Counts: Sendable, Hashable {
+    package struct Counts: Sendable, Hashable {
         /// All requests.
-        public var requests = 0
+        package var requests = 0
         /// Pages of lists that were sent completely.
-        public var pages = 0
+        package var pages = 0
         /// Tokens that were issued.
-        public var tokens = 0
+        package var tokens = 0
         /// Requests refused because they had no valid token.
-        public var unauthorised = 0
+        package var unauthorised = 0
         /// Requests refused because of the limit.
-        public var limited = 0
+        package var limited = 0
         /// Faults by kind.
-        public var faults: [Disruption: Int] = [:]
+        package var faults: [Disruption: Int] = [:]
     }
 
     /// The client identifier and secret for which tokens are issued.
@@ -123,7 +123,7 @@ public final class LocalCatalogue: Sendable {
         listening.keptRequests = 0
         listening.keptConnections = 0
         listening.keptConnectionBytes = 0
-        server = try LoopbackServer(listening) { request in try responder.answer(request) }
+        server = try LoopbackServer(listening) { request in try responder.respond(request) }
         closed = try LoopbackServer(script: [.reset])
         closed.stopAccepting()
     }
@@ -145,7 +145,7 @@ public final class LocalCatalogue: Sendable {
     public var deadAuthority: String { closed.authority }
 
     /// The counts so far.
-    public var counts: Counts { responder.counts }
+    package var counts: Counts { responder.counts }
 
     /// The media at an index as JSON, as in the pages of a business unit.
     public func media(_ index: Int, businessUnit: String = "rts") -> Data {

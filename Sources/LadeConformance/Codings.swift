@@ -95,20 +95,20 @@ extension TransportConformance {
         let field = ServerField("Content-Encoding", "gzip")
         let unknown = ServerField("Content-Encoding", "unknown")
         let length = ServerField("Content-Length", "1000")
-        let answers: KeyValuePairs<String, (Request.Method, ServerResponse)> = [
+        let responses: KeyValuePairs<String, (Request.Method, ServerResponse)> = [
             "HEAD": (.head, .status(200, [field, length])), "HEAD, unknown": (.head, .status(200, [unknown, length])),
             "204": (.get, .status(204, [field])), "304": (.get, .status(304, [field])),
             "an empty body": (.get, .bytes(Data(), [field])),
             "an empty redirect": (.get, ServerResponse(status: 302, fields: [field], body: .chunks([]))),
         ]
-        for (name, (method, answer)) in answers {
+        for (name, (method, response)) in responses {
             await context.part(name) { context in
                 await context.eachDelivery {
-                    try LoopbackServer { _ in answer }
+                    try LoopbackServer { _ in response }
                 } request: {
                     $0.method = method
                 } check: { context, exchange, _ in
-                    context.expect(exchange, gives: Response.Status(answer.status), "")
+                    context.expect(exchange, gives: Response.Status(response.status), "")
                 }
             }
         }
@@ -196,22 +196,22 @@ extension TransportConformance {
 
     private static let codingFields = ConformanceCase(
         "FT-18",
-        "removes Content-Encoding and Content-Length from decoded answers only"
+        "removes Content-Encoding and Content-Length from decoded responses only"
     ) { context in
         let gzip = CodedSample.all["gzip"] ?? Data()
         let length = ServerField("Content-Length", String(gzip.count))
         let field = ServerField("Content-Encoding", "gzip")
-        let answers: KeyValuePairs<String, (Request.Method, ServerResponse, [String?], coding: String?)> = [
+        let responses: KeyValuePairs<String, (Request.Method, ServerResponse, [String?], coding: String?)> = [
             "decoded": (.get, .bytes(gzip, [field]), [nil, nil], "gzip"),
             "HEAD": (.head, .status(200, [field, length]), ["gzip", String(gzip.count)], nil),
             "304": (.get, .status(304, [field]), ["gzip", nil], nil),
             "identity": (.get, .text("1234", [ServerField("Content-Encoding", "identity")]), ["identity", "4"], nil),
             "none": (.get, .text("1234"), [nil, "4"], nil),
         ]
-        for (name, (method, answer, fields, coding)) in answers {
+        for (name, (method, response, fields, coding)) in responses {
             await context.part(name) { context in
                 await context.eachDelivery {
-                    try LoopbackServer { _ in answer }
+                    try LoopbackServer { _ in response }
                 } request: {
                     $0.method = method
                 } check: { context, exchange, _ in

@@ -8,7 +8,7 @@ import LadeTesting
 /// One numbered case of the transport conformance suite: what is expected, and the code that checks it.
 public struct ConformanceCase: Sendable, CustomStringConvertible {
     /// The needs of a case.
-    public enum Need: Sendable, Hashable, CustomStringConvertible {
+    package enum Need: Sendable, Hashable, CustomStringConvertible {
         /// A server named in the peers' file; see ``ConformancePeers``.
         case peer(String)
         /// The process' own numbers under `/proc`.
@@ -19,7 +19,7 @@ public struct ConformanceCase: Sendable, CustomStringConvertible {
         case hangingName
 
         /// The need in words.
-        public var description: String {
+        package var description: String {
             switch self {
             case .peer(let name): "the peer \(name) (start the peers and set LADE_PEERS)"
             case .procFileSystem: "/proc"
@@ -34,7 +34,7 @@ public struct ConformanceCase: Sendable, CustomStringConvertible {
     /// The expected behaviour, in a few words that continue “transport TR-07”.
     public let title: String
     /// The needs of the case; a part that needs more is skipped where that is missing.
-    public let needs: [Need]
+    package let needs: [Need]
     /// Whether it measures the memory, the descriptors or the processor time of the process, and so needs its own
     /// process.
     public let measuresProcess: Bool
@@ -107,7 +107,7 @@ public enum ConformanceError: Error, Sendable, CustomStringConvertible {
 public enum TransportConformance {
     /// Every case, in order.
     public static let cases: [ConformanceCase] =
-        rawAnswers + exchanges + codedBodies + bodies + protocols + [givenUp] + tls + limits + traps + patience
+        rawResponses + exchanges + codedBodies + bodies + protocols + [givenUp] + tls + limits + traps + patience
         + hostile
 
     /// The case of that number, or nil.

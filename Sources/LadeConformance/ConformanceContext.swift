@@ -9,16 +9,16 @@ import LadeTesting
 /// The transport under test, and its environment.
 public struct ConformanceContext: Sendable {
     /// A host name whose look-up does not end until it is released.
-    public struct HangingName: Sendable {
+    package struct HangingName: Sendable {
         /// The name.
-        public let host: String
+        package let host: String
         /// Waits until a look-up of the name begins.
-        public let lookUpBegan: @Sendable () async throws -> Void
+        package let lookUpBegan: @Sendable () async throws -> Void
         /// Ends every look-up of the name, current and future.
-        public let release: @Sendable () -> Void
+        package let release: @Sendable () -> Void
 
         /// Makes a name.
-        public init(
+        package init(
             host: String,
             lookUpBegan: @escaping @Sendable () async throws -> Void,
             release: @escaping @Sendable () -> Void
@@ -38,7 +38,7 @@ public struct ConformanceContext: Sendable {
     /// nil when the transport cannot be shut down; cases that need it are skipped.
     public var shutDown: (@Sendable (any Transport) async -> Void)?
     /// A name whose look-up hangs, where the tests can provide one.
-    public var hangingName: (@Sendable () throws -> HangingName)?
+    package var hangingName: (@Sendable () throws -> HangingName)?
     /// The real servers.
     public var peers: ConformancePeers
     /// The fraction of the calls of long runs that are made; 1 means all.
@@ -175,7 +175,7 @@ public struct ConformanceContext: Sendable {
     }
 
     /// Whether a need of a case is met.
-    public func offers(_ need: ConformanceCase.Need) -> Bool {
+    package func offers(_ need: ConformanceCase.Need) -> Bool {
         switch need {
         case .peer(let name): peers.contains(name)
         case .procFileSystem: ProcessProbe.isAvailable

@@ -23,10 +23,10 @@ extension TransportConformance {
             }
         }
         await context.part("in its buffered body") { context in
-            let answer = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n1234"
-            let server = try LoopbackServer(script: [.readRequest, .send(answer), .stall])
+            let response = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n1234"
+            let server = try LoopbackServer(script: [.readRequest, .send(response), .stall])
             let call = ScopedExchange(try context.transport(), try server.request())
-            try await context.within("the response") { try await server.sent(atLeast: Int64(answer.utf8.count)) }
+            try await context.within("the response") { try await server.sent(atLeast: Int64(response.utf8.count)) }
             call.scope.cancel()
             try await context.expectGivenUp(call)
             try await context.within("closing the connection") { try await server.open(atMost: 0) }
@@ -69,10 +69,10 @@ extension TransportConformance {
             context.expectEqual(server.requestCount, 1, "requests at the server")
         }
         await context.part("after its end") { context in
-            let mayAnswer = Signal()
+            let mayRespond = Signal()
             let server = try LoopbackServer(
                 script: [
-                    .readRequest, .respond(.text("ok")), .readRequest, .wait(for: mayAnswer), .respond(.text("ok")),
+                    .readRequest, .respond(.text("ok")), .readRequest, .wait(for: mayRespond), .respond(.text("ok")),
                 ]
             )
             let transport = try context.transport { $0.connections.perHost = 1 }
@@ -83,7 +83,7 @@ extension TransportConformance {
             _ = try await context.within("the request") { try await server.request(at: 1) }
             // A late effect of the cancellation must not reach the second call, which uses the same connection.
             first.scope.cancel()
-            mayAnswer.raise()
+            mayRespond.raise()
             let (other, _) = try await context.within("the second call") { await second.task.value }
             context.expect(other, gives: 200, "ok")
         }

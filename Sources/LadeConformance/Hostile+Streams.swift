@@ -131,7 +131,7 @@ extension TransportConformance {
             ("bytes", Request.Body.bytes(Data(count: 32 << 20))),
             ("a stream", .writer { write in for _ in 0..<256 { try await write(Data(count: 1 << 20)) } }),
         ] {
-            for (form, answer) in [
+            for (form, response) in [
                 ("length", "Content-Length: 2\r\n\r\nok"),
                 ("chunked", "Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"),
             ] {
@@ -139,7 +139,7 @@ extension TransportConformance {
                     // The reset comes after the response was read: a system may drop unread bytes.
                     let isRead = Signal()
                     let server = try LoopbackServer(
-                        script: [.readHead, .send("HTTP/1.1 200 OK\r\n" + answer), .wait(for: isRead), .reset]
+                        script: [.readHead, .send("HTTP/1.1 200 OK\r\n" + response), .wait(for: isRead), .reset]
                     )
                     let request = try server.request(.post, "/", body: body, delivery: .streamed)
                     let transport = try context.transport()

@@ -19,7 +19,7 @@ extension TransportConformance {
     static let evil = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
 
     /// Every way in which a response can end, with the method that requests it and its text.
-    static let forms: [(name: String, method: Request.Method, answer: String, text: String)] = [
+    static let forms: [(name: String, method: Request.Method, response: String, text: String)] = [
         ("head", .head, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n", ""),
         ("204", .get, "HTTP/1.1 204 No Content\r\n\r\n", ""),
         ("304", .get, "HTTP/1.1 304 Not Modified\r\nContent-Length: 2\r\n\r\n", ""),
@@ -48,7 +48,7 @@ extension TransportConformance {
             for moment in Moment.allCases {
                 for method in [Request.Method.get, .post] {
                     await context.part("\(form.name), \(moment.rawValue), then \(method)") { context in
-                        try await unaskedInTheClear(context, form.method, form.answer, form.text, moment, method)
+                        try await unaskedInTheClear(context, form.method, form.response, form.text, moment, method)
                     }
                 }
             }
@@ -70,18 +70,18 @@ extension TransportConformance {
     private static func unaskedInTheClear(
         _ context: ConformanceContext,
         _ first: Request.Method,
-        _ answer: String,
+        _ response: String,
         _ text: String,
         _ moment: Moment,
         _ second: Request.Method
     ) async throws {
-        let (isAnswered, isSent) = (Signal(), Signal())
+        let (hasResponded, isSent) = (Signal(), Signal())
         let sent = ServerStep.run { _ in isSent.raise() }
         let surplus: [ServerStep] =
             switch moment {
-            case .together: [.send(answer + evil), sent]
-            case .next: [.send(answer), .send(evil), sent]
-            case .later: [.send(answer), .wait(for: isAnswered), .send(evil), sent]
+            case .together: [.send(response + evil), sent]
+            case .next: [.send(response), .send(evil), sent]
+            case .later: [.send(response), .wait(for: hasResponded), .send(evil), sent]
             }
         let server = try LoopbackServer { index in
             index == 0 ? [.readRequest] + surplus + [.stall] : [.readRequest, .respond(.text("mine")), .stall]
@@ -89,7 +89,7 @@ extension TransportConformance {
         let transport = try context.transport()
         let exchange = try await context.exchange(transport, try server.request(first))
         context.expect(exchange.error == nil && exchange.text == text, "the first response: \(exchange.ending)")
-        isAnswered.raise()
+        hasResponded.raise()
         try await context.within("the surplus") { try await isSent.wait() }
         if moment == .later {
             // Immediately, and not when the next request would use it.
@@ -150,14 +150,14 @@ extension TransportConformance {
         "FT-9",
         "closes a connection on which bytes follow a response, and does not fail the complete response"
     ) { context in
-        // Shorter and longer than what is read in one call.
+        // Shorter and longer than the bytes that one call reads.
         for surplus in ["more", evil, String(repeating: "x", count: 300_000)] {
             for form in forms {
                 await context.part("\(form.name), \(surplus.utf8.count) bytes") { context in
                     let isSent = Signal()
                     let server = try LoopbackServer { index in
                         index == 0
-                            ? [.readRequest, .send(form.answer + surplus), .run { _ in isSent.raise() }, .stall]
+                            ? [.readRequest, .send(form.response + surplus), .run { _ in isSent.raise() }, .stall]
                             : [.readRequest, .respond(.text("ok")), .stall]
                     }
                     let transport = try context.transport()
@@ -224,11 +224,11 @@ extension TransportConformance {
     static let headWithBody = ConformanceCase("FT-13", "does not wait for a body after HEAD") { context in
         let bodies = [("no body", nil), ("a body", Request.Body.text("asked")), ("an empty body", .bytes(Data()))]
         for (name, body) in bodies {
-            for answer in ["Content-Length: 1000\r\n", "Transfer-Encoding: chunked\r\n", ""] {
-                await context.part("\(name), \(answer.dropLast(2))") { context in
+            for response in ["Content-Length: 1000\r\n", "Transfer-Encoding: chunked\r\n", ""] {
+                await context.part("\(name), \(response.dropLast(2))") { context in
                     // The connection stays open: an exchange that waited for a body would hang.
                     let server = try LoopbackServer(
-                        script: [.readRequest, .send("HTTP/1.1 200 OK\r\nX-A: 1\r\n\(answer)\r\n"), .stall]
+                        script: [.readRequest, .send("HTTP/1.1 200 OK\r\nX-A: 1\r\n\(response)\r\n"), .stall]
                     )
                     for delivery in [Request.Delivery.buffered(limit: 100), .streamed] {
                         var request = try server.request(.head, "/", body: body, delivery: delivery)

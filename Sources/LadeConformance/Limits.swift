@@ -337,10 +337,10 @@ extension TransportConformance {
     // MARK: - Metrics
 
     private static let metrics = ConformanceCase("TR-84", "reports what an exchange cost") { context in
-        let answer = "HTTP/1.1 103 Early Hints\r\nX-A: 1\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"
+        let response = "HTTP/1.1 103 Early Hints\r\nX-A: 1\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"
         for (name, delivery) in deliveries {
             await context.part("plain, \(name)") { context in
-                let round: [ServerStep] = [.readRequest, .send(answer + "12345")]
+                let round: [ServerStep] = [.readRequest, .send(response + "12345")]
                 let server = try LoopbackServer(script: round + round + [.stall])
                 let transport = try context.transport()
                 let request = try server.request(.post, "/", body: .text("123"), delivery: delivery)
@@ -354,7 +354,7 @@ extension TransportConformance {
                     context.expectEqual(metrics.requestBodyBytes, 3, "bytes of the request's body")
                     context.expectEqual(
                         metrics.responseHeadBytes,
-                        Int64(answer.utf8.count),
+                        Int64(response.utf8.count),
                         "bytes of the response's heads"
                     )
                     context.expectEqual(metrics.responseBodyBytes, 5, "bytes of the response's body")
@@ -453,11 +453,11 @@ extension TransportConformance {
         pause.timeouts.idle = hold
         let holding = pause
         let metrics = try await context.within("the exchange") { () -> Response.Metrics in
-            let answer = Task { try await transport.send(request, call: Call()) }
+            let sending = Task { try await transport.send(request, call: Call()) }
             try await server.requests(atLeast: 1)
             context.expectTimeout(await Exchange.perform(transport, holding), .idle)
             head.raise()
-            let response = try await answer.value
+            let response = try await sending.value
             var chunks = response.body.makeAsyncIterator()
             var text = try await chunks.next() ?? Data()
             context.expectTimeout(await Exchange.perform(transport, holding), .idle)

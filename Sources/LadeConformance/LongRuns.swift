@@ -211,11 +211,11 @@ enum RandomFault: String, CaseIterable, Sendable {
             guard let fault = RandomFault(rawValue: String(parts[0])), let size = Int(parts[1]) else {
                 try connection.reset()
             }
-            try fault.answer(connection, TransportConformance.pattern(size))
+            try fault.respond(connection, TransportConformance.pattern(size))
         }
     }
 
-    private func answer(_ connection: ServerConnection, _ body: Data) throws {
+    private func respond(_ connection: ServerConnection, _ body: Data) throws {
         let head = "HTTP/1.1 200 OK\r\nContent-Length: \(body.count)\r\n\r\n"
         let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
         let half = Data(body.prefix(body.count / 2))

@@ -76,7 +76,7 @@ extension TransportConformance {
             context.expectEqual(exchange.metrics.remoteAddress, "::1", "remote address")
         }
         for isSixDead in [true, false] {
-            await context.part(isSixDead ? "IPv6 does not answer" : "IPv4 does not answer") { context in
+            await context.part(isSixDead ? "IPv6 does not respond" : "IPv4 does not respond") { context in
                 let (living, dead) = try Blackhole.beside(isSixDead: isSixDead) { .text($0["Host"] ?? "") }
                 var request = try Request(.get, "http://localhost:\(living.port)/")
                 // RFC 8305 §8: the other family is tried within 2 s.
@@ -88,7 +88,7 @@ extension TransportConformance {
         }
     }
 
-    static let localAddresses = ConformanceCase("TR-61", "answers file: and data: addresses unless forbidden") {
+    static let localAddresses = ConformanceCase("TR-61", "loads file: and data: addresses unless forbidden") {
         context in
         let transport = try context.transport()
         let path = FileManager.default.temporaryDirectory.appending(path: "lade file \(context.token())").path

@@ -89,7 +89,7 @@ extension TransportConformance {
             await context.part("\(path) once") { context in
                 let (transport, request, _) = try make(path, .buffered(limit: 100))
                 let exchange = try await context.exchange(transport, request)
-                // The transport may resend what was certainly not processed, or leave it to the caller.
+                // The transport may resend a request that was certainly not processed, or leave that to the caller.
                 if exchange.error == nil {
                     context.expect(exchange, gives: 200, "ok")
                 } else {

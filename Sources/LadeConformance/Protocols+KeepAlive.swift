@@ -9,9 +9,9 @@ import LadeTesting
 // Connections that are kept open.
 extension TransportConformance {
     static let idleClose = ConformanceCase("TR-56", "survives the close of an idle connection") { context in
-        let answer = ServerStep.respond(.text("ok"))
+        let response = ServerStep.respond(.text("ok"))
         await context.part("seen before the call") { context in
-            let server = try LoopbackServer(script: [.readRequest, answer, .close])
+            let server = try LoopbackServer(script: [.readRequest, response, .close])
             let transport = try context.transport()
             for number in 0..<5 {
                 context.expect(try await context.exchange(transport, try server.request()), gives: 200, "ok")
@@ -22,7 +22,7 @@ extension TransportConformance {
             for (method, body) in [(Request.Method.get, nil), (.put, Request.Body.text("again"))] {
                 await context.part("in a race with the call: \(method), \(name)") { context in
                     let server = try LoopbackServer { index in
-                        index == 0 ? [.readRequest, answer, .readRequest, step] : [.readRequest, answer, .stall]
+                        index == 0 ? [.readRequest, response, .readRequest, step] : [.readRequest, response, .stall]
                     }
                     let transport = try context.transport()
                     context.expect(try await context.exchange(transport, try server.request()), gives: 200, "ok")

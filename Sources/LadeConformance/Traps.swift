@@ -113,10 +113,11 @@ extension TransportConformance {
         _ context: ConformanceContext,
         _ step: ServerStep
     ) async throws -> (LoopbackServer, any Transport) {
-        let answer = ServerStep.respond(.text("ok"))
+        let response = ServerStep.respond(.text("ok"))
         let server = try LoopbackServer { index in
             index == 0
-                ? [.readRequest, answer, .readRequest, step] : [.readRequest, answer, .readRequest, answer, .stall]
+                ? [.readRequest, response, .readRequest, step]
+                : [.readRequest, response, .readRequest, response, .stall]
         }
         let transport = try context.transport()
         context.expect(try await context.exchange(transport, try server.request()), gives: 200, "ok")

@@ -25,7 +25,7 @@ public struct FieldParameter: Sendable, Hashable {
         self.value = value
     }
 
-    /// Makes a parameter from what was read; `nil` for a value that could not be written again.
+    /// Makes a parameter from a parsed name and value; `nil` for a value that could not be written again.
     init?(_ pair: FieldCursor.Pair, absentValue: String? = nil) {
         // `name=` has no value either: only `name=""` has an empty one.
         let isAbsent = pair.value.map { $0.isEmpty && !pair.isWellFormed } ?? true

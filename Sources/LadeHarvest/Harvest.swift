@@ -249,8 +249,8 @@ public struct Harvest: Sendable {
         meter?.begin(with: ledger.progress)
         let start = try ledger.start(in: walk)
         // A failure is met again by the next page.
-        if let content = ledger.comparableFirstPage, let answer = try? await fetch(walk.first.request),
-            let now = (try? split(answer, walk.first, walk))?.checksum, now != content
+        if let content = ledger.comparableFirstPage, let response = try? await fetch(walk.first.request),
+            let now = (try? split(response, walk.first, walk))?.checksum, now != content
         {
             ledger.noteChangedFirstPage()
         }
@@ -302,25 +302,25 @@ public struct Harvest: Sendable {
     }
 
     private func split(
-        _ answer: Response,
+        _ response: Response,
         _ page: PageRequest,
         _ walk: PageWalk
     ) throws(LoadingError) -> PagePiece<SplitPage> {
-        guard let bytes = answer.body.bytes else {
+        guard let bytes = response.body.bytes else {
             let clause = "A streamed body cannot be harvested: load the pages with buffered delivery"
-            throw LoadingError(.invalidRequest(.streamedBody(clause)), LoadingError.Context(answer.request))
+            throw LoadingError(.invalidRequest(.streamedBody(clause)), LoadingError.Context(response.request))
         }
-        guard !answer.isUnrequestedPart else {
-            throw LoadingError(.unacceptableStatus(answer.status), LoadingError.Context(answer))
+        guard !response.isUnrequestedPart else {
+            throw LoadingError(.unacceptableStatus(response.status), LoadingError.Context(response))
         }
         // A response without content is a page without items.
-        guard answer.status != 204 else { return piece(answer, page, walk, SplitPage(), bytes) }
+        guard response.status != 204 else { return piece(response, page, walk, SplitPage(), bytes) }
         return try format == .lines
-            ? splitLines(answer, page, walk, bytes) : splitDocument(answer, page, walk, bytes)
+            ? splitLines(response, page, walk, bytes) : splitDocument(response, page, walk, bytes)
     }
 
     private func splitDocument(
-        _ answer: Response,
+        _ response: Response,
         _ page: PageRequest,
         _ walk: PageWalk,
         _ bytes: Data
@@ -333,14 +333,14 @@ public struct Harvest: Sendable {
             try splitter.consume(bytes)
             try splitter.finish()
         } catch {
-            throw LoadingError(.decoding, LoadingError.Context(answer), underlyingError: error)
+            throw LoadingError(.decoding, LoadingError.Context(response), underlyingError: error)
         }
         // Later pages may omit an empty list; if the first page has none, its location is wrong.
         let isAbsent = splitter.listState == .missing || splitter.listState == .null
         guard splitter.listState == .array || (isAbsent && page.number > 0) else {
             throw LoadingError(
                 .decoding,
-                LoadingError.Context(answer),
+                LoadingError.Context(response),
                 underlyingError: ProcessingError.missingList(
                     .init(
                         pointer: items,
@@ -355,11 +355,11 @@ public struct Harvest: Sendable {
             identities: splitter.takeIdentities(),
             itemCount: splitter.itemCount
         )
-        return piece(answer, page, walk, content, bytes) { facts in facts.take(splitter, walk, bytes) }
+        return piece(response, page, walk, content, bytes) { facts in facts.take(splitter, walk, bytes) }
     }
 
     private func splitLines(
-        _ answer: Response,
+        _ response: Response,
         _ page: PageRequest,
         _ walk: PageWalk,
         _ bytes: Data
@@ -381,7 +381,7 @@ public struct Harvest: Sendable {
             } catch {
                 throw LoadingError(
                     .decoding,
-                    LoadingError.Context(answer),
+                    LoadingError.Context(response),
                     underlyingError: LineFault(line: content.itemCount + 1, fault: error)
                 )
             }
@@ -389,12 +389,12 @@ public struct Harvest: Sendable {
             content.identities += splitter.takeIdentities()
             content.itemCount += 1
         }
-        return piece(answer, page, walk, content, bytes)
+        return piece(response, page, walk, content, bytes)
     }
 
-    /// Puts together what is known of a page.
+    /// Puts together the known facts of a page.
     private func piece(
-        _ answer: Response,
+        _ delivered: Response,
         _ page: PageRequest,
         _ walk: PageWalk,
         _ content: SplitPage,
@@ -402,7 +402,7 @@ public struct Harvest: Sendable {
         _ complete: (inout PageWalk.Facts) -> Void = { _ in }
     ) -> PagePiece<SplitPage> {
         // Only the lines are kept; the body would take the same space again.
-        var response = answer
+        var response = delivered
         response.body = Response.Body()
         var facts = PageWalk.Facts(response: response, itemCount: content.itemCount)
         complete(&facts)

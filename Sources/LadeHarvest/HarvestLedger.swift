@@ -111,7 +111,7 @@ final class HarvestLedger {
         try begin(disk, file)
     }
 
-    /// Makes the output what the journal says, before the first page is written.
+    /// Makes the output agree with the journal, before the first page is written.
     private func begin(_ disk: Disk, _ file: JournalFile) throws(HarvestError) {
         // The journal is written first, even before the first byte. It must never refer to bytes that the output no
         // longer has, and an output must always have a journal.
@@ -134,7 +134,7 @@ final class HarvestLedger {
 
     // MARK: - Beginning
 
-    /// Reads the existing output: it must be what was written, and its identities are needed.
+    /// Reads the existing output, which must be the one that was written; its identities are needed.
     private func verify(_ disk: Disk) throws(HarvestError) {
         guard journal.bytes > 0 else { return }
         var crc = CRC64()

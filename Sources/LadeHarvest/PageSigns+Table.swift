@@ -108,7 +108,7 @@ extension PageSigns {
 }
 
 extension PageNames {
-    /// The name of a field without what all fields about pages begin with.
+    /// The name of a field without the common beginning of fields about pages.
     static func ofField(_ name: String) -> String {
         var rest = normal(name)[...]
         for prefix in ["x", "pagination", "paging", "collection"]

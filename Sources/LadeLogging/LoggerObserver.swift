@@ -103,7 +103,7 @@
             guard var record = records.withLock({ $0.removeValue(forKey: call.id) }) else { return }
             record.attempts = max(record.attempts, body.attempts)
             let status = record.status.map { "\($0)" } ?? "ended"
-            switch body.outcome {
+            switch body.ending {
             case .whole: write(record, .success, status, body.duration, body.bytes)
             case .failed(let error):
                 write(record, .failed, "\(status), body failed", body.duration, body.bytes, error)

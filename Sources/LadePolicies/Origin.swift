@@ -62,7 +62,7 @@ public struct Origin: Sendable, Hashable {
     /// Whether the connection is encrypted.
     public var isSecure: Bool { scheme == "https" }
 
-    /// Whether nothing on the network can read or change what is sent: over TLS, or on this machine alone.
+    /// Whether nothing on the network can read or change the request: over TLS, or on this machine alone.
     ///
     /// Browsers and curl send `Secure` cookies to such an origin.
     var isTrustworthy: Bool { isSecure || (scheme == "http" && NormalHost(host)?.isLoopback == true) }
@@ -130,7 +130,7 @@ extension Headers {
         return hasBody && (name.hasPrefix("content-") || ["expect", "repr-digest", "digest", "trailer"].contains(name))
     }
 
-    /// The other fields that describe the request, or what is known of its response.
+    /// The other fields that describe the request, or known facts of its response.
     private static let description: Set<String> = [
         "range", "user-agent", "cache-control", "pragma", "prefer", "te", "last-event-id", "idempotency-key",
     ]

@@ -145,21 +145,21 @@ public final class WireTransport: Transport {
 
 // MARK: - What it is made of
 
-/// The libraries of the transport, and what it can do with them.
-public struct TransportDescription: Sendable, Hashable {
+/// The libraries of the transport, and the features that they give it.
+package struct TransportDescription: Sendable, Hashable {
     /// The TLS library and its version, for example `OpenSSL/3.5.1`.
-    public let tls: String
+    package let tls: String
     /// The library for the framing of HTTP/2 and its version, for example `nghttp2/1.64.0`.
-    public let http2: String
+    package let http2: String
     /// The content codings that are requested and decoded, the preferred one first.
-    public let codings: [String]
+    package let codings: [String]
     /// The versions of HTTP that are spoken, oldest first.
-    public let httpVersions: [String]
+    package let httpVersions: [String]
 }
 
 extension WireTransport {
     /// The libraries in use, which may be newer than those this program was built with.
-    public static var description: TransportDescription {
+    package static var description: TransportDescription {
         let tls = OpenSSL_version(OPENSSL_VERSION_STRING).map { String(cString: $0) } ?? ""
         // Null only for a version of the structure that the library does not have; 0 asks for the first.
         let http2 = nghttp2_version(0)?.pointee.version_str.map { String(cString: $0) } ?? ""

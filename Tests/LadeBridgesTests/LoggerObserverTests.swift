@@ -60,11 +60,11 @@
         @Test(
             "bridges BR-21 the level follows the outcome",
             arguments: [
-                (ScriptedAnswer.text("ok"), Logger.Level.info, nil as String?),
+                (ScriptedResponse.text("ok"), Logger.Level.info, nil as String?),
                 (.status(404), .warning, "404"), (.connectionLost(), .error, "connectionLost"),
             ]
         )
-        func levels(_ answer: ScriptedAnswer, _ level: Logger.Level, _ type: String?) async throws {
+        func levels(_ answer: ScriptedResponse, _ level: Logger.Level, _ type: String?) async throws {
             transport.onAnyRequest().respond(answer)
 
             _ = try? await loader().load(Request("https://api.example.com/"))

@@ -284,7 +284,7 @@ private func fromAlamofire(
     settings.retries.limit = 4
     settings.retries.hook = RetryPolicy.Hook(
         shouldRetry: { attempt, suggestion in
-            if case .answer(409, _) = attempt.outcome { true } else { suggestion }
+            if case .response(409, _) = attempt.ending { true } else { suggestion }
         }
     )
 

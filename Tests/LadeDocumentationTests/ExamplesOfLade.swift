@@ -136,7 +136,7 @@ private func settings(request: Request) throws {
     ]
     settings.retries.hook = RetryPolicy.Hook(
         shouldRetry: { attempt, suggestion in
-            if case .answer(409, _) = attempt.outcome { true } else { suggestion }
+            if case .response(409, _) = attempt.ending { true } else { suggestion }
         }
     )
     var request = request

@@ -130,7 +130,7 @@ struct ProgramTests {
             "ModelInATest",
             ["loading: true", #"loaded: ["Sea"]"#, "failed: This could not be found", #"still there: ["Sea"]"#]
         ),
-        ("ScriptedAnswers", ["503 200 2"]),
+        ("ScriptedResponses", ["503 200 2"]),
         (
             "VirtualFlow",
             [

@@ -180,7 +180,7 @@ struct PolicyRowTests {
             return false
         }
 
-        var answer: ScriptedAnswer {
+        var answer: ScriptedResponse {
             switch self {
             case .none: .text("ok")
             case .status: .status(503)
@@ -362,7 +362,7 @@ struct PolicyRowTests {
     @Test("finding FQ-24 policies PL-34 the same call uses the backup, within its remaining time")
     func backupServesTheSameCall() async throws {
         let toBackup: @Sendable (Request) -> Bool = { $0.destination == .host("backup.test", port: nil) }
-        let refused = ScriptedAnswer.fails(LoadingError(.cannotConnect(host: "svc.test", reason: .refused)))
+        let refused = ScriptedResponse.fails(LoadingError(.cannotConnect(host: "svc.test", reason: .refused)))
         let primary = transport.on("primary", where: { !toBackup($0) }).respond(refused.after(.seconds(2)))
             .then(.text("primary"))
         let backup = transport.on("backup", where: toBackup).respond(.text("backup"))
@@ -409,7 +409,7 @@ struct PolicyRowTests {
 @Suite("Every row of the retry policy", .timeLimit(.minutes(5)))
 struct RetryTableTests {
     private func decision(
-        _ outcome: RetryPolicy.Attempt.Outcome,
+        _ outcome: RetryPolicy.Attempt.Ending,
         _ change: (inout RetryPolicy, inout RetryPolicy.Attempt) -> Void = { _, _ in }
     ) throws -> RetryPolicy.Decision {
         var (policy, attempt) = (RetryPolicy(), RetryPolicy.Attempt(try Request("https://svc.test/"), outcome))
@@ -423,7 +423,7 @@ struct RetryTableTests {
         for code in Array(0...599) + [999] {
             let status = Response.Status(code)
             for pause in [nil, Duration.seconds(2)] {
-                let decision = try decision(.answer(status, pause: pause))
+                let decision = try decision(.response(status, delay: pause))
                 let again = RetryPolicy.Decision.Action.retry(after: pause ?? .zero)
                 switch code {
                 case ..<400: #expect(decision.action == .accept && decision.rule == .acceptedStatus(status))

@@ -115,7 +115,7 @@ struct FleetMemberTests {
         #expect(words(&holding) == ["parted"])
     }
 
-    @Test("fleet RD-47 a store that was too slow must answer three times in a row")
+    @Test("fleet RD-47 a store that was too slow must respond three times in a row")
     func slow() {
         var member = joined()
         member.tick(at(300), hasDemand: true)

@@ -186,8 +186,8 @@ struct KnownIssue: Sendable {
             "Reception cannot be suspended: suspending a task closes its connection and sends the request again",
             findings: ["were taken from the server", "the process grew"]
         ),
-        KnownIssue("TR-54", "Only the system's authorities are trusted, so the TLS peer is not", findings: [trust]),
-        KnownIssue("TR-55", "Only the system's authorities are trusted, so the TLS peer is not", findings: [trust]),
+        KnownIssue("TR-54", "Only the system's authorities are trusted, not the TLS peer's", findings: [trust]),
+        KnownIssue("TR-55", "Only the system's authorities are trusted, not the TLS peer's", findings: [trust]),
         KnownIssue(
             "TR-57",
             "A proxy is possible only through the environment; one in the settings is refused",
@@ -266,11 +266,11 @@ struct KnownIssue: Sendable {
             // On a busy machine all others have ended before.
             occasional: ["The call was cancelled"]
         ),
-        KnownIssue("TR-92", "Only the system's authorities are trusted, so the TLS peer is not", findings: [trust]),
-        KnownIssue("TR-93", "Only the system's authorities are trusted, so the TLS peer is not", findings: [trust]),
-        KnownIssue("TR-94", "Only the system's authorities are trusted, so the TLS peer is not", findings: [trust]),
+        KnownIssue("TR-92", "Only the system's authorities are trusted, not the TLS peer's", findings: [trust]),
+        KnownIssue("TR-93", "Only the system's authorities are trusted, not the TLS peer's", findings: [trust]),
+        KnownIssue("TR-94", "Only the system's authorities are trusted, not the TLS peer's", findings: [trust]),
         KnownIssue("TR-95", "Calls wait for a connection in libcurl, without order or priority", findings: ["order: "]),
-        KnownIssue("FT-1", "Only the system's authorities are trusted, so the TLS peer is not", findings: [trust]),
+        KnownIssue("FT-1", "Only the system's authorities are trusted, not the TLS peer's", findings: [trust]),
         KnownIssue(
             "FT-4",
             "Calls wait for a connection in libcurl, and a wait cannot be distinguished from a slow server",
@@ -289,9 +289,9 @@ struct KnownIssue: Sendable {
             "A connection with bytes after a response is used again",
             findings: ["hang: GET / ", "Received HTTP/0.9", "connections: expected 2, got 1"]
         ),
-        KnownIssue("FH-4", "Only the system's authorities are trusted, so the TLS peer is not", findings: [trust]),
-        KnownIssue("FH-5", "Only the system's authorities are trusted, so the TLS peer is not", findings: [trust]),
-        KnownIssue("FH-11", "Only the system's authorities are trusted, so the TLS peer is not", findings: [trust]),
+        KnownIssue("FH-4", "Only the system's authorities are trusted, not the TLS peer's", findings: [trust]),
+        KnownIssue("FH-5", "Only the system's authorities are trusted, not the TLS peer's", findings: [trust]),
+        KnownIssue("FH-11", "Only the system's authorities are trusted, not the TLS peer's", findings: [trust]),
         KnownIssue("FH-13T", "A chunked body with trailers: see TR-49", .endsTheProcess),
         KnownIssue(
             "FH-13",
@@ -312,6 +312,6 @@ struct KnownIssue: Sendable {
             "A body with HEAD is refused",
             findings: ["no body for a HEAD request", "X-A: expected Optional(\"1\"), got nil"]
         ),
-        KnownIssue("FH-2", "Only the system's authorities are trusted, so the TLS peer is not", findings: [trust]),
+        KnownIssue("FH-2", "Only the system's authorities are trusted, not the TLS peer's", findings: [trust]),
     ]
 }

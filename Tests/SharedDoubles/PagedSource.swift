@@ -22,10 +22,10 @@ package struct PagedSource {
     }
 
     /// Answers every request with the result of a closure, after a wait if one is given.
-    package init(after delay: Duration? = nil, _ answer: @escaping @Sendable (Asked) throws -> ScriptedAnswer) {
+    package init(after delay: Duration? = nil, _ answer: @escaping @Sendable (Asked) throws -> ScriptedResponse) {
         transport.onAnyRequest().respond(
             .computed { (request, _) async throws(LoadingError) in
-                let made: ScriptedAnswer
+                let made: ScriptedResponse
                 do { made = try answer(Asked(request)) } catch {
                     throw LoadingError(.notStored, LoadingError.Context(request))
                 }

@@ -346,7 +346,7 @@ extension Error {
         if case .loading(let cause) = (self as? PageError)?.cause { error = cause }
         guard let loading = error as? LoadingError else { return String(describing: error).shown }
         if case .unacceptableStatus(let status) = loading.kind {
-            return "The server answered \(status.code): \(status.text(in: .english))."
+            return "The server responded with \(status.code): \(status.text(in: .english))."
         }
         return loading.text(in: .english).shown + "."
     }

@@ -107,7 +107,7 @@
             let process = try browser(catalogue)
 
             let failed = try await process.screen(showing: "Press r to try again.")
-            #expect(failed.contains { $0.contains("The server answered 503: ") })
+            #expect(failed.contains { $0.contains("The server responded with 503: ") })
             #expect(failed.last?.hasPrefix("  r try again ") == true)
             process.type("r")
             try await process.screen(showing: "25 loaded")

@@ -1,4 +1,4 @@
-import LadeCore
+@testable import LadeCore
 import LadeFields
 
 #if canImport(FoundationEssentials)

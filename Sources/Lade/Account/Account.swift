@@ -23,7 +23,7 @@ public final class Account: Sendable {
         /// The decorators of its requests, which run after those of the service.
         public var decorators: [any Service.Decorator] = []
         /// Objects that forget credentials when the user signs out, besides the decorators.
-        public var credentialHolders: [any Account.CredentialHolder] = []
+        package var credentialHolders: [any Account.CredentialHolder] = []
 
         /// Makes the settings of the signed-out account.
         public init() {}
@@ -125,7 +125,7 @@ public final class Account: Sendable {
 
 extension Account {
     /// Stores credentials of a user, and can forget them.
-    public protocol CredentialHolder: Sendable {
+    package protocol CredentialHolder: Sendable {
         /// Forgets the credentials: nothing made from them is sent afterwards.
         func forgetCredentials() async
     }

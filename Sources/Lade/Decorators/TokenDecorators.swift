@@ -128,7 +128,7 @@ private enum DecoratedAuthorization: Request.Tag {
 extension Request {
     /// Sets `Authorization`.
     ///
-    /// One that the caller has set is kept, unless `replacing` is true.
+    /// A value that the caller has set is kept, unless `replacing` is true.
     ///
     /// - Returns: Whether it was set.
     fileprivate mutating func setAuthorization(_ value: String, replacing: Bool) -> Bool {

@@ -3,7 +3,7 @@
 /// The only place that decides whether a body is complete. Downloads, their resumption within a call and between calls,
 /// and the standard output of `lade` ask here; a status alone decides nothing.
 ///
-/// | asked for | answer | meaning |
+/// | requested | response | meaning |
 /// | --- | --- | --- |
 /// | the whole | 206 with a range that is the whole | ``whole(length:)`` |
 /// | the whole | 206 with another unit or without a range | ``otherUnit`` |
@@ -118,7 +118,7 @@ package enum BodyMeaning: Sendable, Hashable {
         switch response.status.code {
         case 206: partial(response, known)
         case 200, 203: anew(response, known)
-        case 200..<300: .misfit("the server answered \(response.status) to the request for the rest")
+        case 200..<300: .misfit("the server responded with \(response.status) to the request for the rest")
         case 416: unsatisfied(response, known)
         default: .refused
         }

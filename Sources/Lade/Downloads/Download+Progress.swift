@@ -46,7 +46,7 @@ struct ProgressThrottle: Sendable {
         report(progress)
     }
 
-    /// Reports the end of the transfer, unless that was reported: what was held back, or a transfer without a byte.
+    /// Reports the end of the transfer, unless that was reported: bytes that were held back, or a transfer without a byte.
     mutating func finish(at end: Download.Progress? = nil) {
         if let last = pending ?? (last == nil ? end : nil) { report(last) }
         pending = nil

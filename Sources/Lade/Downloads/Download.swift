@@ -25,8 +25,8 @@ public struct Download: Sendable {
         /// The SHA-256 that the complete file must have; nil, the default, for none that is known.
         ///
         /// It is compared before the file gets its name. With another one the bytes are removed, and the download fails with
-        /// ``ProcessingError/digest(field:expected:actual:)``. A pipe or a device is refused, because what it was sent cannot
-        /// be taken back.
+        /// ``ProcessingError/digest(field:expected:actual:)``. A pipe or a device is refused, because bytes that were sent to it
+        /// cannot be taken back.
         public var expectedDigest: Download.Digest?
         /// Called after each piece with the bytes that are there and, when it is known, their number in all.
         ///

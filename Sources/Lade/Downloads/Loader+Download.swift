@@ -114,7 +114,7 @@ extension Loader {
             run.throttle = progress.map { ProgressThrottle(account.service.settings.time, $0) }
             return try await run.download(by: self)
         }
-        // A link is followed first, so that the part is in the folder of the file that it leads to.
+        // A link is followed first, so that the part stands beside the file that the link leads to.
         let target = try target.followingLink(options)
         var part = try PartFile(for: target.name, in: target.folder)
         defer { part.release() }
@@ -146,7 +146,7 @@ extension Loader {
 }
 
 extension Loader {
-    /// Takes what another request costs from the retry budget of the service.
+    /// Takes the cost of another request from the retry budget of the service.
     ///
     /// - Throws: `LoadingError.Kind.unacceptableStatus` with the response that the request would replace, when the budget is
     ///   empty.
@@ -314,8 +314,8 @@ private struct DownloadRun {
             try target.checkIsFile(name)
             throw PartFile.exists(target.folder + name)
         case .notContinued:
-            let answer = load.misfit.map { ": \($0)" } ?? ""
-            let reason = Download.noRest + answer
+            let misfit = load.misfit.map { ": \($0)" } ?? ""
+            let reason = Download.noRest + misfit
             let fault = LoadingError.FileCause(path: target.folder + name, operation: .write, reason: reason)
             throw LoadingError(.file(fault), LoadingError.Context(response))
         case .refused:

@@ -7,10 +7,10 @@ import LadePolicies
 
 /// A streamed response that is resumed where its body failed, as often as the service's retry policy allows.
 ///
-/// When the response to a GET without a body fails mid-body, the request is sent again. With a strong validator it asks
-/// for the rest (`Range` with `If-Range`, RFC 9110 §13.1.5, §14.2). Without one, or when the server does not send the
-/// rest, the body starts again, provided that the reader can drop what it has. All of it is one call: attempts are
-/// counted together, the delays come from the policy, and the call's deadline applies. Other failures are not handled.
+/// When the response to a GET without a body fails mid-body, the request is sent again. With a strong validator it asks for
+/// the rest (`Range` with `If-Range`, RFC 9110 §13.1.5, §14.2). Without a validator, or when the server does not send the
+/// rest, the body starts again. For that the reader must be able to drop the bytes that it has. All of it is one call: attempts are counted
+/// together, the delays come from the policy, and the call's deadline applies. Other failures are not handled.
 ///
 /// A load can also continue the bytes of an earlier load, see ``begin(at:)``.
 ///
@@ -121,7 +121,7 @@ package struct ResumableLoad {
             return .complete(response)
         case .whole, .refused: break
         case .misfit, .requested, .otherUnit:
-            misfit = "it answered \(response.status.code)"
+            misfit = "it responded with \(response.status.code)"
             response.body.cancel()
             response = try await askForWhole(after: response)
             if isKnown(place, in: response) {
@@ -133,7 +133,7 @@ package struct ResumableLoad {
         return .anew(response)
     }
 
-    /// Asks for the whole body, because the response to the request for the rest contradicts what is known.
+    /// Asks for the whole body, because the response to the request for the rest contradicts the known facts.
     ///
     /// It costs the service another request, so the retry budget is asked.
     private mutating func askForWhole(after response: Response) async throws(LoadingError) -> Response {
@@ -265,7 +265,7 @@ package struct ResumableLoad {
     /// Continues with the part of the body that a response contains.
     private mutating func resume(_ response: Response, _ range: ContentRange) {
         point?.length = range.whole
-        // From here on the version must stay that of this part.
+        // From here on the version must stay the version of this part.
         if point?.version.validator.isEmpty == true, let version = FileVersion(of: response, now: call.time.date) {
             point?.version = version
         }
@@ -345,7 +345,7 @@ package struct ResumableLoad {
             let ranged = rangedRequest(mayBeginAnew)
             let canGoOn = ranged != nil || mayBeginAnew
             if !canGoOn, reason == nil { reason = .noVersion }
-            let delay = try pause(after: error, canGoOn, reason)
+            let delay = try delay(after: error, canGoOn, reason)
             call.attempt += 1
             let response = try await ask(ranged ?? request, after: delay)
             call.attempt = max(call.attempt, response.attempts)
@@ -401,16 +401,16 @@ package struct ResumableLoad {
         guard case .unacceptableStatus(let status) = error.kind, status == 416,
             asked.headers.contains("Range"), !request.headers.contains("Range")
         else { throw error }
-        var answered = asked
-        if let address = error.context.address { answered.url = address }
-        return Response(status: status, headers: error.context.headers, request: answered)
+        var last = asked
+        if let address = error.context.address { last.url = address }
+        return Response(status: status, headers: error.context.headers, request: last)
     }
 
     /// Decides whether there is another attempt, and reports the decision.
     ///
     /// - Returns: The delay before it.
     /// - Throws: The error, when there is none.
-    private mutating func pause(
+    private mutating func delay(
         after error: LoadingError,
         _ canGoOn: Bool,
         _ reason: Call.RetryRule?

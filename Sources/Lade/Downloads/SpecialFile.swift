@@ -34,7 +34,7 @@ final class SpecialFile: Sendable {
             }
             let isPipe = errno == ENXIO && Self.isPipe(path)
             guard isPipe || errno == EINTR else { throw FileDistrust.system(errno).error(path, .write) }
-            try await loader.core.pause(for: Self.interval, before: request)
+            try await loader.core.wait(for: Self.interval, before: request)
         }
     }
 
@@ -48,7 +48,7 @@ final class SpecialFile: Sendable {
             if count >= 0 {
                 rest = rest.dropFirst(count)
             } else if errno == EAGAIN {
-                try await loader.core.pause(for: Self.interval, before: request)
+                try await loader.core.wait(for: Self.interval, before: request)
             } else if errno != EINTR {
                 throw FileDistrust.system(errno).error(path, .write)
             }

@@ -85,7 +85,7 @@ extension Endpoint {
 
     /// The endpoint whose errors for unacceptable statuses carry the decoded body of the response.
     ///
-    /// The decoder is that of the ``API`` that made the endpoint, otherwise JSON. See ``API/failure(as:)``.
+    /// The ``API`` that made the endpoint sets the decoder; without an API it is JSON. See ``API/failure(as:)``.
     public func failure<Model: Decodable & Sendable>(as model: Model.Type) -> Endpoint {
         var copy = self
         copy.failureModel = FailureModel(model)
@@ -102,6 +102,13 @@ extension Endpoint {
     /// The endpoint with another cache mode.
     public func cacheMode(_ mode: Request.CacheMode) -> Endpoint {
         request { $0.cacheMode = mode }
+    }
+
+    /// The endpoint with a key by which the server recognises a request that it has received already; see `Request.idempotencyKey`.
+    ///
+    /// A request with a key is retried although its method is not idempotent.
+    public func idempotencyKey(_ key: Request.IdempotencyKey?) -> Endpoint {
+        request { $0.idempotencyKey = key }
     }
 
     /// The endpoint with the name of the part of the app that sends the request.

@@ -109,7 +109,7 @@ extension Loader {
                     }
                     events = nil
                     do throws(LoadingError) {
-                        try await pause(after: failure)
+                        try await wait(after: failure)
                     } catch {
                         isEnded = true
                         throw error
@@ -130,7 +130,7 @@ extension Loader {
                 if events == nil { events = try await connect() }
                 guard var reading = events else { return nil }
                 defer {
-                    // Also before an error: what the server has said so far counts for the next connection.
+                    // Also before an error: the fields that the server has sent so far count for the next connection.
                     lastEventID = reading.lastEventID
                     delay = reading.reconnectionDelay ?? delay
                 }
@@ -179,7 +179,7 @@ extension Loader {
             }
 
             /// Waits for the next connection, or ends the stream when there must be none.
-            private mutating func pause(after failure: LoadingError?) async throws(LoadingError) {
+            private mutating func wait(after failure: LoadingError?) async throws(LoadingError) {
                 if let failure, !failure.isPassing { throw failure }
                 guard obstacle == nil else {
                     if let failure { throw failure }
@@ -197,7 +197,7 @@ extension Loader {
                 for _ in 1..<Swift.max(1, Swift.min(fruitless, 20)) where wait < Loader.EventStream.longestDelay {
                     wait = Swift.min(wait * 2, Loader.EventStream.longestDelay)
                 }
-                try await stream.loader.core.pause(for: wait, before: stream.request)
+                try await stream.loader.core.wait(for: wait, before: stream.request)
             }
 
             private var service: Service { stream.loader.account.service }

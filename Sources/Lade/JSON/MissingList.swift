@@ -10,7 +10,7 @@ extension ProcessingError {
         /// The location of the list.
         public let pointer: JSONPointer
         /// The kind of value at the location.
-        public let found: JSONSplitter.ListState
+        package let found: JSONSplitter.ListState
 
         /// The lists that the document has elsewhere, with the number of their elements; the longest first.
         package let lists: [(pointer: JSONPointer, count: Int)]

@@ -41,12 +41,12 @@ final class BodyReport: Sendable {
     }
 
     /// Ends the body; only the first end counts.
-    func end(_ outcome: Call.Event.Body.Outcome) {
+    func end(_ ending: Call.Event.Body.Ending) {
         let duration = start.duration(to: call.time.now)
         change { state in
             guard state.record == nil else { return }
             let attempts = max(state.attempts, call.attemptsMade)
-            state.record = Call.Event.Body(outcome, bytes: state.bytes, duration: duration, attempts: attempts)
+            state.record = Call.Event.Body(ending, bytes: state.bytes, duration: duration, attempts: attempts)
         }
     }
 

@@ -60,13 +60,13 @@ extension Loader {
         on executor: Service.CompletionExecutor,
         completion: @escaping @Sendable (Result<Value, LoadingError>) -> Void
     ) -> Loader.Handle {
-        core.start(endpoint.prepared, ending(of: endpoint), on: executor) { result in
+        core.start(endpoint.prepared, conversion(of: endpoint), on: executor) { result in
             completion(result.map(\.value))
         }
     }
 
-    func ending<Value>(of endpoint: Endpoint<Value>) -> Ending<Loader.Loaded<Value>> {
-        endpoint.ending(after: account.service.settings.processors)
+    func conversion<Value>(of endpoint: Endpoint<Value>) -> ResponseConversion<Loader.Loaded<Value>> {
+        endpoint.conversion(after: account.service.settings.processors)
     }
 }
 
@@ -119,16 +119,16 @@ extension Loader {
         on executor: Service.CompletionExecutor,
         completion: @escaping @Sendable (Result<Loader.Loaded<Value>, LoadingError>) -> Void
     ) -> Loader.Handle {
-        core.start(endpoint.prepared, ending(of: endpoint), on: executor, completion)
+        core.start(endpoint.prepared, conversion(of: endpoint), on: executor, completion)
     }
 }
 
 extension Response {
-    /// Throws when the status is not among these, as a call does.
+    /// Throws the error of a call when the status is not among these.
     ///
     /// - Throws: ``LoadingError/Kind/unacceptableStatus(_:)`` with the headers and the beginning of the body.
     package func validateStatus(_ acceptable: Response.StatusSet) throws(LoadingError) {
-        _ = try Ending.response.output(of: self, isSuccess: isSuccess(acceptable))
+        _ = try ResponseConversion.response.output(of: self, isSuccess: isSuccess(acceptable))
     }
 }
 
@@ -137,18 +137,18 @@ extension LoaderCore {
     ///
     /// - Parameters:
     ///   - request: The request to send.
-    ///   - ending: Makes the result from the response.
+    ///   - conversion: Makes the result from the response.
     ///   - executor: Where to report.
     ///   - completion: Receives the ending.
     /// - Returns: A handle that can cancel the call.
     func start<Output>(
         _ request: Request,
-        _ ending: Ending<Output>,
+        _ conversion: ResponseConversion<Output>,
         on executor: Service.CompletionExecutor,
         _ completion: @escaping @Sendable (Result<Output, LoadingError>) -> Void
     ) -> Loader.Handle {
         start(request) { [self] handle, call in
-            let result = await run(request, call, ending) { !handle.isCancelled }
+            let result = await run(request, call, conversion) { !handle.isCancelled }
             await report(result, of: handle, on: executor, completion)
         } refused: { [self] handle, error in
             await report(.failure(error), of: handle, on: executor, completion)

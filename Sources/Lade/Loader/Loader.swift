@@ -95,7 +95,7 @@ public final class Loader: Sendable {
     /// let show: Show = try await loader.load(api.get("shows", id))
     /// ```
     ///
-    /// The decoder is that of the ``API`` that made the endpoint, otherwise JSON. An empty body is an error.
+    /// The ``API`` that made the endpoint sets the decoder; without an API it is JSON. An empty body is an error.
     ///
     /// - Throws: The same as `load(_:)` of an endpoint that decodes.
     @_disfavoredOverload
@@ -109,7 +109,7 @@ public final class Loader: Sendable {
     /// - Throws: The same as `load(_:)` of an endpoint.
     @concurrent
     public func loadValue<Value>(of endpoint: Endpoint<Value>) async throws(LoadingError) -> Loader.Loaded<Value> {
-        try await core.perform(endpoint.prepared, ending(of: endpoint), by: self)
+        try await core.perform(endpoint.prepared, conversion(of: endpoint), by: self)
     }
 
     /// Streams a response within a scope.

@@ -22,7 +22,7 @@ package struct LoaderAccess: Sendable {
 
     /// Loads the response to an endpoint's request, whatever its status, without running processors.
     @concurrent
-    package func answer<Value>(to endpoint: Endpoint<Value>) async throws(LoadingError) -> Response {
+    package func response<Value>(to endpoint: Endpoint<Value>) async throws(LoadingError) -> Response {
         var request = endpoint.prepared
         request.deliversEveryStatus = true
         return try await core.perform(request, .response, by: loader)
@@ -30,6 +30,6 @@ package struct LoaderAccess: Sendable {
 
     /// Makes the value from a response: runs the processors of the service, then those of the endpoint.
     package func value<Value>(of endpoint: Endpoint<Value>, from response: Response) throws(LoadingError) -> Value {
-        try endpoint.ending(after: core.account.service.settings.processors).make(response).value
+        try endpoint.conversion(after: core.account.service.settings.processors).make(response).value
     }
 }

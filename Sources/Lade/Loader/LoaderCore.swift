@@ -40,12 +40,12 @@ final class LoaderCore: Sendable {
     /// the loader until it ends.
     func perform<Output: Sendable>(
         _ request: Request,
-        _ ending: Ending<Output>,
+        _ conversion: ResponseConversion<Output>,
         by loader: Loader
     ) async throws(LoadingError) -> Output {
         let (call, scope, slot) = try begin(request)
         defer { group.leave(slot) }
-        return try await run(request, call, ending, by: loader) { scope.end() }.get()
+        return try await run(request, call, conversion, by: loader) { scope.end() }.get()
     }
 
     // This function and others below are not inlined. The frames of a call stay allocated while it waits for its
@@ -79,7 +79,7 @@ final class LoaderCore: Sendable {
     /// - Parameters:
     ///   - request: The request, which must be valid.
     ///   - call: The call.
-    ///   - ending: Makes the result from the response.
+    ///   - conversion: Makes the result from the response.
     ///   - report: The reporter of the end of the whole body, of which this response has a part; nil for a body of its
     ///     own.
     ///   - loader: The loader that a streamed body keeps; nil when releasing the loader ends the body.
@@ -89,22 +89,22 @@ final class LoaderCore: Sendable {
     func run<Output: Sendable>(
         _ request: Request,
         _ call: Call,
-        _ ending: Ending<Output>,
+        _ conversion: ResponseConversion<Output>,
         report: BodyReport? = nil,
         by loader: Loader? = nil,
         _ end: () -> Bool
     ) async -> Result<Output, LoadingError> {
-        var course = Course(start: call.recordStart(request), report: report, isPart: report != nil, loader: loader)
+        var facts = EndFacts(start: call.recordStart(request), report: report, isPart: report != nil, loader: loader)
         var result: Result<Output, LoadingError>
         do throws(LoadingError) {
-            result = .success(try await output(of: request, call, ending, &course))
+            result = .success(try await output(of: request, call, conversion, &facts))
         } catch {
             result = .failure(error)
         }
         if !end() {
             result = .failure(LoadingError(.cancelled, LoadingError.Context(request)).counted(call.attemptsMade))
         }
-        if call.isObserved { recordEnd(of: call, result, course) }
+        if call.isObserved { recordEnd(of: call, result, facts) }
         return result
     }
 
@@ -123,8 +123,8 @@ final class LoaderCore: Sendable {
         var call = call
         call.scope = scope
         try await call.wait(until: call.time.now.advanced(by: delay), for: .backoff(attempt: call.attempt))
-        var course = Course(isPart: true)
-        let response = try await output(of: request, call, Ending.response, &course)
+        var facts = EndFacts(isPart: true)
+        let response = try await output(of: request, call, ResponseConversion.response, &facts)
         guard scope.end() else {
             throw LoadingError(.cancelled, LoadingError.Context(request)).counted(call.attemptsMade)
         }
@@ -139,7 +139,7 @@ final class LoaderCore: Sendable {
     ///   - delay: How long.
     ///   - request: The request that follows.
     /// - Throws: `LoadingError.Kind.cancelled` as soon as the task or that work is cancelled.
-    func pause(for delay: Duration, before request: Request) async throws(LoadingError) {
+    func wait(for delay: Duration, before request: Request) async throws(LoadingError) {
         let scope = Call.Scope(request)
         guard let slot = group.join(scope) else { throw LoadingError(.cancelled, LoadingError.Context(request)) }
         defer { group.leave(slot) }
@@ -154,7 +154,7 @@ final class LoaderCore: Sendable {
     }
 
     /// The facts that a call's events at its end need.
-    private struct Course {
+    private struct EndFacts {
         var status = Response.Status(0)
         /// When the call started; nil when no observer is notified.
         var start: Instant?
@@ -169,16 +169,16 @@ final class LoaderCore: Sendable {
     }
 
     @inline(never)
-    private func recordEnd<Output>(of call: Call, _ result: Result<Output, LoadingError>, _ course: Course) {
+    private func recordEnd<Output>(of call: Call, _ result: Result<Output, LoadingError>, _ facts: EndFacts) {
         switch result {
         case .success:
-            call.record(.callFinished(status: course.status))
-            guard let start = course.start else { return }
-            if let report = course.report { return report.arm() }
+            call.record(.callFinished(status: facts.status))
+            guard let start = facts.start else { return }
+            if let report = facts.report { return report.arm() }
             let duration = start.duration(to: call.time.now)
             call.recordLast(
                 .bodyFinished(
-                    Call.Event.Body(.whole, bytes: Int64(course.bytes), duration: duration, attempts: call.attemptsMade)
+                    Call.Event.Body(.whole, bytes: Int64(facts.bytes), duration: duration, attempts: call.attemptsMade)
                 )
             )
         case .failure(let error): call.recordLast(.callFailed(error))
@@ -189,25 +189,25 @@ final class LoaderCore: Sendable {
     private func output<Output: Sendable>(
         of request: Request,
         _ call: Call,
-        _ ending: Ending<Output>,
-        _ course: inout Course
+        _ conversion: ResponseConversion<Output>,
+        _ facts: inout EndFacts
     ) async throws(LoadingError) -> Output {
         do throws(LoadingError) {
             let response =
                 account.isOffline
                 ? try await stored(request, call) : try await account.chain.send(request, call: call)
-            course.status = response.status
+            facts.status = response.status
             let isSuccess =
                 request.deliversEveryStatus
                 || response.isSuccess(call.acceptableStatuses ?? acceptableStatuses(for: request))
             if let bytes = response.body.bytes {
-                course.bytes = bytes.count
-                return try ending.output(of: response, isSuccess: isSuccess)
+                facts.bytes = bytes.count
+                return try conversion.output(of: response, isSuccess: isSuccess)
             }
-            if course.start != nil, !course.isPart { course.report = BodyReport(call, since: course.start) }
-            let report = course.isPart ? nil : course.report
-            return try await ending.output(
-                of: tracked(response, isSuccess, report, course.loader),
+            if facts.start != nil, !facts.isPart { facts.report = BodyReport(call, since: facts.start) }
+            let report = facts.isPart ? nil : facts.report
+            return try await conversion.output(
+                of: tracked(response, isSuccess, report, facts.loader),
                 isSuccess: isSuccess
             )
         } catch {

@@ -1,4 +1,4 @@
-/// The calls that an app makes: what it needs of a ``Loader``, so that a test, a preview or a wrapper can take its place.
+/// The calls that an app makes with a ``Loader``; a test, a preview or a wrapper can take its place.
 ///
 /// Give view models and services of the app this protocol instead of a loader:
 ///

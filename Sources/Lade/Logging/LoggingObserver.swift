@@ -124,7 +124,7 @@ public final class LoggingObserver: Call.Observer {
         guard var call = calls[id] else { return }
         call.end = now
         call.attempts = max(call.attempts, record.attempts)
-        switch record.outcome {
+        switch record.ending {
         case .failed(let error):
             call.outcome?.append(", body failed")
             call.error = error.reason

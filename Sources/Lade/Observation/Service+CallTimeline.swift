@@ -174,7 +174,7 @@ private struct TimelineBuilder {
         case .callStarted, .waitStarted, .waitEnded, .cacheStoreUsed: false
         // No retry was allowed, so its refusal is not shown.
         case .retryRefused(let record): record.rule != .limitReached(0)
-        case .bodyFinished(let record): if case .whole = record.outcome { false } else { true }
+        case .bodyFinished(let record): if case .whole = record.ending { false } else { true }
         default: true
         }
     }
@@ -259,8 +259,8 @@ extension TimelineBuilder.Exchange {
         }
         if let firstByte = metrics.firstByte {
             // For a request with a body libcurl counts the first byte in either direction; the head is more precise.
-            let answer = metrics.requestBodyBytes > 0 ? head : nil
-            ends.append((.firstByte, answer ?? start + firstByte.wholeNanoseconds))
+            let headAfterBody = metrics.requestBodyBytes > 0 ? head : nil
+            ends.append((.firstByte, headAfterBody ?? start + firstByte.wholeNanoseconds))
         }
         ends.append((lastStage, .max))
         return ends

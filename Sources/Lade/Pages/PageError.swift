@@ -162,12 +162,18 @@ extension PageError.Cause {
 
 extension PageError: LocalizedError {
     /// The text for display, in one of the user's languages.
-    public var errorDescription: String? { text() }
+    public var localizedDescription: String { text() }
+
+    /// The text that Foundation shows: ``localizedDescription``.
+    public var errorDescription: String? { localizedDescription }
 }
 
 extension PageError.Cause: LocalizedError {
     /// The text for display, in one of the user's languages.
-    public var errorDescription: String? { text() }
+    public var localizedDescription: String { text() }
+
+    /// The text that Foundation shows: ``localizedDescription``.
+    public var errorDescription: String? { localizedDescription }
 }
 
 /// An error that may stand for a cancellation, which is an outcome and not a failure.

@@ -2,7 +2,7 @@ import LadeCore
 
 // The state of a feed: its pages. The feed's lock guards it.
 extension PageFeed {
-    enum Outcome {
+    enum Arrival {
         case piece(Piece)
         /// There is no such page: the list has ended before it.
         case end
@@ -15,7 +15,7 @@ extension PageFeed {
         var id: UInt64
         var page: PageRequest
         var task: Task<Void, Never>?
-        var outcome: Outcome?
+        var arrival: Arrival?
     }
 
     struct State {
@@ -74,7 +74,7 @@ extension PageFeed {
 
         /// Whether the page at a position is not speculative.
         func isCertain(_ position: Int) -> Bool {
-            switch slots[position]?.outcome {
+            switch slots[position]?.arrival {
             case .piece: position < frontier
             case .failure: position <= frontier
             case .end: false

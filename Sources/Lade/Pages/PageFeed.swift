@@ -37,10 +37,10 @@ package final class PageFeed<Content: Sendable>: Sendable {
         state.visited = source.visited.union(source.start.trail.keys)
         if let fault = source.startFault {
             state.upcoming = nil
-            state.slots[0] = Slot(id: 0, page: source.start, outcome: .failure(fault))
+            state.slots[0] = Slot(id: 0, page: source.start, arrival: .failure(fault))
         } else if !state.visited.insert(PageMarks.key(of: source.start)).inserted {
             state.upcoming = nil
-            state.slots[0] = Slot(id: 0, page: source.start, outcome: .failure(.loop))
+            state.slots[0] = Slot(id: 0, page: source.start, arrival: .failure(.loop))
         }
         if let limit = source.pageLimit { state.end = max(limit, 0) }
         self.state = Locked(state)
@@ -94,19 +94,19 @@ package final class PageFeed<Content: Sendable>: Sendable {
     }
 
     private func load(_ page: PageRequest, _ id: UInt64, _ position: Int) async {
-        let outcome: Outcome
+        let arrival: Arrival
         do throws(LoadingError) {
-            outcome = .piece(try await source.load(page))
+            arrival = .piece(try await source.load(page))
         } catch {
             if case .unacceptableStatus(let status) = error.kind, page.number > 0,
                 source.endStatuses.contains(status.code)
             {
-                outcome = .end
+                arrival = .end
             } else {
-                outcome = .failure(.loading(error))
+                arrival = .failure(.loading(error))
             }
         }
-        finish(outcome, id, position)
+        finish(arrival, id, position)
     }
 
     /// Starts as many pages as may be started now.
@@ -126,11 +126,11 @@ package final class PageFeed<Content: Sendable>: Sendable {
         }
     }
 
-    private func finish(_ outcome: Outcome, _ id: UInt64, _ position: Int) {
+    private func finish(_ arrival: Arrival, _ id: UInt64, _ position: Int) {
         let isWanted = state.withLock { state in
             guard state.slots[position]?.id == id else { return false }
             state.slots[position]?.task = nil
-            state.slots[position]?.outcome = outcome
+            state.slots[position]?.arrival = arrival
             return true
         }
         guard isWanted else { return }
@@ -174,7 +174,7 @@ package final class PageFeed<Content: Sendable>: Sendable {
         let (following, dropped) = state.withLock {
             state -> ((position: Int, page: PageRequest, piece: Piece)?, [Task<Void, Never>]) in
             guard !state.isFollowing, let slot = state.slots[state.frontier] else { return (nil, []) }
-            switch slot.outcome {
+            switch slot.arrival {
             case .piece(let piece):
                 state.isFollowing = true
                 return ((state.frontier, slot.page, piece), [])
@@ -218,7 +218,7 @@ package final class PageFeed<Content: Sendable>: Sendable {
             state.end = min(state.end, position)
             return state.drop(from: position)
         }
-        state.slots[position]?.outcome = .failure(.repeated)
+        state.slots[position]?.arrival = .failure(.repeated)
         return state.drop(from: position + 1)
     }
 
@@ -255,7 +255,7 @@ package final class PageFeed<Content: Sendable>: Sendable {
                 if repeatsContent(page, piece), source.repeatedPages != .kept {
                     state.following[position] = nil
                     state.frontier = position
-                    state.slots[position]?.outcome = .failure(.loop)
+                    state.slots[position]?.arrival = .failure(.loop)
                     return state.drop(from: position + 1)
                 }
                 let dropped = state.drop(from: state.frontier)
@@ -276,7 +276,7 @@ package final class PageFeed<Content: Sendable>: Sendable {
 
     /// Ends the list with a page that cannot be followed to.
     private func fail(_ page: PageRequest, _ cause: PageError.Cause, _ state: inout State) {
-        state.slots[state.frontier] = Slot(id: state.makeID(), page: page, outcome: .failure(cause))
+        state.slots[state.frontier] = Slot(id: state.makeID(), page: page, arrival: .failure(cause))
         state.broken = (state.frontier, PageError(page: page, cause: cause))
     }
 
@@ -317,7 +317,7 @@ package final class PageFeed<Content: Sendable>: Sendable {
                 return (nil, nil, nil, isCut ? pending(state, at: position) : nil)
             }
             state.slots[position] = nil
-            switch slot.outcome {
+            switch slot.arrival {
             case .piece: state.delivered = position + 1
             case .failure, .end, nil: state.end = position
             }
@@ -325,7 +325,7 @@ package final class PageFeed<Content: Sendable>: Sendable {
             let broken = state.broken.flatMap { $0.position == position + 1 ? $0.failure : nil }
             return (slot, next, broken, nil)
         }
-        switch slot?.outcome {
+        switch slot?.arrival {
         case .end, nil:
             guard let lost else { return nil }
             throw .cancelled(at: lost)

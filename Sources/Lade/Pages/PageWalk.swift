@@ -14,7 +14,7 @@ package struct PageWalk: Sendable {
         package var response: Response
         /// The scalars at ``PageWalk/pointers``.
         package var scalars: [JSONSplitter.Scalar?]
-        /// Which of the pointers lead to an array or object.
+        /// The pointers that lead to an array or object.
         package var containers: Set<Int>
         /// The body, if there are such arrays and objects.
         package var document: Data?
@@ -28,7 +28,7 @@ package struct PageWalk: Sendable {
             containers = []
         }
 
-        /// Takes what a splitter has found at the pointers of a walk.
+        /// Takes the values that a splitter has found at the pointers of a walk.
         package mutating func take(_ splitter: borrowing JSONSplitter, _ walk: PageWalk, _ body: Data) {
             scalars = []
             for index in walk.pointers.indices {
@@ -396,8 +396,8 @@ package struct PageWalk: Sendable {
         return .unusable(unusable(value, at: place))
     }
 
-    // The only two places where what a server names as a page comes into an error: secrets are masked here, before the
-    // text is cut.
+    // The only two places where an address that a server sent comes into an error. Secrets are masked here, before the text is
+    // cut.
     private func unusable(_ value: PageValue, at place: Pages.Rule.Place) -> PageError.Cause {
         .unusable(place: place, found: value.shown(Redaction(first.request)))
     }
@@ -533,7 +533,7 @@ extension URL {
 }
 
 extension String {
-    /// Whether half a surrogate pair was replaced in it, so that it is not what the server meant.
+    /// Whether half a surrogate pair was replaced in it, so that it is not the text that the server meant.
     fileprivate var isDamaged: Bool { unicodeScalars.contains("\u{FFFD}") }
 }
 

@@ -1,6 +1,6 @@
-/// Makes of an app's request what its service sends.
+/// Turns an app's request into the request that its service sends.
 ///
-/// First it adds user agent, languages and the identity of the trace, then what the decorators change. For a service
+/// First it adds user agent, languages and the identity of the trace. Then the decorators change the request. For a service
 /// without a cache it adds the field of the cache mode. It acts once per call.
 struct Preparation: Sendable {
     private static let agentName = "User-Agent"

@@ -15,7 +15,7 @@ struct ChainAssembly: Sendable {
     private let hedging: Hedging?
     private let settings: Service.Settings
 
-    /// Makes what the chains of all accounts share.
+    /// Makes the parts that the chains of all accounts share.
     init(_ settings: Service.Settings) {
         self.settings = settings
         let limiter = settings.rateLimiter ?? RateLimiter(unlimitedIn: settings.time, random: settings.random)

@@ -5,11 +5,11 @@ extension Chain {
     ///
     /// Policies that follow each other act in one interceptor:
     ///
-    /// - that of the hops (``Slot/preparation`` to ``Slot/cache``),
-    /// - that of the attempts (``Slot/retry`` to ``Slot/authorisation``),
-    /// - that of the exchange (``Slot/rateLimit`` to ``Slot/buffering``).
+    /// - the function of the hops (``Slot/preparation`` to ``Slot/cache``),
+    /// - the function of the attempts (``Slot/retry`` to ``Slot/authorisation``),
+    /// - the function of the exchange (``Slot/rateLimit`` to ``Slot/buffering``).
     ///
-    /// An interceptor between two of them divides it; the order of effects stays that of the slots.
+    /// An interceptor between two of them divides it; the effects keep the order of the slots.
     ///
     /// ``Service/Settings/adjustChain`` changes it:
     ///

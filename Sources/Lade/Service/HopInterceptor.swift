@@ -11,7 +11,7 @@ package import LadePolicies
 ///
 /// It stands below the app's call interceptors and above the attempts. A policy that is not set does not act:
 ///
-/// 1. The preparation makes of the app's request what the service sends.
+/// 1. The preparation turns the app's request into the request that the service sends.
 /// 2. The deadline begins, and the call's time is recorded. Everything below waits with `Call.wait`, which observes the
 ///    deadline and fails immediately when a wait would end after it.
 /// 3. Redirects are followed in a loop, each with its own cookies, cache key and credentials (RFC 9110 §15.4, §10.2.2).
@@ -35,7 +35,7 @@ package struct HopInterceptor: Interceptor {
     ///   - redirects: How redirects are followed.
     ///   - budget: The retry budget that a repeated address in one call withdraws from; an empty budget refuses the
     ///     redirect as a loop. A redirect to a new address costs nothing. Nil for no such limit.
-    ///   - keyRule: Which requests share a budget.
+    ///   - keyRule: The rule by which requests share a budget.
     package init(
         deadlines: DeadlineSettings? = nil,
         redirects: RedirectPolicy? = nil,
@@ -100,7 +100,7 @@ package struct HopInterceptor: Interceptor {
         return try await followed(request, redirects, response, next)
     }
 
-    /// Sends what the cache asks for, until it has a response.
+    /// Sends the requests that the cache asks for, until it has a response.
     @inline(__always)
     private func hop(_ request: Request, _ next: Chain.Next) async throws(LoadingError) -> Response {
         guard let cache else { return try await next(request) }

@@ -28,13 +28,13 @@ extension LoadingError {
             -1008 | This cannot be had at the moment | Das ist im Moment nicht verfügbar | Ce contenu n'est pas disponible pour le moment | Questo contenuto al momento non è disponibile | Quest cuntegn n'è actualmain betg disponibel
             -1009 | There is no connection to the internet | Es besteht keine Verbindung zum Internet | Il n'y a pas de connexion à Internet | Non c'è connessione a Internet | I na dat nagina colliaziun cun l'internet
             -1010 | The server points to something that does not exist | Der Server verweist auf etwas, das es nicht gibt | Le serveur renvoie à un contenu inexistant | Il server rimanda a qualcosa che non esiste | Il server renviescha ad insatge che n'exista betg
-            -1011 | The server's answer was not as it should be | Die Antwort des Servers war nicht wie erwartet | La réponse du serveur n'est pas celle attendue | La risposta del server non è quella prevista | La resposta dal server n'è betg sco previs
+            -1011 | The server's response was not as it should be | Die Antwort des Servers war nicht wie erwartet | La réponse du serveur n'est pas celle attendue | La risposta del server non è quella prevista | La resposta dal server n'è betg sco previs
             -1012 | Signing in was cancelled | Die Anmeldung wurde abgebrochen | L'authentification a été annulée | L'accesso è stato annullato | L'annunzia è vegnida interrutta
             -1013 | You have to sign in first | Sie müssen sich zuerst anmelden | Vous devez d'abord vous connecter | È necessario prima effettuare l'accesso | Vus stuais l'emprim s'annunziar
             -1014 | The server sent nothing | Der Server hat nichts gesendet | Le serveur n'a rien envoyé | Il server non ha inviato nulla | Il server n'ha tramess nagut
             -1015 | The server's data could not be decoded | Die Daten des Servers konnten nicht entschlüsselt werden | Les données du serveur n'ont pas pu être décodées | I dati del server non possono essere decodificati | Las datas dal server n'han betg pudì vegnir decodadas
             -1016 | The server's data could not be decoded | Die Daten des Servers konnten nicht entschlüsselt werden | Les données du serveur n'ont pas pu être décodées | I dati del server non possono essere decodificati | Las datas dal server n'han betg pudì vegnir decodadas
-            -1017 | The server's answer could not be read | Die Antwort des Servers war unlesbar | La réponse du serveur est illisible | La risposta del server è illeggibile | La resposta dal server n'è betg legibla
+            -1017 | The server's response could not be read | Die Antwort des Servers war unlesbar | La réponse du serveur est illisible | La risposta del server è illeggibile | La resposta dal server n'è betg legibla
             -1018 | The network does not allow data while abroad | Datenroaming ist ausgeschaltet | L'itinérance des données est désactivée | Il roaming dati è disattivato | Il roaming da datas è deactivà
             -1019 | There is no data connection during a call | Während eines Anrufs gibt es keine Datenverbindung | Aucune connexion de données pendant un appel | Nessuna connessione dati durante una chiamata | Durant in telefonat na datti nagina colliaziun da datas
             -1020 | Mobile data may not be used | Mobile Daten dürfen nicht benutzt werden | Les données mobiles ne peuvent pas être utilisées | I dati mobili non possono essere usati | Las datas mobilas na dastgan betg vegnir duvradas
@@ -111,5 +111,8 @@ extension LoadingError.TrustCause {
 
 extension LoadingError: LocalizedError {
     /// The text for display, in one of the user's languages.
-    public var errorDescription: String? { text() }
+    public var localizedDescription: String { text() }
+
+    /// The text that Foundation shows: ``localizedDescription``.
+    public var errorDescription: String? { localizedDescription }
 }

@@ -80,7 +80,7 @@ extension Response.Status {
         499 | Cancelled | Abgebrochen | Annulé | Annullato | Interrut
         500 | The server has a problem | Der Server hat ein Problem | Le serveur a un problème | Il server ha un problema | Il server ha in problem
         501 | The server cannot do this yet | Der Server kann das noch nicht | Le serveur ne sait pas encore faire cela | Il server non sa ancora farlo | Il server na sa quai anc betg
-        502 | A server behind it answered wrongly | Ein Server dahinter hat falsch geantwortet | Un serveur en amont a mal répondu | Un server a monte ha risposto male | In server davostiers ha respundì fauss
+        502 | A server behind it responded wrongly | Ein Server dahinter hat falsch geantwortet | Un serveur en amont a mal répondu | Un server a monte ha risposto male | In server davostiers ha respundì fauss
         503 | The service is not available at the moment | Der Dienst ist im Moment nicht verfügbar | Le service est momentanément indisponible | Il servizio al momento non è disponibile | Il servetsch n'è actualmain betg disponibel
         504 | A server behind it took too long | Ein Server dahinter hat zu lange gebraucht | Un serveur en amont a mis trop de temps | Un server a monte ha impiegato troppo tempo | In server davostiers ha duvrà memia ditg
         505 | This version of HTTP is not supported | Diese Version von HTTP wird nicht unterstützt | Cette version de HTTP n'est pas prise en charge | Questa versione di HTTP non è supportata | Questa versiun da HTTP na vegn betg sustegnida
@@ -90,7 +90,7 @@ extension Response.Status {
         509 | The server has sent too much already | Der Server hat schon zu viel gesendet | Le serveur a déjà trop envoyé | Il server ha già inviato troppo | Il server ha gia tramess memia bler
         510 | The request lacks something | Der Anfrage fehlt etwas | Il manque quelque chose à la demande | Alla richiesta manca qualcosa | A la dumonda manca insatge
         511 | The network wants you to sign in | Das Netz verlangt eine Anmeldung | Le réseau demande une connexion | La rete richiede l'accesso | La rait pretenda in'annunzia
-        520 | The server answered in an unexpected way | Der Server hat unerwartet geantwortet | Le serveur a répondu de façon inattendue | Il server ha risposto in modo inatteso | Il server ha respundì en moda nunspetgada
+        520 | The server responded in an unexpected way | Der Server hat unerwartet geantwortet | Le serveur a répondu de façon inattendue | Il server ha risposto in modo inatteso | Il server ha respundì en moda nunspetgada
         521 | The server is switched off | Der Server ist ausgeschaltet | Le serveur est éteint | Il server è spento | Il server è distatgà
         522 | The server could not be reached in time | Der Server war nicht rechtzeitig erreichbar | Le serveur n'a pas pu être joint à temps | Il server non è stato raggiunto in tempo | Il server n'è betg stà cuntanschibel ad uras
         523 | The server cannot be reached | Der Server ist nicht erreichbar | Le serveur est injoignable | Il server non è raggiungibile | Il server n'è betg cuntanschibel

@@ -1,6 +1,6 @@
 package import LadeCore
 
-/// Which stale responses are validated in the background: one exchange for a key at a time, a bounded number in all.
+/// The stale responses that are validated in the background: one exchange for a key at a time, a bounded number in all.
 ///
 /// After a failure the next exchange for the key waits 1 s, then 2 s, and so on up to 60 s.
 package struct BackgroundState: Sendable {

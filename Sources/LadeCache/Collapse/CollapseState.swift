@@ -1,6 +1,6 @@
 package import LadeCore
 
-/// Which calls share one exchange: a state machine without tasks, locks or time of its own.
+/// The calls that share one exchange: a state machine without tasks, locks or time of its own.
 ///
 /// The first of equal requests starts an exchange, which belongs to the service and not to that call. Others wait for its head.
 /// The exchange goes on as long as any call wants it.

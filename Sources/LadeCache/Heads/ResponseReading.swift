@@ -28,7 +28,7 @@ package final class ResponseReading: Sendable {
     /// `Vary`.
     package let vary: Vary
 
-    /// Which fields of meaning the section has; fields that describe a coded body may have been removed since.
+    /// The fields of meaning that the section has; fields that describe a coded body may have been removed since.
     package let names: FieldNames
 
     /// Reads the fields of a response that was received at a date; one pass over the section finds their names.

@@ -34,7 +34,7 @@ package struct ConnectionFacts: Sendable {
         decodesContent = settings.decodesContent
         guard let certificate = settings.tls.clientIdentity else { return }
         let path = certificate.certificateFile
-        // A pipe would keep the caller waiting; the transport refuses what is no regular file.
+        // A pipe would keep the caller waiting; the transport refuses everything but a regular file.
         let target = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
         let type = (try? FileManager.default.attributesOfItem(atPath: target))?[.type] as? FileAttributeType
         let bytes = type == .typeRegular ? FileManager.default.contents(atPath: target) : nil

@@ -2,7 +2,7 @@
 package struct CachePlace: Sendable, Hashable {
     /// The partition of the service.
     package let partition: String
-    /// Who may use what is stored.
+    /// The accounts that may use a stored response.
     package let scope: CacheScope
     /// The address in normal form.
     package let address: CacheAddress

@@ -1,4 +1,4 @@
-/// Which accounts may use a stored response.
+/// The accounts that may use a stored response.
 package enum CacheScope: Sendable, Hashable {
     /// The account that requested it, by its identifier.
     case account(String)

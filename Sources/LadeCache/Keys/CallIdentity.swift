@@ -162,7 +162,7 @@ package struct RequestCredentials: Equatable {
     /// Whether there are none.
     package var isEmpty: Bool { fields.isEmpty && address.isEmpty }
 
-    /// Leaves out what authorisers add: these fields, and items of the query.
+    /// Leaves out the additions of authorisers: these fields, and items of the query.
     fileprivate mutating func remove(_ names: Set<String>) {
         fields.removeAll { names.contains($0.name) }
         address = []

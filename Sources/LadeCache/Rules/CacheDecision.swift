@@ -18,7 +18,7 @@ package enum CacheDecision: Sendable, Hashable {
     case passBy
 }
 
-/// Which stored response is served.
+/// The stored response that is served.
 package struct Serving: Sendable, Hashable {
     /// The stored response.
     package let id: UInt64

@@ -5,7 +5,7 @@
 #endif
 package import LadeCore
 
-/// Which addresses must be validated before the next use.
+/// The addresses that must be validated before the next use.
 package enum InvalidationDecision: Sendable, Hashable {
     /// None.
     case none
@@ -14,7 +14,7 @@ package enum InvalidationDecision: Sendable, Hashable {
 }
 
 extension ResponseCache.Rules {
-    /// Decides what a response invalidates (RFC 9111 §4.4).
+    /// Decides which addresses a response invalidates (RFC 9111 §4.4).
     package func invalidation(
         _ query: CacheQuery,
         _ status: Response.Status,

@@ -55,7 +55,7 @@ extension ResponseCache.Rules {
         return head
     }
 
-    /// Decides what a response to `Range` and `If-Range` of ``CacheDecision/complete(id:from:ifRange:)`` means.
+    /// Decides the consequence of a response to the `Range` and `If-Range` of ``CacheDecision/complete(id:from:ifRange:)``.
     package func completion(of head: StoredHead, from start: Int64, _ received: ReceivedHead) -> CompletionDecision {
         if received.status == 200 { return .replace }
         let reading = received.reading

@@ -9,7 +9,7 @@ extension ResponseCache.Rules {
         let rule: Response.CacheRule
         let isServed: Bool
 
-        /// Orders uses: what needs no validation is better, then what the server made later.
+        /// Orders uses: a response that needs no validation comes first, then the one that the server made later.
         static func isWorse(_ first: Use, _ second: Use) -> Bool {
             let (one, other) = (first.rule == .whileRevalidate, second.rule == .whileRevalidate)
             guard one == other else { return one }

@@ -4,13 +4,13 @@ import LadeCore
 package enum ValidationDecision: Sendable, Hashable {
     /// Store the heads, and serve one of them; `adding` is another variant with the same body.
     case update([StoredHead], serve: UInt64, adding: StoredHead?)
-    /// Serve the merged head once, and remove what is stored.
+    /// Serve the merged head once, and remove the stored response.
     case serveAndRemove(StoredHead)
     /// Deliver the response, and store it in place of the stored one; remove others.
     case replace(StorageDecision, removing: [UInt64])
     /// Deliver the response, and remove the stored ones.
     case removeAndDeliver([UInt64])
-    /// Deliver the response or the failure; what is stored stays.
+    /// Deliver the response or the failure; the stored response stays.
     case deliver
     /// Serve a stored response although it is stale.
     case serveStale(UInt64)
@@ -49,7 +49,7 @@ package enum ExchangeFailure: Sendable, Hashable, CaseIterable {
 }
 
 extension ResponseCache.Rules {
-    /// Decides what a response to a request with a condition means (RFC 9111 §4.3.3, §4.3.4).
+    /// Decides the consequence of a response to a request with a condition (RFC 9111 §4.3.3, §4.3.4).
     ///
     /// - Parameters:
     ///   - query: The request at the cache; its `now` is the present.
@@ -89,7 +89,7 @@ extension ResponseCache.Rules {
         }
     }
 
-    /// Decides what the failure of a request means, after all retries.
+    /// Decides the consequence of a failed request, after all retries.
     package func validation(
         _ query: CacheQuery,
         _ condition: CacheCondition,

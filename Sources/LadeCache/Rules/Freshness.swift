@@ -1,8 +1,8 @@
 extension ResponseCache {
     /// How long a stored response is fresh, and how old it is (RFC 9111 §4.2).
-    public struct Freshness: Sendable, Hashable {
+    package struct Freshness: Sendable, Hashable {
         /// The source of the lifetime.
-        public enum Source: String, Sendable, Hashable {
+        package enum Source: String, Sendable, Hashable {
             /// `max-age`.
             case maxAge = "max-age"
             /// `Expires`.
@@ -14,26 +14,26 @@ extension ResponseCache {
         }
 
         /// How long the response is fresh.
-        public let lifetime: Duration
+        package let lifetime: Duration
         /// The source of the lifetime.
-        public let source: Source
+        package let source: Source
         /// The age by `Date` on arrival; zero where it is not used.
-        public let apparentAge: Duration
+        package let apparentAge: Duration
         /// `Age` of the response.
-        public let statedAge: Duration
+        package let statedAge: Duration
         /// How long the exchange took.
-        public let delay: Duration
+        package let delay: Duration
         /// How long the response has been stored; nil where the clock was set back.
-        public let residence: Duration?
+        package let residence: Duration?
 
         /// The age: the larger one on arrival, and the time since.
-        public var age: Duration { min(max(apparentAge, statedAge + delay) + (residence ?? .zero), Self.limit) }
+        package var age: Duration { min(max(apparentAge, statedAge + delay) + (residence ?? .zero), Self.limit) }
 
         /// Whether the lifetime exceeds the age.
-        public var isFresh: Bool { residence != nil && lifetime > age }
+        package var isFresh: Bool { residence != nil && lifetime > age }
 
         /// How long the response has been stale; negative while it is fresh.
-        public var staleness: Duration { age - lifetime }
+        package var staleness: Duration { age - lifetime }
 
         /// Times of HTTP saturate at 2³¹ seconds (RFC 9111 §1.2.2).
         package static let limit = Duration.seconds(Int64(1) << 31)

@@ -1,6 +1,6 @@
 package import LadeCore
 
-/// The head of a response from the server, and what is known about the exchange.
+/// The head of a response from the server, and the facts of its exchange.
 package struct ReceivedHead: Sendable {
     /// The status.
     package var status: Response.Status

@@ -1,6 +1,6 @@
 package import LadeCore
 
-/// Which fields of a response are stored, and how a 304 changes them (RFC 9111 §3.1, §3.2).
+/// The fields of a response that are stored, and how a 304 changes them (RFC 9111 §3.1, §3.2).
 package enum StoredFields {
     /// The fields of a response that are stored, in order, repeated lines kept apart.
     ///

@@ -14,9 +14,9 @@ package enum CacheStep: Sendable {
 /// A call asks what to do. While the step is to send a request, it sends that request and settles the question with the outcome,
 /// which is the next step.
 ///
-/// `ResponseCache.Rules` decides, and this carries the decisions out. A served call passes no interceptor below. Retries happen
-/// below, so that only the final response or error of a request is seen here. While the server is waited for, no function of the
-/// cache is: what it needs afterwards is in the question.
+/// `ResponseCache.Rules` decides, and this carries the decisions out. A served call passes no interceptor below. Retries
+/// happen below, so that only the final response or error of a request is seen here. No function of the cache runs while a
+/// call waits for the server. The question has everything that the cache needs afterwards.
 package struct AccountCache: Sendable {
     private let cache: ResponseCache
     /// The fields that the layers below add to the requests of the account.
@@ -27,7 +27,7 @@ package struct AccountCache: Sendable {
         (self.cache, self.identity) = (cache, identity)
     }
 
-    /// Looks up what is stored, decides, and waits for an equal call where there is one.
+    /// Looks up the stored responses, decides, and waits for an equal call where there is one.
     ///
     /// - Parameters:
     ///   - request: The request at the cache.
@@ -49,7 +49,7 @@ package struct AccountCache: Sendable {
         }
     }
 
-    /// Carries out what the outcome of a request means, and hands over to the calls that wait for it.
+    /// Carries out the consequence of a result, and hands over to the calls that wait for it.
     ///
     /// - Parameters:
     ///   - outcome: The response, or why there is none; a cancellation too.
@@ -92,7 +92,7 @@ extension ResponseCache {
 package final class CacheQuestion: Sendable {
     /// The reason for which the request was sent.
     enum Matter: Sendable {
-        /// Its method is no question: its key is only made if the response changes what is stored. The number counts the heads
+        /// Its method is no question: its key is only made if the response changes the stored ones. The number counts the heads
         /// of the call before it.
         case left(Request, Chain.Next, Int)
         /// The request passes by for a reason, and its response may change stored responses.

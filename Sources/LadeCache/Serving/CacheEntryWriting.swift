@@ -297,7 +297,7 @@ extension StorageDecision {
 }
 
 extension ResponseCache {
-    /// Reports what was evicted since the last report.
+    /// Reports the evictions since the last report.
     func recordEvictions(_ call: Call) {
         let all = settings.store.evictions
         let evicted = state.withLock { state -> ResponseCache.Removal in
@@ -362,7 +362,7 @@ final class StoringBody: Response.Body.Source {
     var trailers: Headers { source.trailers }
     var metrics: Response.Metrics { source.metrics }
 
-    /// Keeps what is of use of a body that its reader does not want any more.
+    /// Keeps the useful part of a body that its reader does not want any more.
     private func breakOff() {
         guard !writing.isOver else { return }
         let (writing, isDecoded) = (writing, source.metrics.contentEncoding != nil)

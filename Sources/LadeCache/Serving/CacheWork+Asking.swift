@@ -10,7 +10,7 @@ extension CacheWork {
     enum Rest {
         /// Nothing.
         case step(CacheStep)
-        /// Look up what is stored, in a store that has to be waited for.
+        /// Look up the stored responses, in a store that has to be waited for.
         case lookUp
         /// Open a stored body in such a store, or for a reader.
         indirect case serve(Serving, CacheLookup, Explained<CacheDecision>)
@@ -34,7 +34,7 @@ extension CacheWork {
         return try decided(lookup)
     }
 
-    /// Does what has to be waited for.
+    /// Does the part that waits.
     func step(after rest: Rest) async throws(LoadingError) -> CacheStep {
         switch rest {
         case .step(let step): return step
@@ -63,7 +63,7 @@ extension CacheWork {
         }
     }
 
-    /// Decides about what is stored.
+    /// Decides about the stored responses.
     private func decided(_ lookup: CacheLookup) throws(LoadingError) -> Rest {
         let decided = rules.decideLookedUp(query, lookup.heads)
         func inquiry(_ form: Inquiry.Form, _ rule: Response.CacheRule) -> Inquiry {
@@ -117,7 +117,7 @@ extension CacheWork {
         )
         noteServed(freshness, decided.rule, form.length)
         if case .serveAndRevalidate(_, let condition) = decided.decision { revalidate(condition, lookup) }
-        return finished(CacheOutcome(response: response, status: CacheStatus(decided.rule, isHit: true, freshness)))
+        return finished(CacheDelivery(response: response, status: CacheStatus(decided.rule, isHit: true, freshness)))
     }
 
     /// Asks the server, because the store could not read the body.

@@ -43,7 +43,7 @@ extension CacheWork {
         if isLate { task.cancel() }
     }
 
-    /// Sends what is asked, until there is a response; it enters below the cache.
+    /// Sends the requests of the cache until there is a response; they enter below the cache.
     private func response(to inquiry: Inquiry) async throws(LoadingError) -> Response {
         let account = AccountCache(cache, identity)
         var step = send(inquiry)

@@ -7,7 +7,7 @@ import LadeCore
 
 /// A call that waits for the exchange of another one.
 ///
-/// All of them share one timer: that of ``Waiter`` would be a task for each, with more memory than the call.
+/// All of them share one timer: a timer of ``Waiter`` would be a task for each, with more memory than the call.
 struct CacheWaiter: Sendable {
     var waiter = Waiter<CacheWait>()
     /// When it ends at the latest; nil before it begins.
@@ -46,7 +46,7 @@ struct CacheLead: Sendable {
     }
 
     /// Shares the outcome.
-    func share(_ work: CacheWork, _ outcome: CacheOutcome) {
+    func share(_ work: CacheWork, _ outcome: CacheDelivery) {
         release(work)
         work.cache.share(outcome, of: exchange, work.query, now: work.call.time.now)
         work.call.observeWaits(nil)
@@ -214,7 +214,7 @@ extension CacheWork {
         response.request = request
         var status = CacheStatus(inquiry.rule, isHit: false, inquiry.freshness)
         status.isCollapsed = true
-        return finished(CacheOutcome(response: response, status: status))
+        return finished(CacheDelivery(response: response, status: status))
     }
 }
 
@@ -288,7 +288,7 @@ extension ResponseCache {
     }
 
     /// An exchange has a response.
-    func share(_ outcome: CacheOutcome, of exchange: UInt64, _ query: CacheQuery, now: Instant) {
+    func share(_ outcome: CacheDelivery, of exchange: UInt64, _ query: CacheQuery, now: Instant) {
         // Fields that were added below the cache may differ from call to call.
         let shared = outcome.shared.flatMap { rules.hasUnseenField($0, query) ? nil : $0 }
         let head = shared.map { CollapseState.Head.shared(with: matching($0, exchange)) } ?? .unshared

@@ -21,12 +21,12 @@ struct ServedForm {
 }
 
 extension CacheWork {
-    /// Serves what a decision names; nil where the store has lost it.
+    /// Serves the response that a decision names; nil where the store has lost it.
     func serve(
         _ serving: Serving,
         _ lookup: CacheLookup,
         _ decided: Explained<CacheDecision>
-    ) async throws(LoadingError) -> CacheOutcome? {
+    ) async throws(LoadingError) -> CacheDelivery? {
         guard let head = lookup.heads.first(where: { $0.id == serving.id }), let freshness = decided.freshness,
             let reader = await open(head, serving.span, lookup)
         else { return nil }
@@ -34,7 +34,7 @@ extension CacheWork {
             return nil
         }
         noteServed(freshness, decided.rule, response.metrics.decodedBodyBytes)
-        return CacheOutcome(response: response, status: CacheStatus(decided.rule, isHit: true, freshness))
+        return CacheDelivery(response: response, status: CacheStatus(decided.rule, isHit: true, freshness))
     }
 
     /// Serves a stored response although it is stale, because the server failed; nil where the store has lost it.
@@ -43,7 +43,7 @@ extension CacheWork {
         _ lookup: CacheLookup,
         _ rule: Response.CacheRule,
         _ freshness: ResponseCache.Freshness?
-    ) async throws(LoadingError) -> CacheOutcome? {
+    ) async throws(LoadingError) -> CacheDelivery? {
         guard let head = lookup.heads.first(where: { $0.id == id }), let freshness else { return nil }
         let span = rules.span(of: head, for: query)
         guard let reader = await open(head, span),
@@ -54,7 +54,7 @@ extension CacheWork {
             counters.servedStale += 1
             counters.bytesServed += response.metrics.decodedBodyBytes
         }
-        return CacheOutcome(response: response, status: CacheStatus(rule, isHit: true, freshness), shared: head)
+        return CacheDelivery(response: response, status: CacheStatus(rule, isHit: true, freshness), shared: head)
     }
 
     /// Reports a served response, and counts it.

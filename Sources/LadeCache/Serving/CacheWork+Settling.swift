@@ -8,12 +8,12 @@ import LadeCore
 extension CacheWork {
     /// The result of a request's outcome.
     enum Settlement {
-        case done(CacheOutcome)
+        case done(CacheDelivery)
         /// Another request.
         indirect case again(Inquiry)
     }
 
-    /// Settles what was asked, and hands over to the calls that wait for it.
+    /// Settles the question, and hands over to the calls that wait for it.
     func settle(
         _ outcome: Result<Response, LoadingError>,
         _ inquiry: Inquiry,
@@ -48,8 +48,8 @@ extension CacheWork {
         }
     }
 
-    /// Serves what is stored in place of a failure, where that is allowed (RFC 5861 §4).
-    private func failed(_ error: LoadingError, _ inquiry: Inquiry) async throws(LoadingError) -> CacheOutcome {
+    /// Serves a stored response in place of a failure, where that is allowed (RFC 5861 §4).
+    private func failed(_ error: LoadingError, _ inquiry: Inquiry) async throws(LoadingError) -> CacheDelivery {
         let outcome = rules.validation(
             currentQuery,
             inquiry.condition,
@@ -88,7 +88,7 @@ extension CacheWork {
             let stored = await storing(response, Explained(storage, outcome.rule), inquiry.lookup, isMiss: true)
             status.isStored = stored.head != nil
             status.refusal = stored.refusal
-            return .done(CacheOutcome(response: stored.response, status: status, shared: stored.head))
+            return .done(CacheDelivery(response: stored.response, status: status, shared: stored.head))
         case .removeAndDeliver(let ids):
             if !ids.isEmpty { await remove(.ids(Set(ids))) }
             if query.method != .head {
@@ -103,7 +103,7 @@ extension CacheWork {
         }
         cache.count { $0.missed += 1 }
         if !inquiry.condition.isEmpty { status.forwardStatus = response.status }
-        return .done(CacheOutcome(response: response, status: status))
+        return .done(CacheDelivery(response: response, status: status))
     }
 
     /// Asks once more without a condition; that response is final.
@@ -143,7 +143,7 @@ extension CacheWork {
         guard let stored = inquiry.lookup.heads.first(where: { $0.id == id }) else {
             return await anew(response, inquiry)
         }
-        // A 304 with another tag confirms what is stored, and changes nothing of it.
+        // A 304 with another tag confirms the stored response, and changes nothing of it.
         let merged = added ?? heads.first { $0.id == id } ?? stored
         let span = rules.span(of: stored, for: query)
         let reader = await open(stored, span)
@@ -190,7 +190,7 @@ extension CacheWork {
         var status = CacheStatus(inquiry.rule, isHit: false, inquiry.freshness)
         status.forwardStatus = response.status
         status.isStored = isShared
-        return .done(CacheOutcome(response: served, status: status, shared: isShared ? head : nil))
+        return .done(CacheDelivery(response: served, status: status, shared: isShared ? head : nil))
     }
 
     // MARK: - The rest of a body
@@ -227,7 +227,7 @@ extension CacheWork {
         _ response: Response,
         _ lookup: CacheLookup,
         isStored: Bool
-    ) async throws(LoadingError) -> CacheOutcome? {
+    ) async throws(LoadingError) -> CacheDelivery? {
         if case .buffered(let limit) = request.delivery, whole.length > Int64(limit) {
             response.body.cancel()
             throw LoadingError(.bodyTooLarge(limit: limit, announced: whole.length), LoadingError.Context(request))
@@ -254,17 +254,17 @@ extension CacheWork {
         let stored = await storing(response, storage, lookup, isMiss: true)
         status.isStored = stored.head != nil
         status.refusal = stored.refusal
-        return CacheOutcome(response: stored.response, status: status)
+        return CacheDelivery(response: stored.response, status: status)
     }
 
     // MARK: - What passed by
 
-    /// Carries out what the response to a method that is no question means.
+    /// Carries out the consequence of a response to a method that is no question.
     func left(_ response: Response, since began: Moment) async -> CacheStep {
         await passed(response, .method, .none, since: began)
     }
 
-    /// Carries out what a response means that passes by.
+    /// Carries out the consequence of a response that passes by the cache.
     func passed(
         _ response: Response,
         _ rule: Response.CacheRule,
@@ -272,9 +272,9 @@ extension CacheWork {
         since began: Moment
     ) async -> CacheStep {
         let status = CacheStatus(rule, isHit: false)
-        guard query.key != nil else { return finished(CacheOutcome(response: response, status: status)) }
+        guard query.key != nil else { return finished(CacheDelivery(response: response, status: status)) }
         let passed = await changing(response, rule, lookup, since: began)
-        return finished(CacheOutcome(response: passed, status: status))
+        return finished(CacheDelivery(response: passed, status: status))
     }
 
     private func changing(
@@ -298,7 +298,7 @@ extension CacheWork {
         return storage.decision == .refuse ? response : await storing(response, storage, lookup).response
     }
 
-    /// Carries out what a response to a method that changes something means (RFC 9111 §4.4).
+    /// Carries out the consequence of a response to a method that changes something (RFC 9111 §4.4).
     private func changed(_ response: Response, since began: Moment) async -> Response {
         guard case .mustValidate(let addresses) = rules.invalidation(query, response.status, response.headers).decision,
             let key = query.key

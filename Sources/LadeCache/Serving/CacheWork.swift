@@ -157,7 +157,7 @@ final class CacheWork: Sendable {
     }
 
     /// The end of the call at the cache: its response, whose head becomes the last head of the call.
-    func finished(_ outcome: CacheOutcome) -> CacheStep {
+    func finished(_ outcome: CacheDelivery) -> CacheStep {
         var response = outcome.response
         if cache.settings.addsStatusField { response.headers = outcome.status.adding(to: response.headers) }
         if let record = request.headRecord { note(response, outcome.status, in: record) }
@@ -196,7 +196,7 @@ final class CacheWork: Sendable {
 // MARK: - Changing the store
 
 extension CacheWork {
-    /// Removes what the server asks to forget.
+    /// Removes the responses that the server asks to forget.
     func clear(_ headers: Headers) async {
         guard headers.contains("Clear-Site-Data"), let place = query.key?.place,
             ResponseCache.Rules.clearsCache(headers, from: place.address)
@@ -234,7 +234,7 @@ extension CacheWork {
 }
 
 /// A response on its way up, and its consequence for calls that wait for the same response.
-struct CacheOutcome: Sendable {
+struct CacheDelivery: Sendable {
     var response: Response
     /// The member of `Cache-Status`.
     var status: CacheStatus

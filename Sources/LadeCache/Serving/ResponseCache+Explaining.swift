@@ -10,7 +10,7 @@ extension ResponseCache {
             case serve
             /// Respond from the store, and ask the server in the background.
             case serveAndValidate
-            /// Ask the server whether what is stored is current.
+            /// Ask the server whether the stored response is current.
             case validate
             /// Ask the server for the rest of a body.
             case complete
@@ -23,16 +23,16 @@ extension ResponseCache {
         }
 
         /// A response that is stored for the address.
-        public struct Stored: Sendable {
+        package struct Stored: Sendable {
             package let head: StoredHead
             /// The names of the fields by which it differs from the request; empty for one that matches.
-            public let differences: [String]
+            package let differences: [String]
 
             /// Its status.
-            public var status: Response.Status { head.status }
+            package var status: Response.Status { head.status }
 
             /// Its fields, without those that belong to the connection.
-            public var headers: Headers { head.headers }
+            package var headers: Headers { head.headers }
         }
 
         /// The action of the cache.
@@ -40,9 +40,9 @@ extension ResponseCache {
         /// The rule that decides.
         public let rule: Response.CacheRule
         /// The lifetime and age that are compared; nil where none are.
-        public let freshness: ResponseCache.Freshness?
+        package let freshness: ResponseCache.Freshness?
         /// Everything that is stored for the address and the account, the latest last.
-        public let stored: [Stored]
+        package let stored: [Stored]
         /// Why the latest response for the request was not stored; nil where it was, or where the store does not know.
         public let lastRefusal: Response.CacheRule?
     }

@@ -61,5 +61,8 @@ extension CacheError: CustomStringConvertible {
 
 extension CacheError: LocalizedError {
     /// The description.
-    public var errorDescription: String? { description }
+    public var localizedDescription: String { description }
+
+    /// The text that Foundation shows: ``localizedDescription``.
+    public var errorDescription: String? { localizedDescription }
 }

@@ -6,7 +6,7 @@
 import LadeCore
 
 extension ResponseCache {
-    /// Which entries of a store are listed, invalidated or removed.
+    /// The entries of a store that are listed, invalidated or removed.
     public struct Selection: Sendable, Hashable {
         package enum Kind: Sendable, Hashable {
             case all

@@ -76,7 +76,7 @@ package protocol CacheStore: Sendable {
     ///   default.
     func reserveExchange(for key: CacheKey) -> Bool
 
-    /// Ends a reservation as soon as other processes find what was committed for the key; does nothing by default.
+    /// Ends a reservation as soon as other processes find the entry that was committed for the key; does nothing by default.
     func endExchange(for key: CacheKey)
 
     /// Ends writers, which are aborted; every later use throws ``CacheError/Reason/closed``.

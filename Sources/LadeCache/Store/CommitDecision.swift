@@ -5,7 +5,7 @@ package enum CommitDecision: Sendable {
     /// The removals of entries of the same key since the exchange began.
     package enum Removal: Sendable, Hashable { case none, invalidated, removed }
 
-    /// It is dropped: it was removed meanwhile, what it continues has changed, or a later exchange is stored.
+    /// It is dropped: it was removed meanwhile, the body that it continues has changed, or a later exchange is stored.
     case drop
     /// It is stored with this head, in place of these entries.
     case store(StoredHead, replacing: [UInt64])

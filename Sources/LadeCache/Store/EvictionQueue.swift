@@ -1,4 +1,4 @@
-/// Which entry a store evicts next: S3-FIFO (Yang et al., *FIFO queues are all you need for cache eviction*, SOSP 2023).
+/// The entry that a store evicts next: S3-FIFO (Yang et al., *FIFO queues are all you need for cache eviction*, SOSP 2023).
 ///
 /// New entries wait in a short line. Entries that are used there move to the main line; the others are evicted. So entries that
 /// are requested once push no useful ones out. Evicted entries are remembered for a while: an entry that comes back goes to the

@@ -61,7 +61,7 @@ extension ResponseCache {
             release { $0.evictAll() }
         }
 
-        /// Changes the state; what it no longer refers to is released outside of the lock.
+        /// Changes the state, and releases objects that it no longer refers to outside of the lock.
         private func release(_ change: (inout MemoryStoreState) -> Void) {
             let garbage = state.withLock { state in
                 change(&state)

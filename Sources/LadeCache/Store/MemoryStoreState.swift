@@ -50,7 +50,7 @@ struct MemoryStoreState: Sendable {
     private(set) var size: Int64 = 0
     private(set) var evictions = ResponseCache.Removal()
     private var entries: [UInt64: Entry] = [:]
-    /// The heads of each key in the order of storing: what a look-up finds, without a copy.
+    /// The heads of each key in the order of storing; a look-up finds them without a copy.
     private var keys: [CacheKey: [StoredHead]] = [:]
     private var places: [CachePlace: Set<CacheKey>] = [:]
     private var queue = EvictionQueue()

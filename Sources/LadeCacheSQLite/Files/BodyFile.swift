@@ -88,7 +88,7 @@ final class BodyFile: @unchecked Sendable {
         guard code == 0 else { throw StoreFolder.failure(code) }
     }
 
-    /// Writes the rest; returns what a row keeps.
+    /// Writes the rest, and returns the facts that a row keeps.
     func finish() throws(StoreFault) -> WriteSession.Blob {
         if failure == nil, !tail.isEmpty {
             do throws(StoreFault) { try write(tail) } catch { failure = error }

@@ -57,7 +57,7 @@ final class BodyWriter: CacheWriter {
         }
     }
 
-    /// Moves what was collected into a file.
+    /// Moves the collected bytes into a file.
     private func openFile() async throws(CacheError) {
         let file = core.makeFile()
         let body = state.withLock { state -> CollectedBody? in

@@ -102,12 +102,16 @@ extension NetworkError {
 
 extension NetworkError: CancellableError, LocalizedError, CustomStringConvertible {
     /// The text for display, in one of the user's languages.
-    public var errorDescription: String? { text() }
+    public var localizedDescription: String { text() }
+
+    /// The text that Foundation shows: ``localizedDescription``.
+    public var errorDescription: String? { localizedDescription }
 
     /// One plain sentence for logs, in English.
     public var description: String {
         switch self {
-        case .http(let status, let url): "\(url ?? "The server") answered \(status) (\(status.text(in: .english)))."
+        case .http(let status, let url):
+            "\(url ?? "The server") responded with \(status) (\(status.text(in: .english)))."
         case .invalidData(let error, let url):
             "The response of \(url ?? "the server") could not be used: \(error)".endedByFullStop
         case .multiple(let errors): "\(errors.count) errors: " + errors.map { "\($0)" }.joined(separator: " ")

@@ -19,9 +19,9 @@ public import Observation
 /// requests.
 ///
 /// The queue does not keep itself alive. When it is released, its requests are cancelled and it reports nothing more. A
-/// request that was added and not started is kept alive by the queue until it is started or the queue is cancelled. A
-/// running request keeps itself alive. One that has ended stays in the queue as long as another reference to it exists.
-/// So a completion may capture the queue, once its request is started.
+/// request that was added and not started is kept alive by the queue until it is started or the queue is cancelled. A running
+/// request keeps itself alive. A request that has ended stays in the queue as long as something else refers to it. So a
+/// completion may capture the queue, once its request is started.
 public final class RequestQueue: Sendable, Observable {
     /// A change of the queue as a whole.
     public enum Change: Sendable {

@@ -10,7 +10,7 @@ struct ResponsePipeline<Value: Sendable>: Sendable {
     let request: Request
     let access: LoaderAccess
     private let acceptable: Response.StatusSet
-    private let answer: @Sendable () async throws(LoadingError) -> Response
+    private let load: @Sendable () async throws(LoadingError) -> Response
     private let parse: @Sendable (Response) throws(LoadingError) -> Value?
 
     /// Makes the pipeline of an endpoint.
@@ -34,15 +34,15 @@ struct ResponsePipeline<Value: Sendable>: Sendable {
         request = endpoint.request
         let acceptable = endpoint.request.acceptableStatuses ?? endpoint.acceptableStatuses ?? .codes(0..<400)
         self.acceptable = acceptable
-        answer = { () async throws(LoadingError) in
-            try await access.answer(to: endpoint.acceptingStatuses(acceptable))
+        load = { () async throws(LoadingError) in
+            try await access.response(to: endpoint.acceptingStatuses(acceptable))
         }
     }
 
     /// Sends the request once; nil when nothing must be delivered.
     func outcome(_ options: RequestOptions) async -> Outcome<Value, NetworkError>? {
         do throws(LoadingError) {
-            return outcome(of: try await answer(), options)
+            return outcome(of: try await load(), options)
         } catch {
             return outcome(of: error, options)
         }

@@ -11,7 +11,7 @@ extension Catalogue {
     /// - Parameters:
     ///   - image: The image; the result is nil without one.
     ///   - width: The width in pixels, independent of the screen's scale.
-    /// - Returns: An address of the scaling service, or that of the image itself for a local file.
+    /// - Returns: An address of the scaling service, or the image's own address for a local file.
     public func imageURL(for image: CatalogueImage?, width: CatalogueImage.Width) -> URL? {
         guard let image else { return nil }
         guard image.url.scheme?.lowercased() != "file" else { return image.url }

@@ -275,7 +275,7 @@ extension Catalogue {
     }
 }
 
-/// The response with the events, whose list has another key than that of modules.
+/// The response with the events, whose list has another key than the list of modules.
 private struct EventListing: CatalogueModel {
     var events: [Catalogue.Module]?
 

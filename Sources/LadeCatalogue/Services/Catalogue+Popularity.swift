@@ -64,7 +64,7 @@ extension Endpoint {
     func posting(_ event: String?) throws(CatalogueError) -> Endpoint {
         do {
             let endpoint = try jsonBody(EventData(eventData: event))
-            // The content type is that of the body, even if the global headers set another.
+            // The content type of the body counts, even if the global headers set another.
             return endpoint.header("Content-Type", "application/json")
         } catch {
             throw .request(error)

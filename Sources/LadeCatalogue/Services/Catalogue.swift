@@ -61,7 +61,7 @@ public struct Catalogue: Sendable {
     public var globalHeaders = Headers()
     /// Query items of every request, such as `forceLocation`, sent in the order of their names.
     public var globalParameters: [String: String] = [:]
-    /// The kind of device that receives the responses; that of the current platform by default.
+    /// The kind of device that receives the responses; the current platform's by default.
     public var vector = Vector.current
     /// The decoder for responses.
     public var decoder = CatalogueDecoder()
@@ -119,7 +119,7 @@ public struct Catalogue: Sendable {
     ///
     /// - Parameters:
     ///   - service: The service.
-    ///   - unit: The business unit; by default that of the catalogue. Services without a business unit in their path need none.
+    ///   - unit: The business unit; by default the one of the catalogue. Services without a business unit in their path need none.
     ///   - values: The values of path variables and query items, by name; query items without a value are omitted.
     /// - Returns: The endpoint.
     /// - Throws: ``CatalogueError`` when the business unit does not offer the service, and for an invalid value.

@@ -94,7 +94,10 @@ extension CatalogueError: Equatable {
 
 extension CatalogueError: LocalizedError {
     /// The text for display, in one of the user's languages.
-    public var errorDescription: String? {
+    public var localizedDescription: String {
         if case .request(let error) = self { error.text() } else { description.asSentence }
     }
+
+    /// The text that Foundation shows: ``localizedDescription``.
+    public var errorDescription: String? { localizedDescription }
 }

@@ -81,7 +81,7 @@ struct CacheCommandSettings: CallSettings {
 }
 
 extension Command {
-    /// `lade cache`: what is stored, why a call would get it, and removing it.
+    /// `lade cache`: lists the stored responses, explains why a call would get one, and removes them.
     static let cache = Command(
         "cache",
         "Show, explain, remove and verify stored responses",

@@ -12,7 +12,7 @@ struct CacheRun: Sendable {
 
     private var console: Console { context.console }
 
-    /// Carries out what the user asks for.
+    /// Carries out the user's command.
     ///
     /// - Returns: Success; the code of a local file for a store with damage.
     func run() async throws(CommandError) -> ExitCode {

@@ -2,14 +2,14 @@ import Lade
 
 /// Observes what the cache does for the calls of a command: its first fault, and whether a body was stored in the end.
 final class CacheTeller: Call.Observer {
-    private enum Ending {
+    private enum Storing {
         case open
         case stored
         case refused(Response.CacheRule)
     }
 
     private let onFault: @Sendable (String) -> Void
-    private let ending = Locked(Ending.open)
+    private let storing = Locked(Storing.open)
 
     /// Makes an observer.
     ///
@@ -23,9 +23,9 @@ final class CacheTeller: Call.Observer {
 
     func record(_ event: Call.Event, of call: Call) {
         switch event {
-        case .cacheServed, .cacheMissed, .cacheValidating: ending.withLock { $0 = .open }
-        case .cacheStored: ending.withLock { $0 = .stored }
-        case .cacheNotStored(let rule): ending.withLock { $0 = .refused(rule) }
+        case .cacheServed, .cacheMissed, .cacheValidating: storing.withLock { $0 = .open }
+        case .cacheStored: storing.withLock { $0 = .stored }
+        case .cacheNotStored(let rule): storing.withLock { $0 = .refused(rule) }
         case .cacheFault(let reason): onFault(reason)
         default: break
         }
@@ -39,7 +39,7 @@ final class CacheTeller: Call.Observer {
         guard response.source == .network, let (facts, detail) = member.cut(at: "; detail=")
         else { return member }
         let isSaid = facts.parts(at: ";").contains { $0.trimmedOfSpace == "stored" }
-        return switch ending.withLock(\.self) {
+        return switch storing.withLock(\.self) {
         case .stored where !isSaid: "\(facts); stored; detail=\(detail)"
         case .refused(let rule): "\(facts); detail=\(rule.rawValue)"
         default: member

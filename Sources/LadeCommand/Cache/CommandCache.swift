@@ -86,7 +86,7 @@ extension Service {
     ///
     /// - Parameters:
     ///   - time: The clock.
-    ///   - onFault: Receives why what was stored cannot be written.
+    ///   - onFault: Receives the reason why a stored response cannot be written.
     func end(at time: any TimeSource, onFault: (String) -> Void) async {
         await cache?.finishBackgroundWork(within: CommandCache.patience, time: time)
         await shutDown()

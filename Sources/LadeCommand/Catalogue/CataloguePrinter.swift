@@ -64,6 +64,6 @@ struct CataloguePrinter {
     func end(_ settings: CatalogueSettings) throws(CommandError) {
         guard rows == 0, !settings.output.isSilent else { return }
         let missing = settings.imageWidth != nil ? "image" : settings.showsStreams ? "stream" : "item"
-        console.say("lade: The catalogue answered without any \(missing).")
+        console.say("lade: The catalogue responded without any \(missing).")
     }
 }

@@ -103,7 +103,7 @@ struct CurlLine {
 
     private var usesJSONOption: Bool { !settings.request.json.isEmpty }
 
-    /// Whether the body is given by `--data`, whose content type is that of a form unless a field sets another.
+    /// Whether the body is given by `--data`, whose content type is the one of forms unless a field sets another.
     private var usesData: Bool { settings.request.hasItemBody && !isMultipart }
 
     private var isMultipart: Bool { settings.request.hasFile }

@@ -23,7 +23,7 @@ enum WindowsWords {
         try arguments(of: try commandLine(of: Array(line.utf8)))
     }
 
-    /// Resolves what the prompt resolves.
+    /// Resolves the escapes that the prompt resolves.
     private static func commandLine(of bytes: [UInt8]) throws(ShellWords.Fault) -> [UInt8] {
         var result: [UInt8] = []
         var rest = bytes.filter { $0 != 0x0D }[...]
@@ -61,7 +61,7 @@ enum WindowsWords {
         return result
     }
 
-    /// Resolves what the start-up code of a program resolves.
+    /// Resolves the escapes that the start-up code of a program resolves.
     private static func arguments(of bytes: [UInt8]) throws(ShellWords.Fault) -> [[UInt8]] {
         var words: [[UInt8]] = []
         var word: [UInt8]?

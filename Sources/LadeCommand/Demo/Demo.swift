@@ -72,7 +72,7 @@ struct Demo: Sendable {
                 summary: summary,
                 time: start.duration(to: context.time.now),
                 counts: tally.counts,
-                answered: catalogue.counts.requests,
+                requests: catalogue.counts.requests,
                 path: path
             )
             try context.console.write(report.text)
@@ -213,7 +213,7 @@ struct Demo: Sendable {
             """
             A catalogue of \(medias) medias in \(pages) pages at \(address(catalogue)), on this machine.
             It requires OAuth tokens that last \(lifetime) s, allows \(rate) requests a second, and injects faults:
-            its first address is dead, and some answers are refused, reset, cut short or never end.
+            its first address is dead, and some responses are refused, reset, cut short or never end.
 
 
             """

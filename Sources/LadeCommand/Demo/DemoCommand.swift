@@ -19,7 +19,7 @@ struct DemoSettings: CommandSettings {
                 "How many medias there are (4000; 600 with --fast)",
                 to: LocalCatalogue.Options.most
             ) { $0.medias = $1 },
-            .count("seed", .server, "What medias and pauses are made from (1)", from: 0) { $0.seed = UInt64($1) },
+            .count("seed", .server, "The seed of medias and delays (1)", from: 0) { $0.seed = UInt64($1) },
             .flag("fast", .server, "A few seconds instead of a quarter of a minute") { $0.isFast = true },
             .value(
                 "out",

@@ -7,13 +7,13 @@ struct DemoReport: Sendable {
     var time: Duration
     var counts: DemoTally.Counts
     /// How many requests the catalogue received.
-    var answered: Int
+    var requests: Int
     var path: String
 
     /// The lines of the report, without the result of the comparison.
     var text: String {
         var text = "\nHarvested  \(summary.items) medias in \(summary.pages) pages, "
-        text += "\(ProgressLine.bytes(summary.bytes)), in \(time.shortText), with \(answered) requests\n"
+        text += "\(ProgressLine.bytes(summary.bytes)), in \(time.shortText), with \(requests) requests\n"
         text += Self.lines("Met", counts.faults.map { "\($0.count) × \($0.kind)" })
         text += Self.lines(
             "Did",

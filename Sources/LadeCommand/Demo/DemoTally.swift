@@ -55,7 +55,7 @@ final class DemoTally: Call.Observer {
 
     private static func count(_ event: Call.Event, _ counts: inout Counts) -> String? {
         switch event {
-        case .headReceived(let status, let headers, _): return answer(status, headers, &counts)
+        case .headReceived(let status, let headers, _): return note(status, headers, &counts)
         case .exchangeFailed(let error, _):
             guard let kind = kind(of: error) else { return nil }
             counts.add(fault: kind)
@@ -82,8 +82,8 @@ final class DemoTally: Call.Observer {
         }
     }
 
-    private static func answer(_ status: Response.Status, _ headers: Headers, _ counts: inout Counts) -> String? {
-        let pause =
+    private static func note(_ status: Response.Status, _ headers: Headers, _ counts: inout Counts) -> String? {
+        let delay =
             headers.joined("Retry-After").map { ", to come back after \($0.escapedForDisplay(limit: 20)) s" } ?? ""
         switch status.code {
         case 401:
@@ -91,10 +91,10 @@ final class DemoTally: Call.Observer {
             return "401: the token has expired"
         case 429:
             counts.add(fault: "429 too many requests")
-            return "429: too many requests\(pause)"
+            return "429: too many requests\(delay)"
         case 500...:
             counts.add(fault: "\(status) unavailable")
-            return "\(status): unavailable\(pause)"
+            return "\(status): unavailable\(delay)"
         default: return nil
         }
     }

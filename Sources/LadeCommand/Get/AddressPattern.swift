@@ -186,7 +186,7 @@ struct AddressPattern {
 
     private static func number(_ digits: ArraySlice<UInt8>) -> Int? {
         guard !digits.isEmpty, digits.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
-        // The greatest number has none behind it.
+        // The greatest number has no successor.
         return Int(String(decoding: digits, as: UTF8.self)).flatMap { $0 == .max ? nil : $0 }
     }
 }

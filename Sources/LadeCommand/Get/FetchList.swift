@@ -100,7 +100,7 @@ struct FetchFailures {
         if endsEarly || error.isEnd { end = end ?? error }
     }
 
-    /// Marks what was added so far as reported.
+    /// Marks the lines that were added so far as reported.
     mutating func markReported() { reportedCount = failures.count }
 
     /// The failures that were not reported, in the order of the calls; the failure that ended the others comes first.

@@ -21,7 +21,7 @@ struct GetSettings: CallSettings {
     var parallelLimit = 50
     /// Whether no further call is made after one that failed.
     var endsEarly = false
-    /// Which address of its operation the call is for, from 0.
+    /// The number of the address of its operation that the call is for, from 0.
     var addressNumber = 0
     /// The operations before this one, which `--next` separates.
     var earlier: [GetSettings] = []

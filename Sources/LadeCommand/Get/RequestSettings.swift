@@ -128,7 +128,7 @@ struct RequestSettings: Sendable {
             "TEXT|@FILE",
             .request,
             "HTTP POST data (a=1&b=2)",
-            details: "Line ends of a file are left out; @- reads the standard input. Repeated, the texts are joined "
+            details: "Line ends of a file are left out; @- reads the standard input. Several texts are joined "
                 + "by an ampersand.",
             completion: .files
         ) { $0.data.append(Piece($1, strippingLineEnds: true)) }.also("data-ascii"),

@@ -19,7 +19,7 @@ protocol BodySink: Sendable {
     /// Whether the sink ignores the rest of the body.
     var isSated: Bool { get }
 
-    /// Whether the sink can still discard what it received.
+    /// Whether the sink can still discard the bytes that it received.
     var canBeginAnew: Bool { get }
 }
 

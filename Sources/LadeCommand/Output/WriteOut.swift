@@ -110,7 +110,7 @@ struct WriteOut: Sendable {
         /// Whether the call went through a proxy.
         var usesProxy = false
         var elapsed = Duration.zero
-        /// Which address of its operation the call is for, from 0.
+        /// The number of the address of its operation that the call is for, from 0.
         var number = 0
     }
 
@@ -235,7 +235,7 @@ struct WriteOut: Sendable {
         return result
     }
 
-    /// The values of a field in the responses of a call, which redirects and challenges have several of.
+    /// The values of a field in the responses of a call; with redirects and challenges there are several responses.
     ///
     /// They end before the first response without the field, as with curl. Interim responses and the response that opened a
     /// tunnel have none.

@@ -28,7 +28,7 @@ struct PagingSettings: Sendable {
 
     /// The rules of `--next` with an example each, for the help.
     static let chapter = Command.Chapter(
-        title: "Rules of --next (repeated, the first that names a page counts)",
+        title: "Rules of --next (the first that names a page counts)",
         rows: [
             ("link:RELATION", "a Link field: link, or link:older"),
             ("body:/POINTER", "an address in the page: body:/paging/next"),
@@ -68,7 +68,8 @@ struct PagingSettings: Sendable {
             .paging,
             "A status after the first page that ends the list",
             details:
-                "Some servers answer with 404, 400 or 416 behind the last page. Repeated, or with commas, each counts."
+                "Some servers respond with 404, 400 or 416 behind the last page. Several statuses stand between commas, or each "
+                + "has an option of its own."
         ) { settings, value throws(CommandError) in
             for part in value.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
                 guard let status = Int(wholeNumber: Substring(part)), (300...599).contains(status) else {
@@ -106,7 +107,7 @@ struct PagingSettings: Sendable {
         .count("max-pages", .paging, "Stop after so many pages") { $0.pageLimit = $1 },
         .count("max-items", .paging, "Stop after so many items") { $0.itemLimit = $1 },
         .count("prefetch", .paging, "Fetch so many pages ahead (0; 64 at most)", from: 0) { $0.prefetch = $1 },
-        .value("identity", "/POINTER", .paging, "Where in an item its identity is, to count repeats") {
+        .value("identity", "/POINTER", .paging, "Where in an item its identity is, to count duplicates") {
             settings,
             value throws(CommandError) in
             settings.identity = try PagingSettings.pointer(value, of: "--identity")

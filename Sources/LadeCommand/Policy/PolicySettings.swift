@@ -329,8 +329,8 @@ struct PolicySettings: Sendable {
             guard let retryTime else { return true }
             let elapsed = start.duration(to: time.now)
             guard elapsed < retryTime else { return false }
-            guard case .answer(_, let pause?) = attempt.outcome else { return true }
-            return elapsed + max(attempt.delay, pause) <= retryTime
+            guard case .response(_, let requested?) = attempt.ending else { return true }
+            return elapsed + max(attempt.delay, requested) <= retryTime
         })
     }
 
@@ -340,11 +340,11 @@ struct PolicySettings: Sendable {
     ///
     /// A delay that is longer than allowed is no failure: the response is the result then.
     private func isRepeatedByCurl(_ attempt: RetryPolicy.Attempt, _ suggestion: Bool, _ delayLimit: Duration) -> Bool {
-        switch attempt.outcome {
-        case .answer(let status, let pause):
+        switch attempt.ending {
+        case .response(let status, let requested):
             let isPassing = suggestion && ![413, 425].contains(status)
             guard isPassing || retriesAllErrors && failsByStatus else { return false }
-            return pause.map { $0 <= delayLimit && $0 <= attempt.remaining ?? $0 } ?? true
+            return requested.map { $0 <= delayLimit && $0 <= attempt.remaining ?? $0 } ?? true
         case .failure(let error):
             if retriesAllErrors { return true }
             return switch error.kind {
@@ -442,7 +442,7 @@ struct OAuth2Options: Sendable {
         return parameters.isEmpty ? nil : parameters[0].name == "audience" ? "--audience" : "--token-param"
     }
 
-    /// Copies what was given into the settings of an authoriser.
+    /// Copies the given values into the settings of an authoriser.
     func apply(
         to settings: inout Authorisation.OAuth2.Settings,
         _ secret: Secret?,

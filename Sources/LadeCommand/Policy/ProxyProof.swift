@@ -12,16 +12,16 @@ import LadeFields
 ///
 /// Each distinct challenge gets one proof, at most three per exchange, and each nonce at most one (RFC 7616 §3.3).
 final class ProxyProof: Interceptor {
-    private enum Answer {
+    private enum Proof {
         case digest(DigestChallenge, isForTunnel: Bool, count: Int)
         case basic
     }
 
-    private static let mostAnswers = 3
+    private static let mostProofs = 3
 
     private let credentials: UserCredentials
     /// The proof for the latest challenge, with which later requests begin.
-    private let known = Locked(Answer?.none)
+    private let known = Locked(Proof?.none)
 
     init(_ credentials: UserCredentials) {
         self.credentials = credentials
@@ -35,15 +35,15 @@ final class ProxyProof: Interceptor {
         if request.headRecord == nil { request.headRecord = HeadRecord() }
         var nonces: Set<String> = []
         var sentBasic = false
-        for _ in 0..<Self.mostAnswers {
+        for _ in 0..<Self.mostProofs {
             authorise(&request, next.call.random, &nonces, &sentBasic)
             do throws(LoadingError) {
                 return try await next(request)
             } catch {
                 guard case .proxy(.authenticationRequired) = error.kind, request.canRepeatBody,
-                    let answer = answer(to: error, request.headRecord, nonces, sentBasic)
+                    let proof = proof(to: error, request.headRecord, nonces, sentBasic)
                 else { throw error }
-                known.withLock { $0 = answer }
+                known.withLock { $0 = proof }
             }
         }
         authorise(&request, next.call.random, &nonces, &sentBasic)
@@ -56,14 +56,14 @@ final class ProxyProof: Interceptor {
         _ nonces: inout Set<String>,
         _ sentBasic: inout Bool
     ) {
-        let answer = known.withLock { known in
+        let proof = known.withLock { known in
             // The proxy detects replays by the count: no two requests may have the same.
             if case .digest(let challenge, let isForTunnel, let count) = known {
                 known = .digest(challenge, isForTunnel: isForTunnel, count: count + 1)
             }
             return known
         }
-        switch answer {
+        switch proof {
         case nil: break
         case .basic:
             let pair = "\(credentials.user):\(credentials.password.reveal())"
@@ -83,12 +83,12 @@ final class ProxyProof: Interceptor {
     }
 
     /// The proof for the challenge of a refusal; nil where there is none, or only one that was refused.
-    private func answer(
+    private func proof(
         to error: LoadingError,
         _ record: HeadRecord?,
         _ nonces: Set<String>,
         _ sentBasic: Bool
-    ) -> Answer? {
+    ) -> Proof? {
         let forwarded = error.context.headers.contains(Self.field) ? error.context.headers : nil
         guard let headers = forwarded ?? record?.tunnelHead.map(Self.fields) else { return nil }
         if let challenge = DigestChallenge.best(in: headers, name: Self.field) {

@@ -50,7 +50,7 @@ struct ServeSettings: CommandSettings {
             $0.options.maximumPageSize = $1
         },
         .duration("latency", .server, "Hold every response back") { $0.options.latency = $1 },
-        .value("rate", "N/s", .server, "Answer so many requests a second, then 429") {
+        .value("rate", "N/s", .server, "Serve so many requests a second, then 429") {
             settings,
             value throws(CommandError) in
             let digits = value.hasSuffix("/s") ? String(value.dropLast(2)) : value

@@ -94,10 +94,10 @@ struct SentTeller: Interceptor {
     let story: Story
     let decodesContent: Bool
 
-    /// True: it waits for nothing.
+    /// True, because the interceptor never waits.
     var observesScope: Bool { true }
 
-    /// Empty: it only reports.
+    /// Empty, because the interceptor only reports.
     var changedFields: [String]? { [] }
 
     /// Reports the request and passes it on.

@@ -104,7 +104,7 @@ struct Witness: Sendable {
         }
         if hasHostList, case .down = HostEvidence(error), reported.code != .trust {
             reported.code = .hostDown
-            reported.advice = "No address of --host answers; add one that does, or try later."
+            reported.advice = "No address of --host responds; add one that does, or try later."
         }
         return reported
     }

@@ -56,12 +56,12 @@ struct PasswordPrompt: Sendable {
         }
         guard tcsetattr(terminal.number, TCSAFLUSH, &silent) == 0 else { throw .file("/dev/tty", "read", .last) }
         let queue = BlockingQueue(label: "lade.prompt")
-        let answer = await queue.run {
+        let entry = await queue.run {
             Result { () throws(SystemError) in try Self.line(from: terminal, after: question) }
         }
-        guard let answer else { throw .interrupted }
+        guard let entry else { throw .interrupted }
         // Why the terminal fails does not matter: nothing is sent.
-        guard let line = (try? answer.get()) ?? nil else {
+        guard let line = (try? entry.get()) ?? nil else {
             throw .usage("the terminal gave no password", advice: advice)
         }
         guard let text = String(validating: line, as: UTF8.self) else {

@@ -38,7 +38,7 @@ extension CommandSettings {
 /// options and operands may be mixed, and `--` ends the options.
 struct ArgumentParser<Settings: CommandSettings> {
     /// The result of parsing.
-    enum Outcome {
+    enum Parsed {
         /// The user asked for the help page.
         case help
         /// The command runs with these settings.
@@ -53,7 +53,7 @@ struct ArgumentParser<Settings: CommandSettings> {
     /// Parses the arguments after the command's name.
     ///
     /// - Throws: A usage error that names the argument, and suggests the nearest option for an unknown one.
-    func parse(_ arguments: [String]) throws(CommandError) -> Outcome {
+    func parse(_ arguments: [String]) throws(CommandError) -> Parsed {
         var settings = Settings()
         guard try read(arguments, into: &settings) else { return .help }
         // The arguments select the defaults, but are applied after them.

@@ -51,7 +51,7 @@ struct ContentMachine<Input: Sendable, Value: Sendable>: Sendable {
     private var inputs: [Int: Input?] = [:]
     /// The input of the load that failed last, for a retry; it belongs to the settled state when that is an error.
     private(set) var failedInput: Input??
-    /// The load that failed last; what the app's store has for it is still wanted.
+    /// The load that failed last; the value of the app's store is still wanted for it.
     private var failedLoad: Int?
 
     init(strategy: LoadStrategy) {

@@ -36,7 +36,7 @@ extension ContentModel {
             for task in tasks { task?.cancel() }
         }
 
-        /// Removes the task of a load that ended, without that of its store.
+        /// Removes the task of a load that ended, but not the task of its store.
         func remove(_ load: Int) {
             state.withLock { $0.loads[load] = nil }
         }

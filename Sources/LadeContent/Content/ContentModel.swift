@@ -341,7 +341,7 @@ open class ContentModel<Input: Sendable, Value: Sendable> {
 }
 
 extension ContentModel where Input: Equatable {
-    /// Starts a load unless the input equals that of the last such call; for search as the user types.
+    /// Starts a load unless the input equals the input of the last such call; for search as the user types.
     ///
     /// - Parameters:
     ///   - input: The input of the load.
@@ -366,7 +366,7 @@ extension ContentModel where Input: Equatable {
     }
 }
 
-/// Which states a subscriber receives that is slower than the changes.
+/// The states that a subscriber receives when it is slower than the changes.
 public enum StateBuffering: Sendable, Hashable {
     /// Only the newest.
     case latest

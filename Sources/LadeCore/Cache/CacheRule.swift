@@ -12,9 +12,9 @@ extension Response {
         case whileRevalidate = "while-revalidate"
         /// Served stale because the server failed.
         case ifError = "if-error"
-        /// Served stale because the mode prefers what is stored.
+        /// Served stale because the mode prefers stored responses.
         case preferStored = "prefer-stored"
-        /// Served stale because the mode uses only what is stored.
+        /// Served stale because the mode uses only stored responses.
         case storedOnly = "stored-only"
 
         // Asked.
@@ -100,9 +100,9 @@ extension Response {
         case unknownValidator = "unknown-validator"
         /// The server sent another response.
         case replaced
-        /// The response says nothing about what is stored.
+        /// The response says nothing about the stored response.
         case kept
-        /// The request may have changed what the server has.
+        /// The request may have changed the resource on the server.
         case unsafeMethod = "unsafe-method"
     }
 }

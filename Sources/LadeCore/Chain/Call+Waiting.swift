@@ -37,8 +37,8 @@ extension Call {
         }
     }
 
-    /// How long after the deadline ``untilDeadline(_:)`` cancels: what observes the deadline itself ends first, and says
-    /// what it was.
+    /// How long after the deadline ``untilDeadline(_:)`` cancels: code that observes the deadline itself ends first, and names
+    /// its stage.
     private static let cancellationDelay = Duration.milliseconds(100)
 
     /// Runs an operation that may wait without observing the deadline.
@@ -106,8 +106,12 @@ extension Call {
     }
 
     /// Where the time of the call went, up to an instant.
-    public func deadlineReport(at now: Instant, impossible: Call.StageTimes.Entry? = nil) -> LoadingError.DeadlineReport
-    {
+    public func deadlineReport(at now: Instant) -> LoadingError.DeadlineReport {
+        deadlineReport(at: now, impossible: nil)
+    }
+
+    /// Where the time of the call went, up to an instant, and the wait that would have ended too late.
+    package func deadlineReport(at now: Instant, impossible: Call.StageTimes.Entry?) -> LoadingError.DeadlineReport {
         let times = times
         let start = times?.start ?? now
         var report = LoadingError.DeadlineReport(

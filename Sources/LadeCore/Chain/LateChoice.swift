@@ -4,7 +4,7 @@
 /// every choice when its wait is over. It travels with the call and never with the request, so that no response carries it to
 /// another call.
 package protocol LateChoice: Sendable {
-    /// The request with what is right now, found without waiting; the same request when nothing has changed.
+    /// The request with the values that are right now, found without waiting; the same request when nothing has changed.
     ///
     /// - Returns: The request to send; nil when the choice cannot be used any more and another one needs a wait.
     func checked(_ request: Request, _ call: Call) -> Request?

@@ -1,8 +1,8 @@
 extension Call {
     /// Where the time of a call went: its waits and exchanges, in the order of their first occurrence.
-    public struct StageTimes: Sendable, Hashable {
+    package struct StageTimes: Sendable, Hashable {
         /// A part of a call that takes time.
-        public enum Stage: Sendable, Hashable {
+        package enum Stage: Sendable, Hashable {
             /// Waiting, for the reason given.
             case wait(Call.WaitReason)
             /// Finding and opening a connection to the server.
@@ -20,14 +20,14 @@ extension Call {
         }
 
         /// A stage and the time that it took.
-        public struct Entry: Sendable, Hashable {
+        package struct Entry: Sendable, Hashable {
             /// The stage.
-            public var stage: Stage
+            package var stage: Stage
             /// The total time of the stage.
-            public var duration: Duration
+            package var duration: Duration
 
             /// Makes an entry.
-            public init(stage: Stage, duration: Duration) {
+            package init(stage: Stage, duration: Duration) {
                 self.stage = stage
                 self.duration = duration
             }
@@ -82,25 +82,25 @@ extension Call {
         private var exchange: (times: Exchange, place: Int)?
 
         /// The stages, in the order of their first occurrence; those of exchanges together.
-        public var entries: [Entry] {
+        package var entries: [Entry] {
             var entries = others
             if let exchange { entries.insert(contentsOf: exchange.times.entries, at: exchange.place) }
             return entries
         }
 
         /// Makes an empty table.
-        public init() {}
+        package init() {}
 
         /// The sum of all times.
-        public var total: Duration {
+        package var total: Duration {
             others.reduce(.nanoseconds(exchange?.times.total ?? 0)) { $0 + $1.duration }
         }
 
         /// The stage that took the most time.
-        public var longest: Entry? { entries.max { $0.duration < $1.duration } }
+        package var longest: Entry? { entries.max { $0.duration < $1.duration } }
 
         /// Adds time to a stage.
-        public mutating func add(_ duration: Duration, to stage: Stage) {
+        package mutating func add(_ duration: Duration, to stage: Stage) {
             if let times = Exchange(stage, duration) {
                 add(times)
             } else if let index = others.firstIndex(where: { $0.stage == stage }) {
@@ -117,13 +117,13 @@ extension Call {
         }
 
         /// Whether both have the same stages with the same times in the same order.
-        public static func == (lhs: Call.StageTimes, rhs: Call.StageTimes) -> Bool { lhs.entries == rhs.entries }
+        package static func == (lhs: Call.StageTimes, rhs: Call.StageTimes) -> Bool { lhs.entries == rhs.entries }
 
         /// Feeds the stages and their times into a hasher.
-        public func hash(into hasher: inout Hasher) { hasher.combine(entries) }
+        package func hash(into hasher: inout Hasher) { hasher.combine(entries) }
 
         /// The same table with the rest of the elapsed time added as ``Stage/other``, so that the sum is the elapsed time.
-        public func filled(to elapsed: Duration) -> Call.StageTimes {
+        package func filled(to elapsed: Duration) -> Call.StageTimes {
             var filled = self
             if elapsed > total { filled.add(elapsed - total, to: .other) }
             return filled
@@ -167,14 +167,14 @@ extension LoadingError {
         /// How long it had taken when it was cancelled.
         public var elapsed: Duration
         /// Where that time went; the sum is ``elapsed``.
-        public var stages: Call.StageTimes
+        package var stages: Call.StageTimes
         /// The wait that would have ended after the deadline, when that is why the call ended early.
-        public var impossibleWait: Call.StageTimes.Entry?
+        package var impossibleWait: Call.StageTimes.Entry?
         /// Whether an exchange was in progress at the deadline; false when the call was waiting for something else.
         public var endedExchange = false
 
         /// Makes a report.
-        public init(
+        package init(
             limit: Duration,
             elapsed: Duration,
             stages: Call.StageTimes,

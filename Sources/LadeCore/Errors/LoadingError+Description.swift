@@ -59,7 +59,7 @@ extension LoadingError: CustomStringConvertible {
         case .redirectRefused(let fault): fault.description
         case .authorisationFailed(let fault): fault.description
         case .notStored: "Only a stored response was requested, and there is none"
-        case .unacceptableStatus(let status): "The server answered \(status)" + context.reason
+        case .unacceptableStatus(let status): "The server responded with \(status)" + context.reason
         case .decoding: "The response could not be decoded" + cause
         case .transport(0, let message): "The transport failed: \(message)"
         case .transport(let code, let message): "The transport failed: \(message) (\(code))"
@@ -185,7 +185,7 @@ extension LoadingError.MalformedResponse: CustomStringConvertible {
             case .beforeRequest: "it began before the request was sent"
             case .overhead: "its server sends little else than what surrounds content"
             case .closeNotify: "its connection ended without the close_notify of TLS"
-            case .notHTTP: "it is not HTTP; a port that expects TLS answers so, too"
+            case .notHTTP: "it is not HTTP; a port that expects TLS responds so, too"
             case .unspecified: "the platform does not say how"
             }
         return "The response is malformed: \(rule)" + (excerpt.map { " (“\($0)”)" } ?? "")

@@ -190,7 +190,7 @@ extension LoadingError {
             describe(request)
         }
 
-        /// Sets what is known of the request.
+        /// Sets the known facts of the request.
         mutating func describe(_ request: Request) {
             change { storage in
                 storage.method = request.method

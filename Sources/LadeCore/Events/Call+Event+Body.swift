@@ -3,7 +3,7 @@ extension Call.Event {
     public struct Body: Sendable {
         /// The ways in which a body ends.
         @nonexhaustive
-        public enum Outcome: Sendable {
+        public enum Ending: Sendable {
             /// It was read to its end, or was complete when the call ended.
             case whole
             /// Reading it failed with this error.
@@ -15,7 +15,7 @@ extension Call.Event {
         }
 
         /// How it ended.
-        public var outcome: Outcome
+        public var ending: Ending
         /// The bytes of the body that the call delivered, after content codings were removed.
         public var bytes: Int64
         /// The time from the start of the call to the end of the body.
@@ -24,8 +24,8 @@ extension Call.Event {
         public var attempts: Int
 
         /// Makes a record.
-        public init(_ outcome: Outcome, bytes: Int64, duration: Duration, attempts: Int) {
-            self.outcome = outcome
+        public init(_ ending: Ending, bytes: Int64, duration: Duration, attempts: Int) {
+            self.ending = ending
             self.bytes = bytes
             self.duration = duration
             self.attempts = attempts

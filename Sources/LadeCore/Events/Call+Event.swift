@@ -39,13 +39,13 @@ extension Call {
         case hedgeStarted(Int, after: Duration)
         /// A hedge is not sent, for the reason given.
         case hedgeRefused(Int, reason: String)
-        /// An attempt with hedges has ended, with the result of this hedge; 0 for that of the first exchange.
+        /// An attempt with hedges has ended, with the result of this hedge; 0 for the result of the first exchange.
         case hedgeFinished(used: Int)
         /// A redirect is followed.
         case redirectFollowed(status: Response.Status, from: String, to: String, method: Request.Method)
         /// A server requested a delay: nothing is sent to the service for the given time.
         case gateClosed(key: String, for: Duration, status: Response.Status)
-        /// The rate limit of a service was set to what its server announced; nil when that limit ended.
+        /// The rate limit of a service was set to the one that its server announced; nil when that limit ended.
         case rateAdjusted(key: String, perSecond: Double?)
         /// The process shares its limits with a fleet of so many members, itself included.
         case fleetJoined(members: Int)
@@ -93,7 +93,7 @@ extension Call {
         case cacheServed(Response.CacheRule, age: Duration, lifetime: Duration)
         /// The cache leaves the request to the server.
         case cacheMissed(Response.CacheRule)
-        /// The cache asks the server whether what is stored is current.
+        /// The cache asks the server whether the stored response is current.
         case cacheValidating(Response.CacheRule)
         /// The server confirmed the stored response, which the call gets.
         case cacheValidated

@@ -326,16 +326,16 @@ package struct EventFacts: Sendable {
 
     /// Describes the end of a body.
     private init(_ record: Call.Event.Body) {
-        var outcome = "\(record.outcome)"
+        var outcome = "\(record.ending)"
         var failure: [Fact] = []
         let words: String
-        switch record.outcome {
+        switch record.ending {
         case .whole: words = "the body is complete: \(record.bytes) bytes"
         case .failed(let error):
             words = "the body failed after \(record.bytes) bytes: \(error)"
             outcome = "failed"
             failure.append(Self.error(error))
-        case .cancelled, .abandoned: words = "the body was \(record.outcome) after \(record.bytes) bytes"
+        case .cancelled, .abandoned: words = "the body was \(record.ending) after \(record.bytes) bytes"
         }
         let facts = [
             Fact("outcome", .text(outcome)), Fact("bytes", .count(record.bytes)),
@@ -347,8 +347,8 @@ package struct EventFacts: Sendable {
     // MARK: - Words
 
     private static func head(_ status: Response.Status, _ headers: Headers, _ version: Response.Version?) -> String {
-        var text = "answer \(status)" + (version.map { ", \($0.rawValue)" } ?? "")
-        if let pause = headers.joined("Retry-After") { text += ", Retry-After: \(pause.escapedForDisplay(limit: 40))" }
+        var text = "response \(status)" + (version.map { ", \($0.rawValue)" } ?? "")
+        if let delay = headers.joined("Retry-After") { text += ", Retry-After: \(delay.escapedForDisplay(limit: 40))" }
         return text
     }
 
@@ -365,7 +365,7 @@ package struct EventFacts: Sendable {
     private static func stages(_ metrics: Response.Metrics) -> String? {
         let stages: [(String, Duration?)] = [
             ("name", metrics.nameLookup), ("connected", metrics.connect), ("TLS", metrics.secureConnect),
-            // Without a body, the time is that of connecting.
+            // Without a body, the time is the time to connect.
             ("request sent", metrics.requestBodyBytes > 0 ? metrics.requestSent : nil),
             ("first byte", metrics.firstByte), ("end", metrics.total),
         ]

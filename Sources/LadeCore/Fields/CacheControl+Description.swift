@@ -3,7 +3,7 @@ extension CacheControl: CustomStringConvertible {
     ///
     /// Fractions of seconds are dropped and durations are clamped to 0…2³¹ seconds. Field names that cannot be written
     /// are left out, and a scope without any names is written as everything.
-    public var description: String {
+    package var description: String {
         let flags = [
             ("public", isPublic), ("no-store", noStore), ("no-transform", noTransform), ("immutable", isImmutable),
             ("must-revalidate", mustRevalidate), ("proxy-revalidate", proxyRevalidate),

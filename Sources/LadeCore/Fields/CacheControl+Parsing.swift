@@ -16,12 +16,12 @@ extension CacheControl {
     /// | text that is not a directive | nothing; the next comma ends it |
     ///
     /// Both forms of arguments, token and quoted string, are read for all directives (§5.2).
-    public init(_ lines: [String]) {
+    package init(_ lines: [String]) {
         self.init(bytes: lines.map { Array($0.utf8) })
     }
 
     /// Reads the directives from bytes as they were received; see `init(_:)`.
-    public init(bytes lines: [[UInt8]]) {
+    package init(bytes lines: [[UInt8]]) {
         self.init()
         var noCache = ScopeReading()
         var privateScope = ScopeReading()

@@ -2,9 +2,9 @@
 ///
 /// One type serves requests and responses: the names do not clash, and each side ignores the directives of the other.
 /// Durations are whole seconds from 0 to 2³¹; a larger number counts as 2³¹ (RFC 9111 §1.2.2).
-public struct CacheControl: Sendable, Hashable {
+package struct CacheControl: Sendable, Hashable {
     /// The fields that a `no-cache` or `private` directive applies to.
-    public enum Scope: Sendable, Hashable {
+    package enum Scope: Sendable, Hashable {
         /// The whole response.
         case everything
         /// Only these fields of the response, names in lower case.
@@ -12,7 +12,7 @@ public struct CacheControl: Sendable, Hashable {
     }
 
     /// How stale a response may be for a request to accept it.
-    public enum Staleness: Sendable, Hashable {
+    package enum Staleness: Sendable, Hashable {
         /// However stale.
         case any
         /// Stale for at most this long.
@@ -20,17 +20,17 @@ public struct CacheControl: Sendable, Hashable {
     }
 
     /// A directive that this type does not know; caches ignore it (RFC 9111 §5.2.3).
-    public struct ExtensionDirective: Sendable, Hashable {
+    package struct ExtensionDirective: Sendable, Hashable {
         /// The name in lower case.
-        public let name: String
+        package let name: String
         /// The argument without quotes; `nil` if there is none.
-        public let argument: String?
+        package let argument: String?
 
         /// Makes a directive that can be written.
         ///
         /// - Throws: `Headers.FieldError` if the name is not a token, or is one that `CacheControl` has a property for. The
         ///   same holds for an argument with a control character other than the tab.
-        public init(name: String, argument: String? = nil) throws(Headers.FieldError) {
+        package init(name: String, argument: String? = nil) throws(Headers.FieldError) {
             guard name.isToken, !CacheControl.isKnown(name.asciiLowercased) else {
                 throw Headers.FieldError(
                     field: "Cache-Control",
@@ -51,43 +51,43 @@ public struct CacheControl: Sendable, Hashable {
     }
 
     /// `max-age`: how long a response is fresh (§5.2.2.1), or the greatest age that a request accepts (§5.2.1.1).
-    public var maxAge: Duration?
+    package var maxAge: Duration?
     /// `s-maxage`: like `maxAge`, for shared caches (§5.2.2.10).
-    public var sharedMaxAge: Duration?
+    package var sharedMaxAge: Duration?
     /// `max-stale` of a request (§5.2.1.2).
-    public var maxStale: Staleness?
+    package var maxStale: Staleness?
     /// `min-fresh` of a request: how long the response must stay fresh (§5.2.1.3).
-    public var minFresh: Duration?
+    package var minFresh: Duration?
     /// `no-cache`: must not be used without validating it with the origin (§5.2.1.4, §5.2.2.4).
-    public var noCache: Scope?
+    package var noCache: Scope?
     /// `private`: not for shared caches (§5.2.2.7).
-    public var privateScope: Scope?
+    package var privateScope: Scope?
     /// `no-store`: must not be stored (§5.2.1.5, §5.2.2.5).
-    public var noStore = false
+    package var noStore = false
     /// `no-transform`: the content must not be changed (§5.2.1.6, §5.2.2.6).
-    public var noTransform = false
+    package var noTransform = false
     /// `only-if-cached` of a request (§5.2.1.7).
-    public var onlyIfCached = false
+    package var onlyIfCached = false
     /// `must-revalidate`: must not be used when stale (§5.2.2.2).
-    public var mustRevalidate = false
+    package var mustRevalidate = false
     /// `proxy-revalidate`: must not be used by shared caches when stale (§5.2.2.8).
-    public var proxyRevalidate = false
+    package var proxyRevalidate = false
     /// `must-understand`: may be stored only by caches that know the status code (§5.2.2.3).
-    public var mustUnderstand = false
+    package var mustUnderstand = false
     /// `public`: may be stored where it otherwise might not (§5.2.2.9).
-    public var isPublic = false
+    package var isPublic = false
     /// `immutable`: will not change while fresh (RFC 8246).
-    public var isImmutable = false
+    package var isImmutable = false
     /// `stale-while-revalidate`: may be used for this long after it went stale, while it is renewed (RFC 5861 §3).
-    public var staleWhileRevalidate: Duration?
+    package var staleWhileRevalidate: Duration?
     /// `stale-if-error`: may be used for this long after it went stale, if the origin fails (RFC 5861 §4).
-    public var staleIfError: Duration?
+    package var staleIfError: Duration?
     /// Unknown directives in the order they were written.
-    public var extensions: [ExtensionDirective] = []
+    package var extensions: [ExtensionDirective] = []
 
     /// Makes a field without any directive.
-    public init() {}
+    package init() {}
 
     /// Whether there is no directive, in which case the field is not sent.
-    public var isEmpty: Bool { self == CacheControl() }
+    package var isEmpty: Bool { self == CacheControl() }
 }

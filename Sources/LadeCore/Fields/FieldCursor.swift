@@ -26,7 +26,7 @@ package struct FieldCursor {
         package var isSpaced = false
     }
 
-    /// The name of what is being read, for errors.
+    /// The name of the field that is being read, for errors.
     package let field: String
     private let bytes: [UInt8]
     /// The offset of the first byte within the value that errors refer to.

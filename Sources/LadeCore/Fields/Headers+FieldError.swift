@@ -72,5 +72,8 @@ extension Headers.FieldError: CustomStringConvertible {
 
 extension Headers.FieldError: LocalizedError {
     /// The description.
-    public var errorDescription: String? { description }
+    public var localizedDescription: String { description }
+
+    /// The text that Foundation shows: ``localizedDescription``.
+    public var errorDescription: String? { localizedDescription }
 }

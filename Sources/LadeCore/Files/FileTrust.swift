@@ -15,7 +15,7 @@ package struct FileTrust: Sendable, Hashable {
     package var followsLink: Bool
     /// The permissions that other users must not have.
     package var forbidden: mode_t
-    /// Whether the file may be known by one name only: what is written to it must not appear in another file.
+    /// Whether the file may be known by one name only: bytes that are written to it must not appear in another file.
     package var hasOneName: Bool
 
     /// Makes a rule.

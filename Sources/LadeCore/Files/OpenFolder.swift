@@ -39,7 +39,7 @@ package final class OpenFolder: Sendable {
 
     /// The status of a name; nil when there is none.
     ///
-    /// It is that of a link itself unless links are followed.
+    /// It is the state of a link itself unless links are followed.
     package func status(of name: String, followingLink: Bool = false) -> stat? {
         var status = stat()
         let flags = followingLink ? 0 : AT_SYMLINK_NOFOLLOW

@@ -59,8 +59,8 @@ package final class TrustedFile: Sendable {
 
     /// Opens a file for reading and writing, creates it if necessary, and locks it until this value is released.
     ///
-    /// The lock is that of the file which has the name now: if another program replaced the file in the meantime, its
-    /// successor is opened. A file that is created here is empty.
+    /// The lock belongs to the file which has the name now. If another program replaced the file in the meantime, its successor
+    /// is opened. A file that is created here is empty.
     ///
     /// - Parameters:
     ///   - path: The file.
@@ -253,7 +253,7 @@ package final class TrustedFile: Sendable {
     }
 
     private static func opening(_ folder: OpenFolder, _ name: String, _ number: Int32) -> FileDistrust {
-        // The error of O_NOFOLLOW is that of a loop of links.
+        // O_NOFOLLOW fails with the error for a loop of links.
         let isLink = folder.status(of: name).map { $0.st_mode & S_IFMT == S_IFLNK } ?? false
         return number == ELOOP && isLink ? .link : .system(number)
     }

@@ -86,7 +86,7 @@ package struct HeaderBlock: @unchecked Sendable {
         var value: Range<Int32>
     }
 
-    /// Which names may be in a section: most questions are about a field that is not there.
+    /// The names that may be in a section; most lookups are of absent fields.
     ///
     /// A set of bits. A name that is in the section has both of its bits, and few others have them too.
     fileprivate struct NameSet: Equatable {
@@ -146,7 +146,7 @@ package struct HeaderBlock: @unchecked Sendable {
             }
         }
 
-        /// Which names may be there.
+        /// The names that may be in the section.
         var names: NameSet { withUnsafeMutablePointerToHeader { $0.pointee.names } }
 
         /// How many marks there are.

@@ -4,7 +4,7 @@
     package import Foundation
 #endif
 
-/// A field that has one value, and what all its lines in a message mean together.
+/// A field that has one value, and the meaning of all its lines in a message.
 ///
 /// A sender must not send such a field twice (RFC 9110 §5.3), but servers and the proxies before them do. A proxy may also combine
 /// two lines into one list (§5.2). So equal copies, on lines of their own or in one list, are one value. Different values

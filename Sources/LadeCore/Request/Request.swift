@@ -111,7 +111,7 @@ public struct Request: Sendable {
     /// - Throws: ``LoadingError/Kind/invalidRequest(_:)`` naming the part at fault.
     public func validate() throws(LoadingError) {
         if let fault = headers.fault { throw LoadingError(.invalidRequest(.header(fault)), LoadingError.Context(self)) }
-        // A quick look; what is wrong is found by the one rule that names it.
+        // A quick look; the rule that names the fault finds it.
         let port = parts.port ?? 1
         switch parts.scheme {
         case nil: throw addressFault()
@@ -252,7 +252,7 @@ extension Request {
         case unixSocket(path: String)
     }
 
-    /// Which protocol versions may be used.
+    /// The protocol versions that may be used.
     public enum VersionPreference: Sendable, Hashable {
         /// HTTP/2 where TLS negotiates it, HTTP/1.1 otherwise.
         case automatic
@@ -305,7 +305,7 @@ extension Request {
         set { change { $0.destination = newValue } }
     }
 
-    /// Which protocol versions may be used; automatic by default.
+    /// The protocol versions that may be used; automatic by default.
     public var version: VersionPreference {
         get { options.version }
         set { change { $0.version = newValue } }
@@ -329,7 +329,7 @@ extension Request {
         set { change { $0.retryLimit = newValue } }
     }
 
-    /// Which status codes count as success; nil leaves it to the endpoint and the service.
+    /// The status codes that count as success; nil leaves it to the endpoint and the service.
     ///
     /// It is decided once, when the call begins. A response with such a status is never retried.
     public var acceptableStatuses: Response.StatusSet? {

@@ -100,7 +100,7 @@ struct LineSplitter: Sendable {
         bytes.append(contentsOf: chunk)
     }
 
-    /// The next whole line; at the end of the bytes also what has no end of its own.
+    /// The next whole line; at the end of the bytes, also a last line without a line end.
     ///
     /// - Throws: ``LoadingError/Kind/bodyTooLarge(limit:announced:)`` when it is longer than the limit.
     mutating func next(isAtEnd: Bool) throws(LoadingError) -> String? {

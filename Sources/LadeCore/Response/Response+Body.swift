@@ -8,10 +8,10 @@ import Synchronization
 extension Response {
     /// The content of a response: an asynchronous sequence of byte chunks.
     ///
-    /// A body is either *complete*, a buffered response that can be read any number of times, or a *stream*, which is read
-    /// once. A stream has backpressure: no more than the transport's high-water mark waits in memory. Releasing the body,
-    /// or its iterator, before its end cancels the exchange. A cancelled task reads no byte of a body, not even what is in
-    /// memory. Its request for a chunk throws ``LoadingError/Kind/cancelled`` and ends the exchange.
+    /// A body is either *complete*, a buffered response that can be read any number of times, or a *stream*, which is read once.
+    /// A stream has backpressure: no more than the transport's high-water mark waits in memory. Releasing the body, or its
+    /// iterator, before its end cancels the exchange. A cancelled task reads no byte of a body, not even bytes in memory. Its
+    /// request for a chunk throws ``LoadingError/Kind/cancelled`` and ends the exchange.
     public final class Body: AsyncSequence, Sendable {
         /// A run of bytes, never empty.
         public typealias Element = Data
@@ -187,7 +187,7 @@ extension Response {
                 if Task.isCancelled { isCancelled.store(true, ordering: .relaxed) }
                 guard isCancelled.load(ordering: .relaxed) else { return }
                 source.cancel()
-                // A source that was cancelled throws an error with the context of its request. One that still has a chunk
+                // A source that was cancelled throws an error with the context of its request. An iterator that still has a chunk
                 // loses it.
                 var context = LoadingError.Context()
                 do throws(LoadingError) { _ = try await source.next() } catch { context = error.context }
@@ -210,7 +210,7 @@ extension Response.Body {
         ///   ``cancel()``.
         func next() async throws(LoadingError) -> Data?
 
-        /// Ends the exchange, and drops what was received and not read.
+        /// Ends the exchange, and drops the bytes that were received and not read.
         ///
         /// Has no effect after the end was read; may be called several times.
         func cancel()

@@ -1,9 +1,9 @@
 extension Response {
     /// The costs of one exchange: when its stages ended and how many bytes it moved.
     ///
-    /// Stages count from the moment the transport started the exchange, after any wait for a connection slot. A stage that
-    /// did not happen is nil, such as name look-up on a reused connection. The values are final once the body has ended;
-    /// before that they are what is known so far.
+    /// Stages count from the moment the transport started the exchange, after any wait for a connection slot. A stage that did
+    /// not happen is nil, such as name look-up on a reused connection. The values are final once the body has ended; until then
+    /// they are the ones known so far.
     public struct Metrics: Sendable, Hashable {
         /// How long the exchange waited for a connection slot before it started.
         public var queued: Duration? {
@@ -121,12 +121,12 @@ extension Response {
                 return firstByteTime.nanoseconds == nil ? Call.StageTimes.Exchange(connecting: end) : nil
             }
             let sent = max(start, min(requestSentTime.nanoseconds ?? end, end))
-            let answered = max(sent, min(firstByteTime.nanoseconds ?? end, end))
+            let firstByte = max(sent, min(firstByteTime.nanoseconds ?? end, end))
             return Call.StageTimes.Exchange(
                 connecting: start,
                 sending: sent - start,
-                awaiting: answered - sent,
-                receiving: end - answered
+                awaiting: firstByte - sent,
+                receiving: end - firstByte
             )
         }
 

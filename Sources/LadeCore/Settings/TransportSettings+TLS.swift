@@ -51,7 +51,7 @@ extension TransportSettings {
             case unsafelyAcceptEveryCertificate
         }
 
-        /// Which certificate must have a pinned key.
+        /// The certificate that must have a pinned key.
         public enum PinScope: Sendable, Hashable {
             /// The server's own certificate.
             case leaf
@@ -69,7 +69,7 @@ extension TransportSettings {
         public var clientIdentity: ClientIdentity?
         /// Pinned keys per host; see ``TransportSettings/TLS/PinSet``.
         public var pins = TLS.PinSet()
-        /// Which certificate must have a pinned key; the server's own by default.
+        /// The certificate that must have a pinned key; the server's own by default.
         ///
         /// libcurl compares only the key of the server's own certificate: `LadeCurl` refuses ``PinScope/chain``.
         public var pinScope = PinScope.leaf
@@ -96,7 +96,7 @@ extension TransportSettings.TLS {
         /// Whether nothing is pinned.
         public var isEmpty: Bool { pinsByPattern.isEmpty }
 
-        /// Pins keys for a host, replacing what was pinned for the same pattern.
+        /// Pins keys for a host, replacing the keys of the same pattern.
         ///
         /// - Parameters:
         ///   - pins: Base64 of the SHA-256 of each accepted key, with or without the prefix `sha256/`. Include a backup

@@ -77,7 +77,7 @@ public struct TransportSettings: Sendable {
 
     /// How servers are authenticated, and the client's identity.
     public var tls = TransportSettings.TLS()
-    /// Which proxy requests use; what the environment says by default.
+    /// The proxy that requests use; by default the one that the environment names.
     public var proxy = TransportSettings.ProxyChoice.environment
     /// The exceptions from the environment's proxies in place of `no_proxy`; nil, the default, for those of `no_proxy`.
     package var environmentExceptions: [String]?

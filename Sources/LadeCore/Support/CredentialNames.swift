@@ -4,7 +4,7 @@
 /// leaves the origin. Names are compared without case; `_` and `.` count as `-`, and brackets (`user[password]`) are
 /// skipped.
 package enum CredentialNames {
-    /// Whether the name is that of a credential.
+    /// Whether the name is the name of a credential.
     package static func contains(_ name: some StringProtocol) -> Bool {
         let bytes = plain(name)
         let hasSuffix = suffixes.contains { suffix in

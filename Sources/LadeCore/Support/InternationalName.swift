@@ -10,8 +10,8 @@
 
 /// Names of hosts in any script (RFC 5890): A-labels for the network, U-labels for people.
 ///
-/// `bücher.example` is `xn--bcher-kva.example`. The mapping is that of UTS 46 without its transitional form. On Linux
-/// libidn2 does it, whose rules about scripts and directions apply, on Apple platforms Foundation's `URL`.
+/// `bücher.example` is `xn--bcher-kva.example`. The mapping follows UTS 46 without its transitional form. On Linux libidn2
+/// does it, whose rules about scripts and directions apply, on Apple platforms Foundation's `URL`.
 enum InternationalName {
     /// The name in A-labels and lower case; nil when there is none.
     static func ascii(_ name: [UInt8]) -> [UInt8]? {

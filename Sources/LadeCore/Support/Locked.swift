@@ -21,7 +21,7 @@ package struct Locked<State>: @unchecked Sendable {
         storage = LockedStorage.make(state)
     }
 
-    /// Runs `body` with exclusive access to the state and returns what it returns.
+    /// Runs `body` with exclusive access to the state and returns its result.
     // Always inlined: otherwise the types of the memory would be looked up at run time.
     @inlinable
     @inline(__always)

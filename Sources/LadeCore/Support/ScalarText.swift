@@ -55,7 +55,7 @@ extension StringProtocol where SubSequence == Substring {
     /// Whether the text ends with the bytes of another.
     package func ends(with suffix: String) -> Bool { utf8.suffix(suffix.utf8.count).elementsEqual(suffix.utf8) }
 
-    /// The text without what it begins with; nil when it begins otherwise.
+    /// The text without this prefix; nil when it begins otherwise.
     package func behind(_ prefix: String) -> Substring? {
         begins(with: prefix) ? self[utf8.index(startIndex, offsetBy: prefix.utf8.count)...] : nil
     }

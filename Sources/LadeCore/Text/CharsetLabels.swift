@@ -15,7 +15,7 @@ enum CharsetLabels {
     static let multiByte: Set<String> = ["gbk", "gb18030", "big5", "euc-jp", "iso-2022-jp", "shift_jis", "euc-kr"]
 
     #if canImport(Glibc) || canImport(Musl)
-        /// The names of `iconv` that differ from the standard's: the charset that contains what the standard's has.
+        /// The names of `iconv` that differ from the standard's: the charset that contains the standard's characters.
         static let platformNames: [String: String] = [
             "ibm866": "CP866", "iso-8859-8-i": "ISO-8859-8", "x-mac-cyrillic": "MAC-UK", "windows-874": "CP874",
             "windows-1250": "CP1250", "windows-1251": "CP1251", "windows-1253": "CP1253", "windows-1254": "CP1254",

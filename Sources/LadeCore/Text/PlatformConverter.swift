@@ -37,7 +37,7 @@ final class PlatformConverter: Sendable {
             handle.withLock { _ = iconv_close($0.value) }
         }
 
-        /// Converts what is whole of some bytes, and removes it from them.
+        /// Converts the whole characters of some bytes, and removes them.
         ///
         /// - Parameters:
         ///   - bytes: The bytes; those of an incomplete character stay.
@@ -119,7 +119,7 @@ final class PlatformConverter: Sendable {
             encoding = String.Encoding(rawValue: UInt(CFStringConvertEncodingToNSStringEncoding(number)))
         }
 
-        /// Converts what is whole of some bytes, up to the end of a line, and removes it from them.
+        /// Converts the whole characters of some bytes, up to the end of a line, and removes them.
         ///
         /// Foundation keeps no state between pieces, and every charset is in its initial state at the end of a line.
         func convert(

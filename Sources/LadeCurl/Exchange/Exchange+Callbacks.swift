@@ -75,7 +75,7 @@ extension Exchange {
         } else if head.isChunked {
             handle.sending.chunks = ChunkParser(tolerances: rules.tolerances, limits: rules.limits)
         } else if isSecure, head.contentLength == nil {
-            handle.sending.ending = .unannounced
+            handle.sending.tlsClosure = .unannounced
             handle.watchForCloseNotify()
         }
     }

@@ -48,7 +48,7 @@ extension Exchange {
     private func requestSentOffset(_ handle: EasyHandle) -> Int64 {
         let began = handle.offset(CURLINFO_PRETRANSFER_TIME_T)
         guard hasBody else { return began }
-        // The loop's time is that of its turn.
+        // The loop's time is the start of its turn.
         return requestSent == 0 ? 0 : max(began, (requestSent - started) / 1_000)
     }
 

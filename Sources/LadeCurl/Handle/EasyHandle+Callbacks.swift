@@ -102,7 +102,7 @@ extension EasyHandle {
     }
 
     /// The largest number of bytes of a proxy's response to CONNECT.
-    private static let tunnelAnswerLimit = 64 << 10
+    private static let tunnelHeadLimit = 64 << 10
 
     /// Records that the connection is made, and that no further response of a proxy follows.
     func endTunnelWatch() {
@@ -138,15 +138,15 @@ extension EasyHandle {
         guard exchange.isCarried else { return true }
         guard sending.sendings > 0 else {
             sending.tunnelBytes += 1
-            guard sending.tunnelBytes > Self.tunnelAnswerLimit else { return true }
-            exchange.failure = loop.tunnelFailure(exchange, self, limit: Self.tunnelAnswerLimit)
+            guard sending.tunnelBytes > Self.tunnelHeadLimit else { return true }
+            exchange.failure = loop.tunnelFailure(exchange, self, limit: Self.tunnelHeadLimit)
             return false
         }
         if awaitsSending {
             endAwaitingSending()
             watch(for: .goAway)
         }
-        if sending.ending == .unannounced, TLSSession(self)?.hasEnded == true { sending.ending = .announced }
+        if sending.tlsClosure == .unannounced, TLSSession(self)?.hasEnded == true { sending.tlsClosure = .announced }
         return true
     }
 

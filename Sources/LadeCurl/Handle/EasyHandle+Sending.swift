@@ -2,7 +2,7 @@ import LadeExchange
 
 extension EasyHandle {
     /// The end of TLS on a connection whose end also ends the body.
-    enum Ending {
+    enum TLSClosure {
         /// The framing ends the body, or the connection does not use TLS.
         case irrelevant
         /// close_notify has not been received.
@@ -48,7 +48,7 @@ extension EasyHandle {
         /// Whether the response is complete after its head, although libcurl would continue.
         var isCompleteAtHead = false
         /// The end of TLS, for a body that ends with its connection.
-        var ending = Ending.irrelevant
+        var tlsClosure = TLSClosure.irrelevant
 
         /// Whether libcurl was stopped when it wanted to send the request again.
         var wasStopped: Bool { sendings > 1 }

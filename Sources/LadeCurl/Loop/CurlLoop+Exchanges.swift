@@ -157,8 +157,8 @@ extension CurlLoop {
             exchange.call.record(.exchangeRepeated(onFreshConnection: true))
             return sendAgain(exchange, handle, isFresh: true)
         }
-        // The rest of the request could not be sent, because the server has answered and does not read it.
-        if code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR, isAnswered(exchange, handle) {
+        // The rest of the request could not be sent, because the server has responded and does not read it.
+        if code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR, hasResponse(exchange, handle) {
             return end(exchange, handle, nil)
         }
         // The message for a stream that the server reset contains an error number; that for a lost connection does not.
@@ -192,7 +192,7 @@ extension CurlLoop {
     /// The error of an incomplete response that libcurl reports as complete; nil when it is complete.
     private func shortfall(_ exchange: Exchange, _ handle: EasyHandle) -> LoadingError? {
         var isComplete = handle.sending.chunks?.isComplete ?? true
-        if handle.sending.ending == .unannounced {
+        if handle.sending.tlsClosure == .unannounced {
             if handleSettings.settings.tolerances.contains(.missingCloseNotify) {
                 exchange.call.record(.malformationTolerated(LoadingError.MalformedResponse(.closeNotify)))
             } else {
@@ -210,7 +210,7 @@ extension CurlLoop {
     }
 
     /// Whether the response is complete by its own framing, whatever happened to the request.
-    private func isAnswered(_ exchange: Exchange, _ handle: EasyHandle) -> Bool {
+    private func hasResponse(_ exchange: Exchange, _ handle: EasyHandle) -> Bool {
         guard let head = exchange.head, exchange.hasBody, !exchange.isHTTP2 else { return false }
         guard exchange.expectsBody(head) else { return true }
         if let chunks = handle.sending.chunks { return chunks.isComplete }

@@ -34,7 +34,7 @@ extension CurlLoop {
 
     /// Starts the idle time-out of an exchange that has just received its connection, or continues after a pause.
     ///
-    /// The previous expiry, such as that of the connect time-out, may be much later than this one.
+    /// The previous expiry, such as the end of the connect time-out, may be much later than this one.
     func beginIdling(_ exchange: Exchange, _ handle: EasyHandle) {
         exchange.lastActivity = now
         nextExpiry = min(nextExpiry, expiry(exchange, handle))

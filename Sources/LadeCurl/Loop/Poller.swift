@@ -43,7 +43,7 @@
             var kernel: UInt32 = 0
             /// The events that libcurl requests.
             var wanted: UInt32 = 0
-            /// Whether the socket is that of a connection that has carried a request.
+            /// Whether the socket belongs to a connection that has carried a request.
             var isConnection = false
             /// The number of exchanges that use the socket.
             var users = 0
@@ -142,7 +142,7 @@
             dirty.append(Int32(index))
         }
 
-        /// Begins the use of a socket by an exchange; nil when it is not that of a connection.
+        /// Begins the use of a socket by an exchange; nil when the socket belongs to no connection.
         func use(_ socket: Int32) -> Use? {
             grow(to: socket)
             let index = Int(socket)

@@ -76,7 +76,7 @@ package final class BodyStream: Response.Body.Source {
     // Owned by the loop, and accessed by one function at a time.
     @exclusivity(unchecked) private nonisolated(unsafe) var slab: PooledBytes?
     @exclusivity(unchecked) private nonisolated(unsafe) var unpublished: [Data] = []
-    /// The size of the next slab that is written directly: it follows what arrives between two publications.
+    /// The size of the next slab that is written directly: it follows the bytes that arrive between two publications.
     @exclusivity(unchecked) private nonisolated(unsafe) var directSlab = BodyStream.slab
     @exclusivity(unchecked) private nonisolated(unsafe) var lastPublished = Int64.min
     /// Whether the loop has the stream in its list of those to publish.

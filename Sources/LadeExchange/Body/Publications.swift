@@ -7,7 +7,7 @@ package struct Publications {
 
     package init() {}
 
-    /// Publishes what is appended to the body of an exchange when the turn settles.
+    /// Publishes the bytes appended to the body of an exchange when the turn settles.
     package mutating func mark(_ exchange: Exchange) {
         guard let stream = exchange.stream, !stream.isMarked else { return }
         stream.isMarked = true

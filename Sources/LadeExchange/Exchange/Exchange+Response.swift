@@ -91,8 +91,8 @@ extension Exchange {
     ///   - pool: Gives the memory.
     ///   - decoders: Gives decoders.
     ///   - inbox: Receives the messages of the reader.
-    /// - Returns: Whether the exchange continues; if not, it has a ``failure``. With it the caller of a streamed
-    ///   response, which is resumed now.
+    /// - Returns: Whether the exchange continues; if not, it has a ``failure``. Beside it, the caller of a
+    ///   streamed response, which is resumed now.
     package func beginBody(
         _ head: HeadVetting.Head,
         window: Int? = nil,
@@ -143,7 +143,7 @@ extension Exchange {
     /// Takes a piece of the body, without its framing, from the front of `rest`.
     ///
     /// - Parameters:
-    ///   - rest: The bytes; what was taken is removed.
+    ///   - rest: The bytes; the taken ones are removed.
     ///   - pool: Gives the memory.
     ///   - most: How many bytes are decoded at most.
     /// - Returns: The use that was made of them.
@@ -355,7 +355,7 @@ extension Exchange {
 }
 
 extension LoadingError.MalformedResponse {
-    /// The fault of a `Content-Encoding` that names what is no content coding known here.
+    /// The fault of a `Content-Encoding` that names an unknown content coding.
     fileprivate static func contentCoding(_ name: String) -> LoadingError.MalformedResponse {
         LoadingError.MalformedResponse(.contentCoding, excerpt: "Content-Encoding: \(name)")
     }

@@ -181,7 +181,7 @@ package final class Exchange: @unchecked Sendable {
     /// The host of the address in lower case, without the brackets of an IPv6 literal.
     package var host: String { request.url.host(percentEncoded: true)?.lowercased() ?? "" }
 
-    /// The port of the address, or that of its scheme.
+    /// The port of the address, or the default of its scheme.
     package var port: Int { request.parts.port ?? (isSecure ? 443 : 80) }
 
     /// How much of the response has arrived, for errors.
@@ -319,7 +319,7 @@ package final class Exchange: @unchecked Sendable {
         if case .finished = state.phase { return Wakening() }
         state.phase = .finished
         var error = error ?? codingShortfall
-        // Where the time went, of what the caller waits for: the deadline of a call names the stage.
+        // The stages of the time that the caller waits for: the deadline of a call names the stage.
         error?.context.exchangeStages = metrics.stages
         endPump()
         // An exchange that has not begun has no end either.
@@ -494,7 +494,7 @@ extension Exchange {
         set { state.streamNumber = newValue }
     }
 
-    /// How many connections have excluded it from what they process.
+    /// How many connections have excluded it from processing.
     package var moves: Int {
         get { state.moves }
         set { state.moves = newValue }
@@ -542,7 +542,7 @@ extension Exchange {
     /// Whether the body has a content coding, which is decoded or refused.
     package var isCoded: Bool { decoder != nil }
 
-    /// The error that stopped the exchange on its way; takes precedence over what the transport reports.
+    /// The error that stopped the exchange on its way; takes precedence over the error that the transport reports.
     package var failure: LoadingError? {
         get { stop }
         set { stop = newValue }

@@ -19,7 +19,7 @@ package enum LoopMessage: Sendable {
     case resume(Exchange, Direction)
     /// Take the outcome of a name look-up for an asker with this number; libcurl looks names up itself.
     case resolved(Int)
-    /// Take the outcome of what was computed for a connection with this number.
+    /// Take the result that was computed for the connection with this number.
     case computed(Int)
     /// Run a job of a task whose executor is the loop.
     case run(UnownedJob)

@@ -27,7 +27,7 @@ package struct Admission: Sendable {
     }
 
     /// The result for a call that requests a connection.
-    package enum Answer: Sendable, Equatable {
+    package enum Decision: Sendable, Equatable {
         /// Start immediately.
         case start
         /// Wait; the position is needed to withdraw.
@@ -136,7 +136,7 @@ package struct Admission: Sendable {
     private var latestReturn = 0
     /// For each priority, the hosts that can start a call of it, in turn.
     private var ready = Array(repeating: WaitingLine<Int>(), count: 3)
-    /// Hosts whose call libcurl queued although it carried no other call to them.
+    /// Hosts for which libcurl queued a call although no other call to them was in progress.
     private var blocked: [Int] = []
     /// Hosts whose calls wait for a descriptor, in turn.
     private var starved = WaitingLine<Int>()
@@ -194,7 +194,7 @@ package struct Admission: Sendable {
 
     /// Requests a connection for a call.
     package mutating func request(_ exchange: Exchange, host: Int, kind: Kind = .shared, priority: Request.Priority)
-        -> Answer
+        -> Decision
     {
         // While the total has room, every waiter lacks room at its host, so this call overtakes none of them.
         if active < rules.limits.total, hosts[host].hasRoom(kind, rules) {

@@ -64,7 +64,7 @@ package enum SettingsCheck {
     // Revocation lists are the largest of these files; those of public authorities have some MiB.
     package static let fileLimit = 64 << 20
 
-    /// Reads a PEM file and checks that it has what the setting needs.
+    /// Reads a PEM file and checks that it has the content that the setting needs.
     @discardableResult
     package static func pem(_ path: String, _ kind: String, setting: String) throws(LoadingError) -> Data {
         let bytes: Data
@@ -83,7 +83,7 @@ package enum SettingsCheck {
         return bytes
     }
 
-    /// Checks that bytes are what the setting needs, in PEM form.
+    /// Checks that bytes have the form that the setting needs, in PEM.
     package static func pem(
         _ bytes: Data,
         _ kind: String,

@@ -42,5 +42,8 @@ extension ImageError: CustomStringConvertible {
 
 extension ImageError: LocalizedError {
     /// The text for display, in one of the user's languages.
-    public var errorDescription: String? { description.asSentence }
+    public var localizedDescription: String { description.asSentence }
+
+    /// The text that Foundation shows: ``localizedDescription``.
+    public var errorDescription: String? { localizedDescription }
 }

@@ -118,5 +118,8 @@ extension JSONError.Reason: CustomStringConvertible {
 
 extension JSONError: LocalizedError {
     /// The description.
-    public var errorDescription: String? { description }
+    public var localizedDescription: String { description }
+
+    /// The text that Foundation shows: ``localizedDescription``.
+    public var errorDescription: String? { localizedDescription }
 }

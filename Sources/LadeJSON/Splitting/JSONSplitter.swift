@@ -58,7 +58,7 @@ public struct JSONSplitter: ~Copyable, @unchecked Sendable {
     static let stride = 16
 
     /// The kind of value at the pointer to the list.
-    public enum ListState: Sendable, Hashable {
+    package enum ListState: Sendable, Hashable {
         /// There is no value, or none so far.
         case missing
         /// A list, possibly incomplete.
@@ -110,7 +110,7 @@ public struct JSONSplitter: ~Copyable, @unchecked Sendable {
     /// The number of items so far.
     public internal(set) var itemCount = 0
     /// The kind of value at the pointer to the list.
-    public internal(set) var listState = ListState.missing
+    package internal(set) var listState = ListState.missing
     /// The number of bytes consumed so far.
     public var consumedBytes: Int64 { place.offset }
     private var place = JSONPiece.Place()

@@ -132,7 +132,7 @@ private struct HedgeRun {
         switch result {
         case .success(let response):
             let acceptable = call.acceptableStatuses ?? response.request.acceptableStatuses
-            return policy.mayPass(response.status, acceptable) ? .answered : .settled
+            return policy.mayPass(response.status, acceptable) ? .unsettled : .settled
         case .failure(let error):
             if error.isCancellation { return .cancelled }
             guard number > 0 else { return .failed }
@@ -151,7 +151,8 @@ private struct HedgeRun {
 
     /// How long the first exchange took until its head; nil when that is not known.
     ///
-    /// One that was cancelled for a hedge took at least as long as it had taken then. So the percentile does not fall with each hedge.
+    /// An attempt that was cancelled for a hedge took at least as long as it had taken then. So the percentile does not fall with
+    /// each hedge.
     func sample(_ watch: HeadWatch) -> Duration? {
         switch exchanges[0]?.result {
         case .success(let response)?: watch.sample(response.status, at: exchanges[0]?.end ?? call.time.now)

@@ -125,7 +125,7 @@ extension AttemptInterceptor {
         call.record(.hostRecovered(host: host, address: choice.address.description))
     }
 
-    /// Records what a result says about an address; returns whether it was marked.
+    /// Records the meaning of a result for an address; returns whether the address was marked.
     @discardableResult
     private func note(
         _ evidence: HostEvidence,

@@ -35,7 +35,7 @@ package struct AttemptInterceptor: Interceptor {
     ///   - hedging: When a request is sent a second time.
     ///   - hosts: The addresses of hosts.
     ///   - authorisers: The authorisers, in the order in which they act.
-    ///   - keyRule: Which requests share a budget.
+    ///   - keyRule: The rule by which requests share a budget.
     ///   - gateLimit: The longest time for which a server's delay holds calls, which an error states of a longer one.
     ///   - random: The source of the first idempotency key.
     package init(

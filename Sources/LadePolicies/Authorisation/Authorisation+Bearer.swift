@@ -38,7 +38,7 @@ extension Authorisation {
         ///   - scope: Where the tokens may be sent.
         ///   - identifier: The name in events and errors.
         ///   - settings: How tokens are renewed.
-        ///   - source: Returns a token. It receives the last one, and only one call of it runs at a time.
+        ///   - source: Returns a token. The closure receives the last token, and only one call of the closure runs at a time.
         public init(
             scope: Authorisation.Scope,
             identifier: String = "Bearer",

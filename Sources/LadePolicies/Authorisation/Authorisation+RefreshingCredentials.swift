@@ -43,7 +43,7 @@ extension Authorisation {
         /// ``Authorisation/RefreshSettings/deadline`` is cancelled and abandoned, and its later result is not used.
         public typealias Refresh = @Sendable (Value?, Authorisation.Context) async throws -> Fresh
 
-        private enum Outcome: Sendable {
+        private enum Notice: Sendable {
             /// The state has changed: ask again.
             case changed
             case failed(LoadingError.AuthorisationCause.Cause, detail: String?)
@@ -61,7 +61,7 @@ extension Authorisation {
             var replacement: Value?
             /// The last credentials; a refresh starts from them.
             var last: Value?
-            var waiters: [UInt64: Waiter<Outcome>] = [:]
+            var waiters: [UInt64: Waiter<Notice>] = [:]
             var lastWaiter: UInt64 = 0
             /// The refresh in progress and its deadline task; cancelled when the result is no longer needed.
             var tasks: [Task<Void, Never>] = []
@@ -72,7 +72,7 @@ extension Authorisation {
             }
 
             /// A call waits for the next change; returns its number, or the outcome if there is nothing to wait for.
-            mutating func addWaiter() -> (number: UInt64, ended: Outcome?) {
+            mutating func addWaiter() -> (number: UInt64, ended: Notice?) {
                 // The refresh may have ended since the caller checked. Its failure is the failure of this call too, even a
                 // failure that is not remembered.
                 guard machine.isRefreshing else {
@@ -83,19 +83,19 @@ extension Authorisation {
                 return (lastWaiter, nil)
             }
 
-            mutating func endWaiters(_ outcome: Outcome) -> [Waiter<Outcome>.Wake] {
+            mutating func endWaiters(_ notice: Notice) -> [Waiter<Notice>.Wake] {
                 // In order of arrival, so that runs are reproducible.
-                waiters.keys.sorted().compactMap { end($0, outcome) }
+                waiters.keys.sorted().compactMap { end($0, notice) }
             }
 
-            /// Ends the wait of a call; its entry stays until the call has its outcome.
-            mutating func end(_ waiter: UInt64, _ outcome: Outcome) -> Waiter<Outcome>.Wake? {
-                let wake = waiters[waiter]?.end(outcome)
+            /// Ends the wait of a call; its entry stays until the call has its notice.
+            mutating func end(_ waiter: UInt64, _ notice: Notice) -> Waiter<Notice>.Wake? {
+                let wake = waiters[waiter]?.end(notice)
                 if wake != nil { waiters[waiter] = nil }
                 return wake
             }
 
-            mutating func wait(_ waiter: UInt64, _ resumption: Resumption<Outcome>) -> Waiter<Outcome>.Wake? {
+            mutating func wait(_ waiter: UInt64, _ resumption: Resumption<Notice>) -> Waiter<Notice>.Wake? {
                 let wake = waiters[waiter]?.wait(resumption)
                 if wake != nil { waiters[waiter] = nil }
                 return wake
@@ -258,7 +258,7 @@ extension Authorisation {
         /// The latest credentials from outside; nil where there were none after the first.
         var replacement: Value? { locked.withLock(\.replacement) }
 
-        /// Forgets the credentials and what a refresh would start from, and cancels a refresh in progress.
+        /// Forgets the credentials, also those that a refresh would start from, and cancels a refresh in progress.
         public func forget() {
             change { state in
                 state.pending = nil
@@ -280,7 +280,7 @@ extension Authorisation {
             LoadingError(.authorisationFailed(.init(authoriser: identifier, cause: cause, detail: detail)))
         }
 
-        private func request(at time: any TimeSource) -> CredentialMachine<Value>.Answer {
+        private func request(at time: any TimeSource) -> CredentialMachine<Value>.Decision {
             let (now, date) = (time.now, time.date)
             return locked.withLock { state in
                 if let pending = state.pending {
@@ -300,7 +300,7 @@ extension Authorisation {
         // MARK: - Waiting
 
         /// Waits for the end of the refresh, the call's deadline or its cancellation, whichever comes first.
-        private func outcome(by call: Call) async -> Outcome {
+        private func outcome(by call: Call) async -> Notice {
             let (waiter, ended) = locked.withLock { $0.addWaiter() }
             if let ended { return call.isCancelled ? .cancelled : ended }
             return await Waiter.outcome(of: call, until: call.deadline) { [locked] resumption in
@@ -363,7 +363,7 @@ extension Authorisation {
         private func finish(_ result: Result<Fresh, any Error>, of refresh: Int, _ call: Call, _ start: Instant) {
             let (now, date) = (call.time.now, call.time.date)
             let (tasks, wakes, isFirst) = locked.withLock {
-                state -> ([Task<Void, Never>], [Waiter<Outcome>.Wake], Bool) in
+                state -> ([Task<Void, Never>], [Waiter<Notice>.Wake], Bool) in
                 guard state.machine.isAwaited(refresh) else { return ([], [], false) }
                 switch result {
                 case .success(let fresh):

@@ -56,7 +56,7 @@ struct CredentialMachine<Value: Sendable>: Sendable {
     }
 
     /// The instruction for a call that needs credentials.
-    enum Answer: Sendable {
+    enum Decision: Sendable {
         /// Use these.
         ///
         /// If there is a number, a refresh of that number must be started too.
@@ -76,7 +76,7 @@ struct CredentialMachine<Value: Sendable>: Sendable {
     /// The greatest version that a server refused or that was to be renewed.
     private var refused = 0
     private(set) var isRefreshing = false
-    /// The number of the last refresh; results of others are ignored.
+    /// The number of the last refresh; results of earlier ones are ignored.
     private var refresh = 0
     private var starts: [Instant] = []
     private var failure: Failure?
@@ -111,7 +111,7 @@ struct CredentialMachine<Value: Sendable>: Sendable {
     }
 
     /// A call needs credentials.
-    mutating func request(at now: Instant) -> Answer {
+    mutating func request(at now: Instant) -> Decision {
         if let held, isUsable(held, at: now) {
             let isDue = held.renewal.map { now >= $0 } ?? false
             let starts = isDue && !isRefreshing && !isFailureFresh(at: now) && mayStart(at: now)

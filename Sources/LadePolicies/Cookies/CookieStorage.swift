@@ -286,7 +286,7 @@ struct CookieStorage: Sendable {
 
     private static func isAddress(_ host: String) -> Bool { NormalHost(host)?.isAddress ?? true }
 
-    /// Whether a path is that of a cookie or below it (RFC 6265bis §5.1.4).
+    /// Whether a path is a cookie's path or below it (RFC 6265bis §5.1.4).
     static func matches(path: String, _ cookiePath: String) -> Bool {
         guard path.begins(with: cookiePath) else { return false }
         return path.utf8.count == cookiePath.utf8.count || cookiePath.utf8.last == UInt8(ascii: "/")

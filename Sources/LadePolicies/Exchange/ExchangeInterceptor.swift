@@ -8,8 +8,8 @@ package import LadeCore
 /// Carries out one exchange: waits for a slot of the rate limit, adds the fields that must be new, and reads the response's
 /// announcements.
 ///
-/// It stands below everything that sends a request again, directly above the transport. There is no loop in it. A policy
-/// that is not set does not act. The order is that of the properties:
+/// It stands below everything that sends a request again, directly above the transport. There is no loop in it. A policy that
+/// is not set does not act. The order follows the properties:
 ///
 /// 1. The slot is the last wait before the transport, so the time in the queue does not count as time with the server. Choices
 ///    that were made for the request above the wait are checked behind it (`Call.lateChoices`). Credentials that were renewed
@@ -67,7 +67,7 @@ package struct ExchangeInterceptor: Interceptor {
     /// Waits for a slot, completes the request and passes it on; reads the response.
     ///
     /// - Throws: The errors of ``RateLimiter/start(_:call:)``; `LoadingError.Kind.deadlineExceeded` when no time is left, or when
-    ///   the exchange used up what was left; the errors of the transport.
+    ///   the exchange used up the rest; the errors of the transport.
     package func intercept(_ request: Request, next: Chain.Next) async throws(LoadingError) -> Response {
         var slot: RateLimiter.Slot?
         if let limiter {

@@ -16,7 +16,7 @@ struct HedgeRace {
         /// With a response that ends the attempts.
         case settled
         /// With another response.
-        case answered
+        case unsettled
         /// With an error.
         case failed
         /// A hedge was not sent: budget or limit was short.
@@ -57,9 +57,9 @@ struct HedgeRace {
         guard result == nil else { return .wait }
         switch ending {
         case .settled, .cancelled: result = exchange
-        case .answered, .failed, .unsent:
+        case .unsettled, .failed, .unsent:
             guard endings.count == count else { return .wait }
-            result = (0..<count).first { endings[$0] == .answered } ?? 0
+            result = (0..<count).first { endings[$0] == .unsettled } ?? 0
         }
         return result.map { .deliver($0) } ?? .wait
     }

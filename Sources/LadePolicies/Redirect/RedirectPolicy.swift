@@ -19,8 +19,9 @@ public struct RedirectPolicy: Sendable {
     /// no body unless ``sendsBodyToOtherOrigins`` says so. Credentials that authorisers and the cookie jar add are not
     /// affected: those check each hop.
     public var credentialOrigins: Set<Origin> = []
-    /// Whether a redirect that keeps the body (307 and 308, others unless the method is POST) may lead to another origin;
-    /// false by default.
+    /// Whether a redirect that keeps the body may lead to another origin; false by default.
+    ///
+    /// 307 and 308 keep the body; other statuses keep it unless the method is POST.
     ///
     /// From http to https on the default ports of one host the body follows all the same. It was sent in clear already,
     /// to the same host. Servers of this kind are common (`return 308 https://$host$request_uri`).

@@ -41,7 +41,7 @@ extension Response {
         set { request[AttemptsTag.self] = newValue }
     }
 
-    /// Why it was not sent again although the settings allow it, for the error that a refused status becomes.
+    /// Why the request was not sent again although the settings allow it; the error of a refused status states it.
     package internal(set) var retryRefusal: String? {
         get { request[RetryRefusalTag.self] }
         set { request[RetryRefusalTag.self] = newValue }

@@ -1,4 +1,4 @@
-public import LadeCore
+package import LadeCore
 
 extension RetryPolicy {
     /// The delays before further attempts.
@@ -50,17 +50,17 @@ extension RetryPolicy {
         public static var none: RetryPolicy.Backoff { RetryPolicy.Backoff(shape: .none) }
 
         /// Starts the sequence of delays of one call.
-        public func makeDelays() -> Delays { Delays(shape: shape) }
+        package func makeDelays() -> Delays { Delays(shape: shape) }
 
         /// The delays of one call, in order.
-        public struct Delays: Sendable {
+        package struct Delays: Sendable {
             private var shape: Shape
             private var count = 0
 
             init(shape: Shape) { self.shape = shape }
 
             /// The delay before the next attempt.
-            public mutating func next(_ random: some RandomSource) -> Duration {
+            package mutating func next(_ random: some RandomSource) -> Duration {
                 count += 1
                 switch shape {
                 case .fullJitter(let base, let maximum):

@@ -1,10 +1,10 @@
-public import LadeCore
+package import LadeCore
 
 extension RetryPolicy {
     /// The decision at the end of an attempt.
-    public struct Decision: Sendable, Hashable {
+    package struct Decision: Sendable, Hashable {
         /// The action to take.
-        public enum Action: Sendable, Hashable {
+        package enum Action: Sendable, Hashable {
             /// Return the response: there is nothing to retry.
             case accept
             /// Make another attempt after the delay.
@@ -18,8 +18,8 @@ extension RetryPolicy {
         }
 
         /// The action to take.
-        public var action: Action
+        package var action: Action
         /// The rule that decided.
-        public var rule: Call.RetryRule
+        package var rule: Call.RetryRule
     }
 }

@@ -6,7 +6,7 @@ extension RetryPolicy {
     /// ```swift
     /// settings.retries.hook = RetryPolicy.Hook(
     ///     shouldRetry: { attempt, suggestion in
-    ///         if case .answer(409, _) = attempt.outcome { true } else { suggestion }
+    ///         if case .response(409, _) = attempt.ending { true } else { suggestion }
     ///     }
     /// )
     /// ```

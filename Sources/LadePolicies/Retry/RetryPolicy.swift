@@ -51,9 +51,9 @@ public struct RetryPolicy: Sendable, Hashable {
     /// The facts at the end of an attempt.
     public struct Attempt: Sendable {
         /// How it ended.
-        public enum Outcome: Sendable {
+        public enum Ending: Sendable {
             /// With a response, and the delay that its `Retry-After` requests.
-            case answer(Response.Status, pause: Duration?)
+            case response(Response.Status, delay: Duration?)
             /// With an error.
             case failure(LoadingError)
         }
@@ -61,7 +61,7 @@ public struct RetryPolicy: Sendable, Hashable {
         /// The request that was sent.
         public var request: Request
         /// How it ended.
-        public var outcome: Outcome
+        public var ending: Ending
         /// The statuses that count as the success of the call; nil, the default, uses the statuses of the request.
         public var acceptableStatuses: Response.StatusSet?
         /// Its number, from 1.
@@ -76,9 +76,9 @@ public struct RetryPolicy: Sendable, Hashable {
         public var remaining: Duration?
 
         /// Describes the end of an attempt.
-        public init(_ request: Request, _ outcome: Outcome) {
+        public init(_ request: Request, _ ending: Ending) {
             self.request = request
-            self.outcome = outcome
+            self.ending = ending
         }
     }
 
@@ -95,13 +95,13 @@ public struct RetryPolicy: Sendable, Hashable {
     /// Decides about one attempt.
     ///
     /// The retry budget is checked afterwards.
-    public func decision(_ attempt: Attempt) -> RetryPolicy.Decision {
+    package func decision(_ attempt: Attempt) -> RetryPolicy.Decision {
         var rule: Call.RetryRule
-        var pause: Duration?
+        var delay: Duration?
         var isFinal = false
-        switch attempt.outcome {
-        case .answer(let status, let asked):
-            pause = asked
+        switch attempt.ending {
+        case .response(let status, let asked):
+            delay = asked
             guard !Self.settles(status, attempt.acceptableStatuses ?? attempt.request.acceptableStatuses) else {
                 return RetryPolicy.Decision(action: .accept, rule: .acceptedStatus(status))
             }
@@ -124,7 +124,7 @@ public struct RetryPolicy: Sendable, Hashable {
             isBodySpent: false
         )
         var isRepeatable = obstacle == nil
-        if let hook, Self.isHookAsked(attempt.outcome) {
+        if let hook, Self.isHookAsked(attempt.ending) {
             let suggestion = !isFinal && isRepeatable
             let isWanted = hook.shouldRetry(attempt, suggestion)
             if isWanted, !suggestion { (rule, isFinal, isRepeatable) = (.hookWantsIt, false, true) }
@@ -135,12 +135,12 @@ public struct RetryPolicy: Sendable, Hashable {
         guard attempt.number <= limit else { return giveUp(.limitReached(limit)) }
         guard isRepeatable else { return giveUp(.notIdempotent(attempt.request.method)) }
         guard !attempt.isBodySpent else { return giveUp(.bodyNotReplayable) }
-        if let pause, pause > delayLimit {
-            return RetryPolicy.Decision(action: .refuseDelay(pause), rule: .delayTooLong(pause))
+        if let delay, delay > delayLimit {
+            return RetryPolicy.Decision(action: .refuseDelay(delay), rule: .delayTooLong(delay))
         }
         // The delay that the server requests is a floor; jitter is only added, so that no call comes early.
-        let suggestion = attempt.delay + (pause ?? .zero)
-        let wait = hook.map { max($0.delay(attempt, suggestion), pause ?? .zero) } ?? suggestion
+        let suggestion = attempt.delay + (delay ?? .zero)
+        let wait = hook.map { max($0.delay(attempt, suggestion), delay ?? .zero) } ?? suggestion
         if let remaining = attempt.remaining, wait > remaining {
             return RetryPolicy.Decision(action: .exceedDeadline(wait), rule: .deadline)
         }
@@ -152,17 +152,17 @@ public struct RetryPolicy: Sendable, Hashable {
     }
 
     /// Whether a hook decides: a cancelled call ends, and a server that cannot be trusted is not called again.
-    private static func isHookAsked(_ outcome: Attempt.Outcome) -> Bool {
-        switch outcome {
-        case .answer: true
+    private static func isHookAsked(_ ending: Attempt.Ending) -> Bool {
+        switch ending {
+        case .response: true
         case .failure(let error): !error.isCancellation && FailureKind(error) != .untrusted
         }
     }
 
     /// Whether an attempt that ended like this cost its server or its caller a whole time-out.
-    static func isTimeout(_ outcome: Attempt.Outcome) -> Bool {
-        switch outcome {
-        case .answer(let status, _): status == 408 || status == 504
+    static func isTimeout(_ ending: Attempt.Ending) -> Bool {
+        switch ending {
+        case .response(let status, _): status == 408 || status == 504
         case .failure(let error): if case .timedOut = error.kind { true } else { false }
         }
     }

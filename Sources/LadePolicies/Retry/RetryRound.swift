@@ -84,7 +84,7 @@ struct RetryRound {
         if case .failure(let error) = outcome, error.isCancellation { return .fail(error.counted(call.attempt)) }
         lastCost = 0
         if case .retry = decision.action, let budget {
-            let cost = RetryPolicy.isTimeout(attempt.outcome) ? budget.settings.timeoutCost : budget.settings.retryCost
+            let cost = RetryPolicy.isTimeout(attempt.ending) ? budget.settings.timeoutCost : budget.settings.retryCost
             if budget.withdraw(for: keyRule(request), cost: cost) {
                 lastCost = cost
                 withdrawn += cost
@@ -94,7 +94,7 @@ struct RetryRound {
         }
         record(decision, attempt, call)
         if case .retry(let delay) = decision.action { return .again(after: delay) }
-        if Self.isAnswered(decision.rule) { budget?.refund(for: keyRule(request), withdrawn) }
+        if Self.hasResponse(decision.rule) { budget?.refund(for: keyRule(request), withdrawn) }
         return finish(decision, outcome, attempt, call)
     }
 
@@ -104,16 +104,16 @@ struct RetryRound {
         return Self.described(error, outcome, call.attempt)
     }
 
-    private static func ending(_ outcome: Result<Response, LoadingError>, _ call: Call) -> RetryPolicy.Attempt.Outcome {
+    private static func ending(_ outcome: Result<Response, LoadingError>, _ call: Call) -> RetryPolicy.Attempt.Ending {
         switch outcome {
         case .success(let response):
-            return .answer(response.status, pause: response.reply(call)?.delay)
+            return .response(response.status, delay: response.reply(call)?.delay)
         case .failure(let error): return .failure(error)
         }
     }
 
     /// Whether the service responded, even if with an error: then it works.
-    private static func isAnswered(_ rule: Call.RetryRule) -> Bool {
+    private static func hasResponse(_ rule: Call.RetryRule) -> Bool {
         switch rule {
         case .acceptedStatus, .finalStatus: true
         default: false
@@ -123,8 +123,8 @@ struct RetryRound {
     private func record(_ decision: RetryPolicy.Decision, _ attempt: RetryPolicy.Attempt, _ call: Call) {
         guard decision.action != .accept, call.isObserved else { return }
         var record = Call.Event.Retry(attempt: attempt.number, rule: decision.rule)
-        if case .answer(let status, _) = attempt.outcome { record.status = status }
-        if case .failure(let error) = attempt.outcome { record.status = error.context.status }
+        if case .response(let status, _) = attempt.ending { record.status = status }
+        if case .failure(let error) = attempt.ending { record.status = error.context.status }
         record.budget = budget?.left(for: keyRule(attempt.request))
         if case .retry(let delay) = decision.action {
             record.delay = delay

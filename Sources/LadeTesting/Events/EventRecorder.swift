@@ -110,9 +110,9 @@ public final class EventRecorder: Call.Observer {
         case .exchangeFailed(let error, _): "exchange failed: \(label(of: error))"
         case .callFinished(let status): "call finished \(status)"
         case .bodyFinished(let record):
-            switch record.outcome {
+            switch record.ending {
             case .failed(let error): "body failed: \(label(of: error))"
-            default: "body \(record.outcome)"
+            default: "body \(record.ending)"
             }
         case .callFailed(let error): "call failed: \(label(of: error))"
         default: String(describing: event)

@@ -64,7 +64,7 @@ public final class ReplayServer: Sendable {
                     let (found, entries) = book.withLock { book in (book.take(asked), book.entries) }
                     switch found {
                     case .entry(let index):
-                        try connection.play(ScriptedAnswer(entries[index], keepsTimes: keepsTimes), in: time)
+                        try connection.play(ScriptedResponse(entries[index], keepsTimes: keepsTimes), in: time)
                     case .nothing(let sentence): try connection.respond(.text(sentence + "\n", status: 404))
                     }
                 }
@@ -116,20 +116,20 @@ public final class ReplayServer: Sendable {
 
 extension ServerConnection {
     /// Sends the response of a script, and closes the connection where the script has none or fails.
-    fileprivate func play(_ answer: ScriptedAnswer, in time: any TimeSource) throws {
-        for case .duration(let duration) in answer.pauses { try wait(for: duration, in: time) }
+    fileprivate func play(_ response: ScriptedResponse, in time: any TimeSource) throws {
+        for case .duration(let duration) in response.waits { try wait(for: duration, in: time) }
         // A response before the final one is of no use to a client that did not ask for another protocol.
-        guard case .response(let status) = answer.outcome, status.code >= 200 else { try close() }
-        var headers = answer.headers
+        guard case .response(let status) = response.kind, status.code >= 200 else { try close() }
+        var headers = response.headers
         if status == 204 { headers.remove("Content-Length") }
-        if case .fail = answer.steps.last, answer.length >= headers["Content-Length"].flatMap({ Int($0) }) ?? 0 {
+        if case .fail = response.steps.last, response.length >= headers["Content-Length"].flatMap({ Int($0) }) ?? 0 {
             // The client must see that something is missing.
-            headers.set("Content-Length", String(answer.length + 1))
+            headers.set("Content-Length", String(response.length + 1))
         }
         // A value that breaks the head, as a hostile recording has it, is left out.
         let fields = headers.filter { Headers([($0.name, $0.value)]).fault == nil }
         try sendHead(status: status.code, fields: fields.map { ServerField($0.name, $0.value) })
-        for step in answer.steps {
+        for step in response.steps {
             switch step {
             case .bytes(let bytes): try send(bytes)
             case .wait(let duration): try wait(for: duration, in: time)
@@ -139,7 +139,7 @@ extension ServerConnection {
     }
 }
 
-extension ScriptedAnswer {
+extension ScriptedResponse {
     /// The bytes that the steps deliver.
     fileprivate var length: Int {
         steps.reduce(0) { if case .bytes(let bytes) = $1 { $0 + bytes.count } else { $0 } }

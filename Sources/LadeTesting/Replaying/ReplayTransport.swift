@@ -148,25 +148,25 @@ public final class ReplayTransport: Transport {
         script.onAnyRequest().respond(
             .computed { [weak self] request, _ throws(LoadingError) in
                 guard let self else { throw LoadingError(.cancelled, LoadingError.Context(request)) }
-                return try answer(request)
+                return try response(to: request)
             }
         )
     }
 
-    private func answer(_ request: Request) throws(LoadingError) -> ScriptedAnswer {
+    private func response(to request: Request) throws(LoadingError) -> ScriptedResponse {
         var asked = ReplayBook.Asked(method: request.method.rawValue, url: request.url.absoluteString)
         asked.headers = request.headers.map { HAREntry.Field($0.name, $0.value) }
         if case .bytes(let bytes) = request.body?.content { asked.body = bytes }
         let (found, entries) = book.withLock { book in (book.take(asked), book.entries) }
         switch found {
-        case .entry(let index): return ScriptedAnswer(entries[index], keepsTimes: keepsTimes)
+        case .entry(let index): return ScriptedResponse(entries[index], keepsTimes: keepsTimes)
         case .nothing(let sentence):
             throw LoadingError(.transport(code: 0, message: sentence), LoadingError.Context(request))
         }
     }
 }
 
-extension ScriptedAnswer {
+extension ScriptedResponse {
     /// The response or the failure of an entry.
     ///
     /// The content of a recording is decoded already, so the response has no `Content-Encoding`, and the length is that of the

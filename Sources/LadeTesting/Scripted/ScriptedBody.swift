@@ -5,10 +5,10 @@
 #endif
 import LadeCore
 
-/// A streaming body that follows the steps of a ``ScriptedAnswer``, one reader at a time.
+/// A streaming body that follows the steps of a ``ScriptedResponse``, one reader at a time.
 final class ScriptedBody: Response.Body.Source {
     private struct State {
-        var steps: ArraySlice<ScriptedAnswer.Step>
+        var steps: ArraySlice<ScriptedResponse.Step>
         var received: Int64 = 0
         var ending: Result<Void, LoadingError>?
     }
@@ -23,17 +23,17 @@ final class ScriptedBody: Response.Body.Source {
     private let onCancel: @Sendable () -> Void
 
     init(
-        _ answer: ScriptedAnswer,
+        _ response: ScriptedResponse,
         request: Request,
         call: Call,
         metrics: Response.Metrics,
         limit: Instant?,
         onCancel: @escaping @Sendable () -> Void
     ) {
-        state = Watched(State(steps: answer.steps[...]))
+        state = Watched(State(steps: response.steps[...]))
         self.request = request
         self.call = call
-        finalTrailers = answer.trailers
+        finalTrailers = response.trailers
         begunWith = metrics
         self.limit = limit
         self.onCancel = onCancel
@@ -56,7 +56,7 @@ final class ScriptedBody: Response.Body.Source {
     func next() async throws(LoadingError) -> Data? {
         while true {
             if Task.isCancelled { cancel() }
-            let step = try state.change { state -> Result<ScriptedAnswer.Step?, LoadingError> in
+            let step = try state.change { state -> Result<ScriptedResponse.Step?, LoadingError> in
                 if let ending = state.ending { return ending.map { nil } }
                 return .success(state.steps.popFirst())
             }.get()
@@ -119,7 +119,7 @@ final class ScriptedBody: Response.Body.Source {
 
     private var timeout: LoadingError { LoadingError(.timedOut(.whole), LoadingError.Context(request)) }
 
-    private func sleepToLimit(_ limit: Instant) -> @Sendable () async -> TimedWait.Outcome {
+    private func sleepToLimit(_ limit: Instant) -> @Sendable () async -> TimedWait.Ending {
         let time = call.time
         return {
             // A wait that lasted to the limit is the time-out.
@@ -130,11 +130,11 @@ final class ScriptedBody: Response.Body.Source {
 
     /// Waits for `waits` (forever without any), the end of the task, or ``cancel()``, whichever comes first.
     private func untilCancelled(
-        _ waits: [@Sendable () async -> TimedWait.Outcome]
+        _ waits: [@Sendable () async -> TimedWait.Ending]
     ) async throws(LoadingError) {
         let state = self.state
         let time = call.time
-        let outcome = await withTaskGroup(of: TimedWait.Outcome.self) { group in
+        let outcome = await withTaskGroup(of: TimedWait.Ending.self) { group in
             for wait in waits { group.addTask { await wait() } }
             group.addTask {
                 await TimedWait.run(nil, time) { () async throws(LoadingError) in

@@ -6,21 +6,21 @@ extension ScriptedTransport {
 
         /// Adds the first response; the same as ``then(_:)``, for readability.
         @discardableResult
-        public func respond(_ answer: ScriptedAnswer) -> Rule {
-            then(answer)
+        public func respond(_ response: ScriptedResponse) -> Rule {
+            then(response)
         }
 
         /// Adds the next response.
         @discardableResult
-        public func then(_ answer: ScriptedAnswer) -> Rule {
-            transport.state.change { $0.rules[index].answers.append(answer) }
+        public func then(_ response: ScriptedResponse) -> Rule {
+            transport.state.change { $0.rules[index].responses.append(response) }
             return self
         }
 
         /// Adds the next response, to be used a number of times.
         @discardableResult
-        public func then(_ answer: ScriptedAnswer, times: Int) -> Rule {
-            for _ in 0..<times { then(answer) }
+        public func then(_ response: ScriptedResponse, times: Int) -> Rule {
+            for _ in 0..<times { then(response) }
             return self
         }
 

@@ -8,7 +8,7 @@ public import LadeCore
 extension ScriptedTransport: Transport {
     /// Responds according to the script.
     public func send(_ request: Request, call: Call) async throws(LoadingError) -> Response {
-        try await call.inTask { [self] (call) async throws(LoadingError) in try await answer(request, call) }
+        try await call.inTask { [self] (call) async throws(LoadingError) in try await response(request, call) }
     }
 
     /// True, as with the library's own transports.
@@ -16,7 +16,7 @@ extension ScriptedTransport: Transport {
     /// True: the body of a buffered response is complete when it is returned.
     public var collectsBodies: Bool { true }
 
-    private func answer(_ request: Request, _ call: Call) async throws(LoadingError) -> Response {
+    private func response(_ request: Request, _ call: Call) async throws(LoadingError) -> Response {
         try request.validate()
         state.change { state in
             state.inFlight += 1
@@ -36,20 +36,20 @@ extension ScriptedTransport: Transport {
             return state.rules
         }
         let matching = rules.indices.filter { rules[$0].matches(request) }
-        let answer = state.change { state -> ScriptedAnswer? in
+        let response = state.change { state -> ScriptedResponse? in
             for index in matching {
-                if let answer = state.rules[index].take() { return answer }
+                if let response = state.rules[index].take() { return response }
             }
             state.unscripted.append(request)
             return nil
         }
-        guard let answer else { throw unscriptedError(request, rules.map(\.title)) }
+        guard let response else { throw unscriptedError(request, rules.map(\.title)) }
         call.record(.exchangeStarted(method: request.method, url: LoadingError.Context(request).url ?? ""))
         var metrics = Response.Metrics()
         metrics.requestBodyBytes = Int64(body.count)
         metrics.requestHeadBytes = Self.headSize("\(request.method) \(received.target) HTTP/1.1", request.headers)
-        do throws(Ending) {
-            return try await perform(answer, request, call, start, metrics)
+        do throws(Failure) {
+            return try await perform(response, request, call, start, metrics)
         } catch {
             // A body that has begun records and counts its own end.
             if !error.isFromBody {
@@ -61,48 +61,48 @@ extension ScriptedTransport: Transport {
     }
 
     private func perform(
-        _ scripted: ScriptedAnswer,
+        _ scripted: ScriptedResponse,
         _ request: Request,
         _ call: Call,
         _ start: Instant,
         _ begun: Response.Metrics
-    ) async throws(Ending) -> Response {
-        var answer = scripted
+    ) async throws(Failure) -> Response {
+        var response = scripted
         while true {
-            for pause in answer.pauses { try await wait(pause, request, call, start) }
-            guard case .computed(let make) = answer.outcome else { break }
+            for scriptedWait in response.waits { try await wait(scriptedWait, request, call, start) }
+            guard case .computed(let make) = response.kind else { break }
             do throws(LoadingError) {
-                answer = try await make(request, call)
+                response = try await make(request, call)
             } catch {
-                throw Ending(error: error.completed(with: request))
+                throw Failure(error: error.completed(with: request))
             }
         }
-        switch answer.outcome {
+        switch response.kind {
         case .failure(let error):
-            throw Ending(error: error.completed(with: request))
+            throw Failure(error: error.completed(with: request))
         case .response(let status):
-            return try await respond(answer, status, request, call, start, begun)
+            return try await respond(response, status, request, call, start, begun)
         case .stall, .computed:
             try await wait(.signal(Signal()), request, call, start)
-            throw Ending(error: LoadingError(.cancelled, LoadingError.Context(request)))
+            throw Failure(error: LoadingError(.cancelled, LoadingError.Context(request)))
         }
     }
 
     private func respond(
-        _ answer: ScriptedAnswer,
+        _ scripted: ScriptedResponse,
         _ status: Response.Status,
         _ request: Request,
         _ call: Call,
         _ start: Instant,
         _ begun: Response.Metrics
-    ) async throws(Ending) -> Response {
-        for (status, headers) in answer.interim { call.record(.interimResponse(status: status, headers: headers)) }
+    ) async throws(Failure) -> Response {
+        for (status, headers) in scripted.interim { call.record(.interimResponse(status: status, headers: headers)) }
         var metrics = begun
-        metrics.version = answer.version
-        metrics.responseHeadBytes = Self.headSize("\(answer.version.rawValue) \(status)", answer.headers)
+        metrics.version = scripted.version
+        metrics.responseHeadBytes = Self.headSize("\(scripted.version.rawValue) \(status)", scripted.headers)
         metrics.firstByte = start.duration(to: call.time.now)
-        call.record(.headReceived(status: status, headers: answer.headers, version: answer.version))
-        var delivered = answer
+        call.record(.headReceived(status: status, headers: scripted.headers, version: scripted.version))
+        var delivered = scripted
         if request.method == .head || status == 204 || status == 304 { delivered.steps = [] }
         let source = ScriptedBody(
             delivered,
@@ -116,21 +116,21 @@ extension ScriptedTransport: Transport {
         let streaming = Response.Body(streaming: source)
         var response = Response(
             status: status,
-            headers: answer.headers,
+            headers: scripted.headers,
             body: streaming,
             request: request,
-            version: answer.version
+            version: scripted.version
         )
         guard case .buffered(let limit) = request.delivery else { return response }
         do throws(LoadingError) {
-            let bytes = try await collect(streaming, limit, answer.headers, request)
+            let bytes = try await collect(streaming, limit, response.headers, request)
             response.body = Response.Body(bytes, trailers: source.trailers, metrics: source.metrics)
             return response
         } catch {
             var failure = error
             failure.context.status = status
-            failure.context.headers = answer.headers
-            throw Ending(error: failure, isFromBody: true)
+            failure.context.headers = response.headers
+            throw Failure(error: failure, isFromBody: true)
         }
     }
 
@@ -152,28 +152,28 @@ extension ScriptedTransport: Transport {
     }
 
     /// An error, and whether the body has recorded it already.
-    private struct Ending: Error {
+    private struct Failure: Error {
         let error: LoadingError
         var isFromBody = false
     }
 
     private func wait(
-        _ pause: ScriptedAnswer.Pause,
+        _ scriptedWait: ScriptedResponse.Wait,
         _ request: Request,
         _ call: Call,
         _ start: Instant
-    ) async throws(Ending) {
-        let outcome: TimedWait.Outcome
+    ) async throws(Failure) {
+        let outcome: TimedWait.Ending
         let limit = Self.limit(request, start)
-        switch pause {
+        switch scriptedWait {
         case .duration(let duration): outcome = await TimedWait.sleep(for: duration, limit, call.time)
         case .signal(let signal):
             outcome = await TimedWait.run(limit, call.time) { () async throws(LoadingError) in try await signal.wait() }
         }
         switch outcome {
         case .done: break
-        case .timedOut: throw Ending(error: LoadingError(.timedOut(.whole), LoadingError.Context(request)))
-        case .cancelled: throw Ending(error: LoadingError(.cancelled, LoadingError.Context(request)))
+        case .timedOut: throw Failure(error: LoadingError(.timedOut(.whole), LoadingError.Context(request)))
+        case .cancelled: throw Failure(error: LoadingError(.cancelled, LoadingError.Context(request)))
         }
     }
 

@@ -19,7 +19,7 @@ public import LadeCore
 ///
 /// Waits use the time of the call, so virtual time controls them. `buffered` responses are collected up to their limit,
 /// `streamed` ones are read step by step. The time-out of the whole exchange (`timeouts.whole`) applies in the call's
-/// time, also during the body. The connect and idle time-outs are not simulated: script ``ScriptedAnswer/timesOut(_:)``
+/// time, also during the body. The connect and idle time-outs are not simulated: script ``ScriptedResponse/timesOut(_:)``
 /// for them. Methods may be called from any thread.
 public final class ScriptedTransport: Sendable {
     /// A request as it was received, with its body.
@@ -51,14 +51,14 @@ public final class ScriptedTransport: Sendable {
     struct RuleState {
         let title: String
         let matches: @Sendable (Request) -> Bool
-        var answers: [ScriptedAnswer] = []
+        var responses: [ScriptedResponse] = []
         var given = 0
         var repeatsLast = true
 
-        mutating func take() -> ScriptedAnswer? {
-            guard let last = answers.last, given < answers.count || repeatsLast else { return nil }
+        mutating func take() -> ScriptedResponse? {
+            guard let last = responses.last, given < responses.count || repeatsLast else { return nil }
             defer { given += 1 }
-            return given < answers.count ? answers[given] : last
+            return given < responses.count ? responses[given] : last
         }
     }
 
@@ -74,10 +74,10 @@ public final class ScriptedTransport: Sendable {
     /// ```
     ///
     /// For responses that are used once: `ScriptedTransport().onAnyRequest().respond(…).andNoMore()`.
-    public convenience init(answering answers: ScriptedAnswer...) {
+    public convenience init(answering responses: ScriptedResponse...) {
         self.init()
         let rule = onAnyRequest()
-        for answer in answers { rule.then(answer) }
+        for response in responses { rule.then(response) }
     }
 
     // MARK: - Scripting

@@ -3,7 +3,7 @@ import LadeCore
 /// Waits of a script that the time-out of the whole exchange may end early.
 enum TimedWait {
     /// How a wait ended.
-    enum Outcome: Sendable {
+    enum Ending: Sendable {
         /// It ended as scripted.
         case done
         /// The limit came first.
@@ -13,7 +13,7 @@ enum TimedWait {
     }
 
     /// Sleeps for a duration, or until the limit if that comes first.
-    static func sleep(for duration: Duration, _ limit: Instant?, _ time: any TimeSource) async -> Outcome {
+    static func sleep(for duration: Duration, _ limit: Instant?, _ time: any TimeSource) async -> Ending {
         let end = time.now.advanced(by: duration)
         do throws(LoadingError) {
             try await time.sleep(until: limit.map { min($0, end) } ?? end)
@@ -28,9 +28,9 @@ enum TimedWait {
         _ limit: Instant?,
         _ time: any TimeSource,
         _ wait: @escaping @Sendable () async throws(LoadingError) -> Void
-    ) async -> Outcome {
+    ) async -> Ending {
         guard let limit else { return await outcome(of: wait, .done) }
-        return await withTaskGroup(of: Outcome.self) { group in
+        return await withTaskGroup(of: Ending.self) { group in
             group.addTask { await outcome(of: wait, .done) }
             group.addTask {
                 await outcome(of: { () async throws(LoadingError) in try await time.sleep(until: limit) }, .timedOut)
@@ -43,8 +43,8 @@ enum TimedWait {
 
     private static func outcome(
         of wait: @Sendable () async throws(LoadingError) -> Void,
-        _ success: Outcome
-    ) async -> Outcome {
+        _ success: Ending
+    ) async -> Ending {
         do throws(LoadingError) {
             try await wait()
             return success

@@ -15,16 +15,16 @@
 /// ```
 ///
 /// Pending connections continue when the value is released.
-public final class Blackhole: Sendable {
+package final class Blackhole: Sendable {
     /// The port.
-    public let port: UInt16
+    package let port: UInt16
     private let descriptors: [Int32]
 
     /// Opens a port.
     ///
     /// - Parameter endpoint: The address; a free port of 127.0.0.1 by default.
     /// - Throws: ``SystemCallError`` when it cannot listen there.
-    public init(_ endpoint: LoopbackServer.Address = .ipv4()) throws(SystemCallError) {
+    package init(_ endpoint: LoopbackServer.Address = .ipv4()) throws(SystemCallError) {
         let (listener, port) = try Sockets.listen(on: endpoint, backlog: 0)
         self.port = port
         // Linux accepts one more than the backlog, other systems a few more.

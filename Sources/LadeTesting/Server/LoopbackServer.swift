@@ -1,7 +1,7 @@
 #if canImport(FoundationEssentials)
-    public import FoundationEssentials
+    package import FoundationEssentials
 #else
-    public import Foundation
+    package import Foundation
 #endif
 public import LadeCore
 
@@ -70,15 +70,15 @@ public final class LoopbackServer: Sendable {
     }
 
     /// The record of one connection.
-    public struct Connection: Sendable {
+    package struct Connection: Sendable {
         /// The first received bytes, including framing.
-        public internal(set) var received = Data()
+        package internal(set) var received = Data()
         /// How many bytes were received.
-        public internal(set) var bytesReceived: Int64 = 0
+        package internal(set) var bytesReceived: Int64 = 0
         /// How many bytes the system accepted for sending.
-        public internal(set) var bytesSent: Int64 = 0
+        package internal(set) var bytesSent: Int64 = 0
         /// How it ended; nil while it is open.
-        public internal(set) var ended: ServerConnection.Ended?
+        package internal(set) var ended: ServerConnection.Ended?
     }
 
     /// The port it listens on; 0 for a Unix-domain socket.
@@ -88,7 +88,7 @@ public final class LoopbackServer: Sendable {
     /// Starts a server that runs `serve` on the thread of each connection; when it returns, the connection is closed.
     ///
     /// - Throws: ``SystemCallError`` when it cannot listen on the address.
-    public init(
+    package init(
         _ options: Options = Options(),
         serving serve: @escaping @Sendable (ServerConnection) throws -> Void
     ) throws(SystemCallError) {
@@ -134,11 +134,11 @@ public final class LoopbackServer: Sendable {
     /// Starts a server that reads one request on each connection and responds with exactly these bytes.
     ///
     /// - Parameters:
-    ///   - answer: The response, including its head.
+    ///   - response: The response, including its head.
     ///   - last: The step after it; ``ServerStep/close`` by default.
     /// - Throws: ``SystemCallError`` when it cannot listen on the address.
-    public convenience init(answering answer: String, then last: ServerStep = .close) throws(SystemCallError) {
-        try self.init(script: [.readRequest, .send(answer), last])
+    public convenience init(answering response: String, then last: ServerStep = .close) throws(SystemCallError) {
+        try self.init(script: [.readRequest, .send(response), last])
     }
 
     /// Starts a server that responds to every request through a handler and keeps connections open.
@@ -222,7 +222,7 @@ public final class LoopbackServer: Sendable {
     public var requestCount: Int { core.watched.read(\.requestCount) }
 
     /// Every connection so far, in order.
-    public var connections: [Connection] { core.watched.read(\.connections) }
+    package var connections: [Connection] { core.watched.read(\.connections) }
 
     /// How many connections were accepted.
     public var acceptedCount: Int { core.watched.read(\.accepted) }
@@ -269,7 +269,7 @@ public final class LoopbackServer: Sendable {
     ///
     /// - Throws: `LoadingError.Kind.cancelled` when the task is cancelled.
     @discardableResult
-    public func connectionClosed(at index: Int) async throws(LoadingError) -> ServerConnection.Ended {
+    package func connectionClosed(at index: Int) async throws(LoadingError) -> ServerConnection.Ended {
         try await core.watched.value { index < $0.connections.count ? $0.connections[index].ended : nil }
     }
 

@@ -1,7 +1,7 @@
 #if canImport(FoundationEssentials)
-    public import FoundationEssentials
+    package import FoundationEssentials
 #else
-    public import Foundation
+    package import Foundation
 #endif
 #if canImport(Glibc)
     import Glibc
@@ -16,9 +16,9 @@ import LadeCore
 ///
 /// Scripts and handlers receive it and may block for any time; stopping the server ends every wait. Methods throw
 /// ``Ended`` once the connection has ended; scripts need not catch it.
-public final class ServerConnection {
+package final class ServerConnection {
     /// How a connection ended.
-    public enum Ended: Error, Sendable, Hashable {
+    package enum Ended: Error, Sendable, Hashable {
         /// The client closed its side.
         case byClient
         /// The client reset the connection, or sent something that is not HTTP.
@@ -32,9 +32,9 @@ public final class ServerConnection {
     }
 
     /// The number of the connection, counted from 0.
-    public let index: Int
+    package let index: Int
     /// The request whose head was read last.
-    public private(set) var request: ServerRequest?
+    package private(set) var request: ServerRequest?
 
     private let descriptor: Int32
     private let core: ServerCore
@@ -66,14 +66,14 @@ public final class ServerConnection {
 
     /// Reads a request with its body.
     @discardableResult
-    public func readRequest() throws(Ended) -> ServerRequest {
+    package func readRequest() throws(Ended) -> ServerRequest {
         try readHead()
         return try readBody()
     }
 
     /// Reads the head of a request and leaves its body to ``readBody()`` or ``readBodyPiece()``.
     @discardableResult
-    public func readHead() throws(Ended) -> ServerRequest {
+    package func readHead() throws(Ended) -> ServerRequest {
         var searched = 0
         while true {
             if let end = buffer.endOfHead(from: searched) {
@@ -96,14 +96,14 @@ public final class ServerConnection {
 
     /// Reads the rest of the body of the request whose head was read last.
     @discardableResult
-    public func readBody() throws(Ended) -> ServerRequest {
+    package func readBody() throws(Ended) -> ServerRequest {
         while try readBodyPiece() != nil {}
         guard let request else { throw ending(as: .byServer) }
         return request
     }
 
     /// The next bytes of the request's body without framing; nil at its end.
-    public func readBodyPiece() throws(Ended) -> Data? {
+    package func readBodyPiece() throws(Ended) -> Data? {
         switch remaining {
         case .none:
             return nil
@@ -123,7 +123,7 @@ public final class ServerConnection {
     }
 
     /// The bytes that have arrived, at least one, including framing.
-    public func receive() throws(Ended) -> Data {
+    package func receive() throws(Ended) -> Data {
         if buffer.isEmpty { try fill() }
         return buffer.take(buffer.count)
     }
@@ -195,12 +195,12 @@ public final class ServerConnection {
     // MARK: - Sending
 
     /// Sends a text as UTF-8, unchanged.
-    public func send(_ text: String) throws(Ended) {
+    package func send(_ text: String) throws(Ended) {
         try send(Data(text.utf8))
     }
 
     /// Sends bytes, unchanged; blocks until the client has room for them.
-    public func send(_ bytes: Data) throws(Ended) {
+    package func send(_ bytes: Data) throws(Ended) {
         try check()
         let wasSent = bytes.withUnsafeBytes { bytes -> Bool in
             var offset = 0
@@ -219,7 +219,7 @@ public final class ServerConnection {
     }
 
     /// Sends bytes in pieces, each with a separate system call; waits for `signal` before each but the first.
-    public func send(_ bytes: Data, inPiecesOf size: Int, pacedBy signal: Signal? = nil) throws(Ended) {
+    package func send(_ bytes: Data, inPiecesOf size: Int, pacedBy signal: Signal? = nil) throws(Ended) {
         precondition(size > 0, "A piece has at least one byte")
         var rest = bytes[...]
         while true {
@@ -233,7 +233,7 @@ public final class ServerConnection {
     /// Sends one chunk of a chunked body.
     ///
     /// Empty data send nothing, because an empty chunk would end the body.
-    public func sendChunk(_ bytes: Data) throws(Ended) {
+    package func sendChunk(_ bytes: Data) throws(Ended) {
         guard !bytes.isEmpty else { return }
         var framed = Data(String(bytes.count, radix: 16).utf8)
         framed.append(contentsOf: [13, 10])
@@ -243,19 +243,19 @@ public final class ServerConnection {
     }
 
     /// Ends a chunked body.
-    public func endChunks(trailers: [ServerField] = []) throws(Ended) {
+    package func endChunks(trailers: [ServerField] = []) throws(Ended) {
         try send("0\r\n" + trailers.map { "\($0.name): \($0.value)\r\n" }.joined() + "\r\n")
     }
 
     /// Sends the head of a response, with exactly these fields.
-    public func sendHead(status: Int, reason: String = "", fields: [ServerField]) throws(Ended) {
+    package func sendHead(status: Int, reason: String = "", fields: [ServerField]) throws(Ended) {
         var head = "HTTP/1.1 \(status) \(reason.isEmpty ? Self.reason(status) : reason)\r\n"
         for field in fields { head += "\(field.name): \(field.value)\r\n" }
         try send(head + "\r\n")
     }
 
     /// Responds to the request that was read last.
-    public func respond(_ response: ServerResponse) throws {
+    package func respond(_ response: ServerResponse) throws {
         for interim in response.interim { try sendHead(status: interim.status, fields: interim.fields) }
         let mayHaveBody = response.status >= 200 && response.status != 204 && response.status != 304
         let sendsBody = mayHaveBody && request?.method != "HEAD"
@@ -341,7 +341,7 @@ public final class ServerConnection {
     // MARK: - Waiting and ending
 
     /// Blocks until the test raises the signal.
-    public func wait(for signal: Signal) throws(Ended) {
+    package func wait(for signal: Signal) throws(Ended) {
         try check()
         guard core.wait(for: signal) else { throw ending(as: .stopped) }
     }
@@ -360,7 +360,7 @@ public final class ServerConnection {
     }
 
     /// Blocks until the client closes or the server stops; bytes that arrive meanwhile are only recorded.
-    public func stall() throws(Ended) {
+    package func stall() throws(Ended) {
         while true {
             try fill()
             buffer.removeAll()
@@ -368,7 +368,7 @@ public final class ServerConnection {
     }
 
     /// Resets the connection (RST).
-    public func reset() throws(Ended) -> Never {
+    package func reset() throws(Ended) -> Never {
         Sockets.resetOnClose(descriptor)
         throw ending(as: .resetByServer)
     }
@@ -377,13 +377,13 @@ public final class ServerConnection {
     ///
     /// Unread bytes of the client are received first: otherwise the system would reset the connection, and the client
     /// could lose the end of the response.
-    public func close() throws(Ended) -> Never {
+    package func close() throws(Ended) -> Never {
         while recv(descriptor, scratch.baseAddress, scratch.count, Sockets.dontWait) > 0 {}
         throw ending(as: .byServer)
     }
 
     /// Ends only the sending direction; the client may continue to send.
-    public func halfClose() throws(Ended) {
+    package func halfClose() throws(Ended) {
         try check()
         shutdown(descriptor, Sockets.shutWrite)
     }

@@ -10,7 +10,7 @@
 /// either.
 public struct ServerResponse: Sendable {
     /// The content of a response.
-    public enum Body: Sendable {
+    package enum Body: Sendable {
         /// None: `Content-Length: 0` where a length is allowed.
         case none
         /// Bytes of known length.
@@ -32,7 +32,7 @@ public struct ServerResponse: Sendable {
     /// The header section.
     public var fields: [ServerField]
     /// The content.
-    public var body: Body
+    package var body: Body
     /// The trailer section of a chunked body.
     public var trailers: [ServerField] = []
     /// Interim responses (1xx) sent first: status and fields.
@@ -41,7 +41,7 @@ public struct ServerResponse: Sendable {
     public var closesConnection = false
 
     /// Makes a response.
-    public init(status: Int = 200, reason: String = "", fields: [ServerField] = [], body: Body = .none) {
+    package init(status: Int = 200, reason: String = "", fields: [ServerField] = [], body: Body = .none) {
         self.status = status
         self.reason = reason
         self.fields = fields
@@ -76,7 +76,7 @@ public struct ServerResponse: Sendable {
     }
 
     /// A response with chunks from a closure; see ``Body/stream(_:)``.
-    public static func stream(_ write: @escaping @Sendable (ServerConnection) throws -> Void) -> ServerResponse {
+    package static func stream(_ write: @escaping @Sendable (ServerConnection) throws -> Void) -> ServerResponse {
         ServerResponse(body: .stream(write))
     }
 }

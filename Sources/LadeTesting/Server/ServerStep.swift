@@ -18,7 +18,7 @@ public struct ServerStep: Sendable {
     let run: @Sendable (ServerConnection) throws -> Void
 
     /// Runs a closure on the connection's thread.
-    public static func run(_ body: @escaping @Sendable (ServerConnection) throws -> Void) -> ServerStep {
+    package static func run(_ body: @escaping @Sendable (ServerConnection) throws -> Void) -> ServerStep {
         ServerStep(run: body)
     }
 

@@ -39,7 +39,7 @@ public final class Signal: Sendable {
     /// Blocks the calling thread until the signal ends the wait; never call it from a task.
     ///
     /// For handlers of a ``LoopbackServer``, which have their own threads. A handler that waits this way keeps the
-    /// server from stopping until the signal is raised; ``ServerConnection/wait(for:)`` does not.
+    /// server from stopping until the signal is raised; the wait of a connection does not.
     public func waitOnThread() {
         _ = block { false }
     }

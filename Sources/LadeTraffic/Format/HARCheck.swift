@@ -1,5 +1,5 @@
 /// The rules that an entry may break although it can be read.
-public enum HARCheck {
+package enum HARCheck {
     /// Times that differ by less add up: programs round each phase.
     static let tolerance = Duration.milliseconds(3)
 
@@ -9,7 +9,7 @@ public enum HARCheck {
     ///   - entry: The entry.
     ///   - number: Its number, from 1.
     /// - Returns: The faults, in the order of the members.
-    public static func faults(of entry: HAREntry, number: Int) -> [HARFault] {
+    package static func faults(of entry: HAREntry, number: Int) -> [HARFault] {
         var faults: [HARFault] = []
         func add(_ member: String, _ reason: String) {
             faults.append(HARFault(entry: number, member: member, reason: reason))

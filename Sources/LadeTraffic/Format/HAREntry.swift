@@ -111,60 +111,60 @@ public struct HAREntry: Sendable, Hashable {
     }
 
     /// A wait before the exchange.
-    public struct Wait: Sendable, Hashable {
+    package struct Wait: Sendable, Hashable {
         /// The reason, as the words that follow “waiting for”.
-        public var reason: String
+        package var reason: String
         /// How long it took.
-        public var duration: Duration
+        package var duration: Duration
 
         /// Makes a wait.
-        public init(_ reason: String, _ duration: Duration) {
+        package init(_ reason: String, _ duration: Duration) {
             (self.reason, self.duration) = (reason, duration)
         }
     }
 
     /// Why an exchange failed.
-    public struct Fault: Sendable, Hashable {
+    package struct Fault: Sendable, Hashable {
         /// The kind of the error, as the name of its case of `LoadingError.Kind`.
-        public var kind: String
+        package var kind: String
         /// The value of the kind that a replay needs, such as the phase of a time-out; empty for none.
-        public var detail = ""
+        package var detail = ""
         /// The error as a sentence.
-        public var sentence: String
+        package var sentence: String
 
         /// Makes a fault.
-        public init(kind: String, detail: String = "", sentence: String) {
+        package init(kind: String, detail: String = "", sentence: String) {
             (self.kind, self.detail, self.sentence) = (kind, detail, sentence)
         }
     }
 
     /// The library's facts beside the format's own members; the member `_lade` of an entry.
-    public struct Facts: Sendable, Hashable {
+    package struct Facts: Sendable, Hashable {
         /// The number of the call that the exchange belongs to; nil in recordings of others.
-        public var call: Int?
+        package var call: Int?
         /// The attempt of the call, from 1.
-        public var attempt: Int?
+        package var attempt: Int?
         /// The number of the hedge, from 1; nil for none.
-        public var hedge: Int?
+        package var hedge: Int?
         /// The waits before the exchange, which ``Timings/blocked`` contains.
-        public var waits: [Wait] = []
+        package var waits: [Wait] = []
         /// The rule by which the request was sent again; nil for a first exchange.
-        public var rule: String?
+        package var rule: String?
         /// The delay that this rule set.
-        public var delay: Duration?
+        package var delay: Duration?
         /// The time that the exchange might have taken at most.
-        public var limit: Duration?
+        package var limit: Duration?
         /// The part of the cache; nil without one.
-        public var cache: String?
+        package var cache: String?
         /// Whether the connection was used before.
-        public var isReused: Bool?
+        package var isReused: Bool?
         /// Why the exchange failed; nil for success.
-        public var fault: Fault?
+        package var fault: Fault?
         /// Whether secrets were removed.
-        public var isRedacted = false
+        package var isRedacted = false
 
         /// Makes facts without any.
-        public init() {}
+        package init() {}
     }
 
     /// When the exchange began, its waits included.
@@ -182,7 +182,7 @@ public struct HAREntry: Sendable, Hashable {
     /// The port of the server or proxy, or what else names the connection; nil when it is not known.
     public var connection: String?
     /// The library's facts beside that.
-    public var facts = Facts()
+    package var facts = Facts()
 
     /// Makes an entry.
     public init(started: Date, request: Request, response: Response) {
@@ -220,5 +220,8 @@ public struct HARFault: Error, Sendable, Hashable, CustomStringConvertible {
 
 extension HARFault: LocalizedError {
     /// The place and the reason, as ``description``.
-    public var errorDescription: String? { description }
+    public var localizedDescription: String { description }
+
+    /// The text that Foundation shows: ``localizedDescription``.
+    public var errorDescription: String? { localizedDescription }
 }

@@ -1,7 +1,7 @@
 #if canImport(FoundationEssentials)
-    public import FoundationEssentials
+    package import FoundationEssentials
 #else
-    public import Foundation
+    package import Foundation
 #endif
 import LadeCore
 
@@ -36,31 +36,31 @@ public struct ReplayBook: Sendable {
         /// Names of query items that are not compared, such as that of a time; none by default.
         public var ignoredQueryItems: Set<String> = []
         /// Decides further whether an entry may answer a request, after everything else is equal; nil for yes.
-        public var accepts: (@Sendable (Asked, HAREntry) -> Bool)?
+        package var accepts: (@Sendable (Asked, HAREntry) -> Bool)?
 
         /// Makes the default rules.
         public init() {}
     }
 
     /// A request for which a response is wanted.
-    public struct Asked: Sendable {
+    package struct Asked: Sendable {
         /// The method.
-        public var method: String
+        package var method: String
         /// The address; for a local server, path and query.
-        public var url: String
+        package var url: String
         /// The header section.
-        public var headers: [HAREntry.Field]
+        package var headers: [HAREntry.Field]
         /// The body.
-        public var body: Data
+        package var body: Data
 
         /// Makes a request.
-        public init(method: String, url: String, headers: [HAREntry.Field] = [], body: Data = Data()) {
+        package init(method: String, url: String, headers: [HAREntry.Field] = [], body: Data = Data()) {
             (self.method, self.url, self.headers, self.body) = (method, url, headers, body)
         }
     }
 
     /// The result of a question.
-    public enum Found: Sendable {
+    package enum Found: Sendable {
         /// The entry with this index answers.
         case entry(Int)
         /// No entry does; the sentence names the nearest one and what differs.
@@ -68,9 +68,9 @@ public struct ReplayBook: Sendable {
     }
 
     /// The entries, in the order of the recording.
-    public let entries: [HAREntry]
+    package let entries: [HAREntry]
     /// How requests are compared.
-    public let rules: Rules
+    package let rules: Rules
     private let indices: [String: [Int]]
     private var uses: [Int]
 
@@ -79,7 +79,7 @@ public struct ReplayBook: Sendable {
     /// - Parameters:
     ///   - entries: The recording, sorted by the time at which the exchanges began. Responses of a cache are left out.
     ///   - rules: How requests are compared.
-    public init(_ entries: [HAREntry], rules: Rules = Rules()) {
+    package init(_ entries: [HAREntry], rules: Rules = Rules()) {
         // The end of an exchange decides its place in a file, its start that in a replay.
         let played = entries.filter { $0.facts.cache?.utf8.starts(with: "served".utf8) != true }
         self.entries = played.enumerated().sorted { ($0.element.started, $0.offset) < ($1.element.started, $1.offset) }
@@ -94,7 +94,7 @@ public struct ReplayBook: Sendable {
     }
 
     /// Finds the entry for a request, and notes its use.
-    public mutating func take(_ asked: Asked) -> Found {
+    package mutating func take(_ asked: Asked) -> Found {
         let candidates = indices[Self.key(asked.method, asked.url, rules)] ?? []
         var matching = candidates.filter { differences(of: asked, from: entries[$0]).isEmpty }
         // A request for the same range is nearer than one for the whole.
@@ -109,7 +109,7 @@ public struct ReplayBook: Sendable {
     }
 
     /// The entries that answered nothing.
-    public var unused: [Int] { uses.indices.filter { uses[$0] == 0 } }
+    package var unused: [Int] { uses.indices.filter { uses[$0] == 0 } }
 
     private func next(of matching: [Int]) -> Int? {
         if let unused = matching.first(where: { uses[$0] == 0 }) { return unused }

@@ -9,11 +9,11 @@ import LadeJSON
 /// How a recording differs from an earlier one of the same flow.
 ///
 /// Exchanges are compared by method and address, in order. Values of secret query items do not count.
-public struct RecordingDifference: Sendable {
+package struct RecordingDifference: Sendable {
     /// One difference.
-    public struct Line: Sendable, Hashable {
+    package struct Line: Sendable, Hashable {
         /// The kinds of differences.
-        public enum Kind: String, Sendable, Hashable {
+        package enum Kind: String, Sendable, Hashable {
             /// Only the later recording has the exchange.
             case new
             /// Only the earlier recording has it.
@@ -27,18 +27,18 @@ public struct RecordingDifference: Sendable {
         }
 
         /// The kind of difference.
-        public let kind: Kind
+        package let kind: Kind
         /// Method and address.
-        public let request: String
+        package let request: String
         /// The values before and after; empty for an exchange that only one recording has.
-        public let detail: String
+        package let detail: String
     }
 
     /// The differences, in the order of the later recording; exchanges that are gone come last.
-    public let lines: [Line]
+    package let lines: [Line]
 
     /// Compares two recordings.
-    public init(_ earlier: [HAREntry], _ later: [HAREntry]) {
+    package init(_ earlier: [HAREntry], _ later: [HAREntry]) {
         func request(_ entry: HAREntry) -> String {
             "\(entry.request.method) \(Redaction.standard.address(entry.request.url))"
         }

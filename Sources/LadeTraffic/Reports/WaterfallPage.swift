@@ -10,7 +10,7 @@ import LadeCore
 /// The page needs nothing from anywhere: its policy forbids every request. The policy allows the one script and the one style sheet
 /// of the page by their digests. Everything that a server sent is escaped, addresses are no links, and the table is readable without
 /// the script, which sorts it.
-public struct WaterfallPage: Sendable {
+package struct WaterfallPage: Sendable {
     private struct Row {
         var number: Int
         var entry: HAREntry
@@ -28,7 +28,7 @@ public struct WaterfallPage: Sendable {
     /// - Parameters:
     ///   - entries: The recording.
     ///   - title: The title, such as the name of the file.
-    public init(_ entries: [HAREntry], title: String) {
+    package init(_ entries: [HAREntry], title: String) {
         self.title = title
         let starts = entries.map(\.started.timeIntervalSince1970)
         start = starts.min() ?? 0
@@ -56,7 +56,7 @@ public struct WaterfallPage: Sendable {
     }
 
     /// The page.
-    public var html: String {
+    package var html: String {
         let policy =
             "default-src 'none'; script-src '\(Self.digest(Self.script))'; style-src '\(Self.digest(Self.style))'; "
             + "base-uri 'none'; form-action 'none'"

@@ -35,7 +35,7 @@ struct PlatformHead: Sendable {
     /// An estimate of the head's size: a colon, a space and a line end for each field besides name and value.
     var size: Int { fields.reduce(0) { $0 + $1.0.utf8.count + $1.1.utf8.count + 4 } }
 
-    /// Checks what the platform does not check, and determines how the body is framed.
+    /// Makes the checks that the platform leaves out, and determines how the body is framed.
     ///
     /// - Parameters:
     ///   - request: The request of the exchange.

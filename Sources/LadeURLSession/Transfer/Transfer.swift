@@ -10,9 +10,9 @@ import LadeCore
 final class Transfer: Response.Body.Source {
     private struct Guarded {
         var state: TransferState
-        var sender: CheckedContinuation<Result<TransferState.Answer, LoadingError>, Never>?
+        var sender: CheckedContinuation<Result<TransferState.Delivered, LoadingError>, Never>?
         /// The outcome for a sender that starts to wait only after the end.
-        var earlyOutcome: Result<TransferState.Answer, LoadingError>?
+        var earlyOutcome: Result<TransferState.Delivered, LoadingError>?
         var reader: CheckedContinuation<Result<Data?, LoadingError>, Never>?
         var task: URLSessionTask?
         /// Ends the exchange when a time-out passes; cancelled at the end.
@@ -222,7 +222,7 @@ final class Transfer: Response.Body.Source {
 
     private func perform(_ action: TransferState.Action) {
         switch action {
-        case .answer(let answer): serveSender(.success(answer))
+        case .deliver(let delivered): serveSender(.success(delivered))
         case .failSender(let error): serveSender(.failure(error))
         case .giveReader(let result):
             let reader = guarded.withLock { guarded in
@@ -241,7 +241,7 @@ final class Transfer: Response.Body.Source {
         }
     }
 
-    private func serveSender(_ outcome: Result<TransferState.Answer, LoadingError>) {
+    private func serveSender(_ outcome: Result<TransferState.Delivered, LoadingError>) {
         let sender = guarded.withLock { guarded in
             defer { guarded.sender = nil }
             if guarded.sender == nil { guarded.earlyOutcome = outcome }

@@ -18,14 +18,14 @@ struct TransferState {
     }
 
     /// The result that the sender receives.
-    enum Answer {
+    enum Delivered {
         case complete(Head, Data)
         case streaming(Head)
     }
 
     /// The actions to carry out, in order.
     enum Action {
-        case answer(Answer)
+        case deliver(Delivered)
         case failSender(LoadingError)
         case giveReader(Result<Data?, LoadingError>)
         /// Suspend or resume the platform's task according to ``isPaused``.
@@ -183,7 +183,7 @@ struct TransferState {
             return [news]
         case .streamed:
             isSenderServed = true
-            return [news, .answer(.streaming(checked))]
+            return [news, .deliver(.streaming(checked))]
         }
     }
 
@@ -334,7 +334,7 @@ struct TransferState {
             defer { collected = Data() }
             switch (ending, head) {
             case (.failed(let error), _): return [.failSender(error)]
-            case (.complete, let head?): return [.answer(.complete(head, collected))]
+            case (.complete, let head?): return [.deliver(.complete(head, collected))]
             case (.complete, nil): preconditionFailure("An exchange was complete without a head")
             }
         }

@@ -11,7 +11,7 @@ struct Carriage {
     var decoded = 0
     /// Whether the reader asks for more when it has room.
     var isPaused = false
-    /// Whether what is held must be offered again when the connection has its next share of a turn.
+    /// Whether held bytes must be offered again when the connection has its next share of a turn.
     var isYielded = false
     /// Whether the response is complete, and only the reader or the decoder is behind.
     var isComplete = false

@@ -87,7 +87,7 @@ final class Connection: Due {
         stage.transition(event, at: now)
     }
 
-    /// Withdraws what the peer has caused while there is no exchange; false when it was too much.
+    /// Withdraws units for the messages of the peer while there is no exchange; false when none are left.
     func withdraw(_ units: Int) -> Bool { stage.withdraw(units) }
 
     var life: ConnectionLife { stage.life }

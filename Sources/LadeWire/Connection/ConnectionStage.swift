@@ -148,7 +148,7 @@ enum ConnectionStage {
         }
     }
 
-    /// Withdraws what the peer has caused from the units of a connection without an exchange.
+    /// Withdraws units of a connection without an exchange, for the messages of its peer.
     ///
     /// - Returns: Whether any are left.
     mutating func withdraw(_ units: Int) -> Bool {

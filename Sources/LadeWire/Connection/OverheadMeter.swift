@@ -42,7 +42,7 @@ struct OverheadMeter: Equatable {
     /// - Parameter now: The time in nanoseconds.
     init(at now: Int64) { paidAt = now }
 
-    /// Counts what has arrived, or what is no longer of this kind.
+    /// Counts the bytes that have arrived, or that are no longer of this kind.
     mutating func add(_ bytes: Int, _ kind: Kind) {
         debt += bytes
         parts[kind.rawValue] += bytes
@@ -58,7 +58,7 @@ struct OverheadMeter: Equatable {
     /// Records that bytes were sent, for which the peer returns windows.
     mutating func sent(_ bytes: Int) { debt = max(0, debt - bytes / 16) }
 
-    /// Whether nothing has paid for much of what the peer has sent.
+    /// Whether little content has arrived for the many bytes that the peer has sent.
     var isInDebt: Bool { debt > Self.debtOfSmallShare }
 
     /// The kind of overhead that there is too much of; nil when the overhead is in proportion.

@@ -29,7 +29,7 @@ enum WireFault: Equatable {
     case nameNotResolved(host: String)
     /// The name of the proxy has no address.
     case proxyNotResolved(proxy: String)
-    /// No connection could be opened to the host, or to the proxy; the error number is that of the most telling attempt.
+    /// No connection could be opened to the host, or to the proxy; the error number comes from the most telling attempt.
     case cannotConnect(host: String, errno: Int32, proxy: String? = nil)
     /// The zone of the numeric address does not exist on this machine.
     case unknownZone(host: String)
@@ -88,7 +88,7 @@ extension Tunnel.Refusal {
         switch self {
         case .credentials: .proxy(.authenticationRequired(proxy: proxy))
         case .status(let status): .proxy(.refused(proxy: proxy, status: status))
-        // Network or host unreachable, connection refused: what the proxy has learned of the host (RFC 1928 §6).
+        // Network or host unreachable, connection refused: the proxy's report about the host (RFC 1928 §6).
         case .reply(3), .reply(4): .cannotConnect(host: host, reason: .unreachable)
         case .reply(5): .cannotConnect(host: host, reason: .refused)
         case .reply, .ended, .tooLarge, .malformed: .proxy(.refused(proxy: proxy, status: nil))
@@ -122,7 +122,7 @@ extension Exchange {
 }
 
 extension LoadingError {
-    /// The error with the position in the response of what was malformed, unless it is known already.
+    /// The error with the position of the malformed part in the response, unless it is known already.
     func at(_ offset: Int64) -> LoadingError {
         guard case .malformedResponse(let fault) = kind, fault.offset == nil else { return self }
         var error = self

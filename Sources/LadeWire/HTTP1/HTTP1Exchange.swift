@@ -94,7 +94,7 @@ struct HTTP1Exchange {
 
     // MARK: - Receiving
 
-    /// Finds out what the front of the bytes is, and removes it unless it is content.
+    /// Classifies the front of the bytes, and removes it unless it is content.
     ///
     /// - Parameters:
     ///   - bytes: The received bytes.
@@ -260,7 +260,7 @@ struct HTTP1Exchange {
         sending = receiving == .head ? (awaitsContinue ? .awaitingContinue : .body) : .stopped
     }
 
-    /// Records that the server has not answered to the expectation for a second.
+    /// Records that the server has not responded to the expectation for a second.
     mutating func continueAnyway() {
         if sending == .awaitingContinue { sending = .body }
     }

@@ -54,7 +54,7 @@ struct FrameMeter {
     /// Records that a stream was opened.
     mutating func opened(_ stream: Int32) { open.insert(stream) }
 
-    /// Records that a stream was ended here: the window that its peer has covers what is in flight.
+    /// Records that a stream was ended here: the window of its peer covers the bytes in flight.
     mutating func ended(_ stream: Int32, window: Int) {
         guard open.remove(stream) != nil else { return }
         // A head, trailers, and the end.

@@ -28,13 +28,13 @@ final class HTTP2Session {
 
     /// Why a connection failed.
     enum Fault: Equatable {
-        /// The peer breaks a rule of framing or compression; the code is that of GOAWAY or nghttp2.
+        /// The peer breaks a rule of framing or compression; the code comes from GOAWAY or nghttp2.
         case framing(code: Int32)
         /// The peer sends frames that bring nothing.
         case flood
         /// The peer sends far more than content.
         case overhead(OverheadMeter.Kind)
-        /// The peer does not answer to a PING.
+        /// The peer does not respond to a PING.
         case silent
         /// The connection has ended.
         case ended
@@ -183,7 +183,7 @@ final class HTTP2Session {
         call { nghttp2_session_resume_data($0, stream) }
     }
 
-    /// Sends the body of a request although the server has not answered to its expectation.
+    /// Sends the body of a request although the server has not responded to its expectation.
     func continueAnyway(_ stream: Int32) {
         streams[stream]?.state.continueAnyway()
         resume(stream)
@@ -274,7 +274,7 @@ final class HTTP2Session {
         if !hasFailed { events.append(.failed(.ended)) }
     }
 
-    /// Does what is due; see ``HTTP2Life/due``.
+    /// Does the work that is due; see ``HTTP2Life/due``.
     func expire(at now: Int64) {
         switch life.expired(at: now) {
         case .none: break

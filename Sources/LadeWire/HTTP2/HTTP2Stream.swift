@@ -83,7 +83,7 @@ struct HTTP2Stream {
     ///
     /// - Parameters:
     ///   - fields: The fields of several sections.
-    ///   - range: Which of them belong to this one.
+    ///   - range: The bytes among them that belong to this stream.
     /// - Returns: The kind of the section.
     /// - Throws: The part that is malformed or too large.
     mutating func take(_ fields: HTTP2Fields, _ range: Range<Int>) throws(HeadVetting.Fault) -> Section {
@@ -112,7 +112,7 @@ struct HTTP2Stream {
 
     // MARK: - Sending
 
-    /// Records that the server has not answered to the expectation for a second.
+    /// Records that the server has not responded to the expectation for a second.
     mutating func continueAnyway() {
         if sending == .awaitingContinue { sending = .body }
     }
@@ -137,7 +137,7 @@ struct HTTP2Stream {
     ///
     /// Only the end that the peer has set completes a response: a code proves nothing, NO_ERROR included.
     ///
-    /// - Parameter isUnprocessed: Whether the peer has excluded the stream from what it processes.
+    /// - Parameter isUnprocessed: Whether the peer has excluded the stream from processing.
     /// - Returns: The ending.
     func ending(isUnprocessed: Bool) -> Ending {
         if receiving == .ended { return .complete }

@@ -1,7 +1,7 @@
-/// The window of one stream: how much of what arrived returns to the sender, and when (RFC 9113 §5.2).
+/// The window of one stream: how many of the received bytes return to the sender, and when (RFC 9113 §5.2).
 ///
-/// The window of the connection needs no value: it returns on arrival, because each stream bounds what arrives on it.
-/// Therefore stopped readers never stop another stream.
+/// The window of the connection needs no value: it returns on arrival, because each stream bounds its own bytes. Therefore
+/// stopped readers never stop another stream.
 struct StreamWindow: Equatable {
     /// When bytes return.
     enum Policy: Equatable {
@@ -47,7 +47,7 @@ struct StreamWindow: Equatable {
         return returned
     }
 
-    /// Records that nothing is read any more: what was held returns, and later bytes return on arrival.
+    /// Records that nothing is read any more: held bytes return, and later bytes return on arrival.
     mutating func released() -> Int {
         policy = .onArrival
         return taken(held)

@@ -80,7 +80,7 @@ extension WireLoop {
         receive(connection, budget)
     }
 
-    /// Sets what the poller reports.
+    /// Sets the events that the poller reports.
     func watch(_ connection: Connection, reads: Bool, writes: Bool) {
         guard connection.reads != reads || connection.writes != writes || connection.isIgnored else { return }
         system.watch(
@@ -118,7 +118,7 @@ extension WireLoop {
             switch result {
             case .bytes,
                 .wouldBlock where work.left <= 0:
-                // There may be more, which waits for the next turn like what is left of the bytes.
+                // There may be more, which waits for the next turn like the rest of the bytes.
                 guard budget.receivable > 0, work.left > 0, hasTime() else { return continueLater(connection) }
             case .wouldBlock: return
             case .ended: return peerEnded(connection, wasReset: false)
@@ -173,7 +173,7 @@ extension WireLoop {
         carried.carriage.heard(at: now)
     }
 
-    /// Records that content was taken of what has arrived.
+    /// Records that content was taken from the bytes that have arrived.
     private func took(_ count: Int, _ carried: CarriedExchange, _ connection: Connection) {
         connection.meter.content(count)
         carried.http.took(count)

@@ -115,7 +115,7 @@ extension WireLoop {
 
     // MARK: - Due times
 
-    /// Ends what has taken too long.
+    /// Ends the exchanges that have taken too long.
     func expire() {
         while let exchange = deadlines.popFirst(until: now) { leaveQueue(exchange, exchange.deadlineExceeded) }
         if !resolving.isEmpty, resolver.due <= now { resolver.startWaiting(at: now) }

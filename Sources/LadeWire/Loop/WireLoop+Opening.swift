@@ -178,7 +178,7 @@ extension WireLoop {
         carryOut(action, connection)
     }
 
-    /// Carries out what a race asks for.
+    /// Carries out the actions of a race.
     func carryOut(_ action: AddressRace.Action, _ connection: Connection) {
         switch action {
         case .wait: updateDue(connection)

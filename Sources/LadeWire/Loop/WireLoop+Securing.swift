@@ -14,7 +14,7 @@ extension WireLoop {
 
     // MARK: - Receiving and sending
 
-    /// Receives what the peer has sent of an exchange, like a socket.
+    /// Receives the bytes that the peer has sent for an exchange, like a socket.
     func receive(from connection: Connection, into space: UnsafeMutableRawBufferPointer) -> IOResult {
         guard let tls = connection.tls else {
             let result = receive(connection, into: space)
@@ -46,7 +46,7 @@ extension WireLoop {
         return .wouldBlock
     }
 
-    /// Counts what the peer has sent in TLS beside content.
+    /// Counts the bytes that the peer has sent in TLS beside content.
     private func noteMessages(_ tls: TLSLayer, _ connection: Connection) {
         let messages = tls.takeMessages()
         guard messages.keyUpdates > 0 || messages.others > 0 else { return }
@@ -66,7 +66,7 @@ extension WireLoop {
         return result
     }
 
-    /// Gives a layer what the socket has, about as much as there is room for; the result when that is nothing.
+    /// Gives a layer the bytes of the socket, about as many as there is room for; the result when there are none.
     private func feed(_ tls: TLSLayer, _ connection: Connection, for room: Int) -> IOResult? {
         // The layer keeps its unread bytes: the memory in which they lie is used again.
         tls.keepInput()
@@ -95,7 +95,7 @@ extension WireLoop {
         }
     }
 
-    /// Records that the socket takes nothing more: what was prepared for it can never be sent, and is dropped.
+    /// Records that the socket takes nothing more, and drops the bytes that were prepared for it.
     func noteReset(_ connection: Connection) {
         connection.wasReset = true
         connection.output.removeAll()
@@ -104,7 +104,7 @@ extension WireLoop {
 
     /// Sends bytes of an exchange, like a socket.
     ///
-    /// Bytes that are encrypted count as sent; ``pushCiphertext(_:)`` sends what the socket has not accepted of them.
+    /// Bytes that are encrypted count as sent; ``pushCiphertext(_:)`` sends those that the socket has not accepted.
     func send(to connection: Connection, _ bytes: UnsafeRawBufferPointer) -> IOResult {
         guard let tls = connection.tls else { return system.send(connection.socket, bytes) }
         if tls.outputCount > Self.mostUnsent, let stop = pushCiphertext(connection) { return stop }
@@ -149,7 +149,7 @@ extension WireLoop {
         if isFirst { note(layer.handshake(), layer, connection) } else { compute(layer, connection) }
     }
 
-    /// Continues the handshake with what has arrived.
+    /// Continues the handshake with the bytes that have arrived.
     func noteSecuring(_ ready: ReadySocket, on connection: Connection) {
         guard let tls = connection.tls else { return failSecuring(connection, .refused(0)) }
         guard connection.opening?.isComputing != true else {
@@ -166,7 +166,7 @@ extension WireLoop {
             case nil: hasFed = true
             case .wouldBlock: break reading
             default:
-                // The end is found again after what came before it.
+                // The end is found again, after the bytes before it.
                 guard hasFed else { return failSecuring(connection, .ended) }
                 break reading
             }
@@ -231,7 +231,7 @@ extension WireLoop {
         case nil: break
         case .wouldBlock: isBlocked = true
         case _ where life == .idle: return close(connection)
-        // Reading finds the end, and what the peer said before it.
+        // Reading finds the end, and the bytes that the peer sent before it.
         default: noteReset(connection)
         }
         watch(connection, reads: true, writes: isBlocked)
@@ -258,9 +258,9 @@ extension WireLoop {
         }
     }
 
-    /// Handles what has arrived on an idle connection: nothing but messages of TLS itself leaves it open.
+    /// Handles the bytes that have arrived on an idle connection: nothing but messages of TLS itself leaves it open.
     func rest(_ connection: Connection) {
-        // A report may be older than the end of the exchange: what it announced was read since.
+        // A report may be older than the end of the exchange: the bytes that it announced were read since.
         guard bytesBeforeRequest(connection) == .nothing else { return close(connection) }
         flushLayer(connection)
         connection.tls?.rest()
@@ -280,7 +280,7 @@ extension WireLoop {
 
     // MARK: - The end
 
-    /// Ends the layer of a connection that is closed, with one attempt to send what its peer should know.
+    /// Ends the layer of a connection that is closed, with one attempt to send its last message to the peer.
     ///
     /// - Parameters:
     ///   - connection: The connection.

@@ -46,7 +46,7 @@ extension WireLoop {
         reopen(joining)
     }
 
-    /// Tells the admission what a host's connection is like.
+    /// Reports the properties of a host's connection to the admission.
     func noteConnection(of exchange: Exchange, _ multiplexing: Admission.Multiplexing) {
         admitted += admission.noteConnection(isMade: true, host: exchange.hostNumber)
         admitted += admission.learn(multiplexing, host: exchange.hostNumber)

@@ -6,7 +6,7 @@
 import LadeCore
 import LadeExchange
 
-// Connections that speak HTTP/2: what their sessions find is carried out here.
+// Connections that speak HTTP/2: this file carries out the findings of their sessions.
 extension WireLoop {
     /// How many bytes of a connection are unsent when more are made.
     private static let mostUnsent = 64 << 10
@@ -65,10 +65,10 @@ extension WireLoop {
         if ready.isReadable { serveStreams(streams, connection, budget) }
     }
 
-    /// Serves a connection in its share of a turn: what is held of earlier turns comes first.
+    /// Serves a connection in its share of a turn; bytes held from earlier turns come first.
     ///
-    /// More is received although streams have bytes that are not decoded: their windows bound what is held of them, and
-    /// the other streams continue.
+    /// More is received although streams have bytes that are not decoded: their windows bound the held bytes, and the other
+    /// streams continue.
     func serveStreams(_ streams: Streams, _ connection: Connection, _ budget: TurnBudget) {
         streams.decodable = TurnBudget.decoded
         let numbers = streams.yielded
@@ -141,7 +141,7 @@ extension WireLoop {
         carryOut(streams, connection, Self.nothing)
     }
 
-    /// Carries out what the session of a connection has found; the connection may be closed afterwards.
+    /// Carries out the findings of a connection's session; the connection may be closed afterwards.
     private func carryOut(_ streams: Streams, _ connection: Connection, _ bytes: UnsafeRawBufferPointer) {
         let session = streams.session
         while let finding = session.next() {
@@ -214,7 +214,7 @@ extension WireLoop {
         }
     }
 
-    /// Gives content to the reader of a stream; what it does not take is held, within the window.
+    /// Gives content to the reader of a stream, and holds the bytes that the reader does not take, within the window.
     private func deliver(
         _ bytes: UnsafeRawBufferPointer,
         _ carried: CarriedStream,
@@ -244,13 +244,13 @@ extension WireLoop {
             if intake == .paused { carried.carriage.isPaused = true } else { yield(carried, streams, connection) }
         case .failed: return end(exchange, exchange.failure)
         }
-        // The reader of a body without codings reports what it takes itself.
+        // The reader of a body without codings reports the bytes that it takes itself.
         if exchange.isCoded || !exchange.isStreamed {
             streams.session.taken(share - rest.count, by: carried.number)
         }
     }
 
-    /// Offers what is held of a stream again.
+    /// Offers the held bytes of a stream again.
     private func deliverHeld(_ carried: CarriedStream, _ streams: Streams, _ connection: Connection) {
         carried.exchange.lastActivity = now
         let held = carried.carriage.held
@@ -259,7 +259,7 @@ extension WireLoop {
         if carried.carriage.isComplete, !carried.carriage.isBehind { end(carried.exchange, nil) }
     }
 
-    /// Offers what is held of a stream again when the connection has its next share of a turn.
+    /// Offers the held bytes of a stream again when the connection has its next share of a turn.
     private func yield(_ carried: CarriedStream, _ streams: Streams, _ connection: Connection) {
         carried.carriage.isYielded = true
         streams.yielded.append(carried.number)
@@ -337,7 +337,7 @@ extension WireLoop {
         updateDue(connection)
     }
 
-    /// Reads what has arrived to its end: complete responses count.
+    /// Reads the bytes that have arrived to their end: complete responses count.
     private func sendingFailed(_ streams: Streams, _ connection: Connection) {
         noteReset(connection)
         pool.drains(connection, key: connection.key)
@@ -397,7 +397,7 @@ extension WireLoop {
         }
         let stream = streams.session.stream(number)
         let start = stream?.start
-        var facts = StreamOutcome.Facts()
+        var facts = StreamDecision.Facts()
         facts.progress = exchange.hasHead ? .body(received: carried.carriage.received) : exchange.progress
         // A head that the connection closed with.
         if facts.progress == .nothing, stream?.hasBegun == true { facts.progress = .head }
@@ -409,7 +409,7 @@ extension WireLoop {
         facts.moves = exchange.moves
         facts.wasRepeated = exchange.wasRepeated
         facts.isDowngraded = exchange.isDowngraded
-        switch StreamOutcome(ending, facts) {
+        switch StreamDecision(ending, facts) {
         case .complete: end(exchange, nil)
         case .fail(let fault): end(exchange, exchange.error(fault))
         case .refuse(let fault): end(exchange, exchange.headError(fault))
@@ -471,7 +471,7 @@ extension WireLoop {
         close(connection)
     }
 
-    /// Ends what a connection carries that is closed next.
+    /// Ends the exchanges of a connection that is closed next.
     func endStreams(_ streams: Streams, _ connection: Connection) {
         streams.session.ended()
         // Nothing is placed on the connection again.

@@ -45,7 +45,7 @@ extension WireLoop {
         return ConnectTunnel(to: target, authorization: authorization, form: form, limits: rules.limits)
     }
 
-    /// Sends and receives what a tunnel needs.
+    /// Sends and receives the bytes of a tunnel.
     func continueTunnel(_ connection: Connection) {
         connection.isDrained = false
         defer {
@@ -76,7 +76,7 @@ extension WireLoop {
             switch connection.output.withUnsent({ send(to: connection, $0) }) {
             case .bytes(let count): connection.output.consume(count)
             case .wouldBlock: return true
-            // Reading finds the end, and what the proxy said before it.
+            // Reading finds the end, and the bytes that the proxy sent before it.
             case .ended, .failed: return false
             }
         }

@@ -230,7 +230,7 @@ final class WireLoop: @unchecked Sendable {
                 let socket = ready[index]
                 index += 1
                 guard let connection = watched[socket.number] else { continue }
-                // Level-triggered: what comes of a connection that has had its share is reported again.
+                // Level-triggered: bytes of a connection that has had its share are reported again.
                 guard connection.servedIn != turns || connection.isOpening else { continue }
                 guard !connection.isBacklogged else {
                     if socket.isWritable, connection.writes { markDirty(connection) }
@@ -362,7 +362,7 @@ final class WireLoop: @unchecked Sendable {
             case .cancel, .resume, .resolved, .computed: break
             }
         }
-        // No exchange starts any more: what the ends above have admitted was cancelled before.
+        // No exchange starts any more: the exchanges that the ends above have admitted were cancelled before.
         admitted = []
         for connection in Set(watched.values.map(Reference.init)).map(\.connection) { close(connection) }
         for connection in resolving.values { close(connection) }

@@ -1,9 +1,9 @@
-/// Which names are looked up, for whom, and what is remembered.
+/// The names that are looked up, the exchanges that wait for them, and the results that are kept.
 ///
 /// A value: questions and results go in; the look-ups to start come out.
 struct NameTable {
     /// The outcome of a question.
-    enum Answer: Equatable {
+    enum Knowledge: Equatable {
         /// The addresses are known.
         case known([SocketAddress])
         /// The asker is notified later.
@@ -32,7 +32,7 @@ struct NameTable {
     private var waiting: [(name: String, askers: [Int])] = []
 
     /// Asks for the addresses of a name on behalf of a numbered asker.
-    mutating func ask(_ name: String, for asker: Int, at now: Int64) -> Answer {
+    mutating func ask(_ name: String, for asker: Int, at now: Int64) -> Knowledge {
         if let found = kept[name], found.until > now { return .known(found.addresses) }
         if running[name] != nil {
             running[name]?.askers.append(asker)
@@ -83,7 +83,7 @@ struct NameTable {
 
     /// When so many look-ups are slow that the next may start; the greatest value when none waits.
     ///
-    /// A function of what is stored alone: as soon as it is reached, ``startable(at:)`` has a name.
+    /// A function of the stored values alone: as soon as it is reached, ``startable(at:)`` has a name.
     var due: Int64 {
         guard !waiting.isEmpty, running.count < Self.mostSlow else { return .max }
         guard running.count >= Self.most else { return .min }

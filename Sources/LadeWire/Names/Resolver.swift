@@ -40,8 +40,8 @@ final class Resolver: Sendable {
 
     /// Asks for the addresses of a name; nil when the asker is notified by a message.
     func ask(_ name: String, for asker: Int, at now: Int64) -> [SocketAddress]? {
-        let answer = state.withLock { $0.table.ask(name, for: asker, at: now) }
-        if case .known(let addresses) = answer { return addresses }
+        let knowledge = state.withLock { $0.table.ask(name, for: asker, at: now) }
+        if case .known(let addresses) = knowledge { return addresses }
         startWaiting(at: now)
         return nil
     }

@@ -1,6 +1,6 @@
-/// Which addresses of a route worked and which failed lately, so that the next race begins with an address that works.
+/// The addresses of a route that worked, and those that failed lately, so that the next race begins with an address that works.
 ///
-/// A value: outcomes of attempts go in, and what is known comes out.
+/// A value: the results of attempts go in, and the known addresses come out.
 struct RouteMemory {
     /// The known facts about the addresses of a route.
     struct Known: Equatable {

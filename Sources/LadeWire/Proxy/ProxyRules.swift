@@ -1,7 +1,7 @@
 import LadeCore
 import LadeExchange
 
-/// Which proxy an exchange uses: that of the settings, or what the environment said when the transport was made.
+/// The proxy that an exchange uses: from the settings, or from the environment when the transport was made.
 struct ProxyRules: Sendable {
     private enum Source: Sendable {
         case direct

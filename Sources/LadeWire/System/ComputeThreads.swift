@@ -72,7 +72,7 @@ final class ComputeThreads: Sendable {
         bell.ring()
     }
 
-    /// Ends the threads, after what they do now.
+    /// Ends the threads after their current work.
     func stop() {
         let threads = state.withLock { state in
             state.isStopped = true

@@ -23,7 +23,7 @@ final class LinuxSystem: WireSystem {
 
     /// Makes the poller.
     ///
-    /// - Throws: The error number, for example that of a process without a free descriptor.
+    /// - Throws: The error number, for example of a process without a free descriptor.
     init(clock: LoopClock) throws(SystemError) {
         self.clock = clock
         epoll = epoll_create1(Int32(EPOLL_CLOEXEC))

@@ -38,7 +38,7 @@ struct Pins: Equatable {
         scope = settings.verification == .full ? settings.pinScope : .leaf
     }
 
-    /// Whether the keys of a verified chain, that of the server first, include a pinned one.
+    /// Whether the keys of a verified chain, the server's first, include a pinned one.
     func accept(_ chain: [KeyDigest]) -> Bool {
         switch scope {
         case .leaf: chain.first.map(accepted.contains) ?? false

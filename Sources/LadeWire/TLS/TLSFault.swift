@@ -8,7 +8,7 @@ enum TLSFault: Error, Equatable {
     ///
     /// `wasAsked` says whether it had asked for a client certificate.
     case alert(Int, wasAsked: Bool)
-    /// OpenSSL refused what the peer sent, with its reason (`SSL_R_…`).
+    /// OpenSSL refused the peer's bytes, with its reason (`SSL_R_…`).
     case refused(Int)
     /// The first bytes of the peer are no record of TLS.
     case notTLS

@@ -7,7 +7,7 @@ enum ApplicationProtocol: String, Sendable {
     case http2 = "h2"
 }
 
-/// Where a TLS connection leads: what its certificates must be for, and which sessions it may resume.
+/// The destination of a TLS connection: the name that its certificates must have, and the sessions that it may resume.
 struct TLSPeer: Equatable {
     /// The name or numeric address that the certificate must have, in its normal form.
     var host: String
@@ -74,7 +74,7 @@ final class TLSLayer: @unchecked Sendable {
     }
 
     private let ssl: OpaquePointer
-    /// The layer that this one is within, such as that of a proxy; its plaintext is this one's ciphertext.
+    /// The outer layer, such as a proxy's; its plaintext is the ciphertext of this layer.
     private let lower: TLSLayer?
     private let io: UnsafeMutablePointer<lade_tls_bytes>
     private let pins: Pins?
@@ -86,7 +86,7 @@ final class TLSLayer: @unchecked Sendable {
     private var isCutOff = false
     /// Ciphertext that was received and not read before its memory was used again.
     private var held: [UInt8] = []
-    /// The keys of the verified chain, that of the peer first.
+    /// The keys of the verified chain, the peer's first.
     private var keys: [KeyDigest] = []
     private let offered: TLSSession?
     private var newSessions: [OpaquePointer] = []
@@ -152,7 +152,7 @@ final class TLSLayer: @unchecked Sendable {
         io.pointee.input_count = bytes.count
     }
 
-    /// Takes what the layer that this one is within has for it.
+    /// Takes the plaintext that the outer layer has for this one.
     private func pull(_ units: inout Int) {
         guard let lower, !isCutOff else { return }
         withUnsafeTemporaryAllocation(byteCount: 16 << 10, alignment: 16) { buffer in
@@ -172,7 +172,7 @@ final class TLSLayer: @unchecked Sendable {
     /// Takes ciphertext that arrived before the layer was made.
     func hold(_ bytes: [UInt8]) { held += bytes }
 
-    /// Copies what was not read of the received ciphertext, because its memory is used for something else.
+    /// Copies the unread part of the received ciphertext, because its memory is used for something else.
     func keepInput() {
         lower?.keepInput()
         guard io.pointee.input_count > 0 else { return }
@@ -203,7 +203,7 @@ final class TLSLayer: @unchecked Sendable {
     /// Encrypts this layer's ciphertext by the layer that it is within; called after each step that may have made ciphertext.
     private func passDown() {
         guard let lower, !ownOutput.isEmpty else { return }
-        // When it has failed, its owner finds that out from what it reads.
+        // When it has failed, its owner learns that from its next read.
         _ = lower.write(ownOutput)
         lade_tls_consume(io, ownOutput.count)
     }
@@ -221,7 +221,7 @@ final class TLSLayer: @unchecked Sendable {
     /// Removes all ciphertext, which can never be sent.
     func dropOutput() { consumeOutput(outputCount) }
 
-    /// Calls a closure that lets OpenSSL read, with what was held before.
+    /// Calls a closure that lets OpenSSL read, with the bytes that were held before.
     private func reading<Result>(_ body: () -> Result) -> Result {
         defer { passDown() }
         guard io.pointee.input_count == 0, !held.isEmpty else { return body() }

@@ -45,7 +45,7 @@ final class TrustStore: Sendable {
         var seconds: Int = 0
         var nanoseconds: Int = 0
 
-        /// The stamp of a file; that of a missing one differs from all others.
+        /// The stamp of a file; a missing file has a stamp that differs from all others.
         init(_ path: String) {
             var facts = stat()
             guard stat(path, &facts) == 0 else { return }

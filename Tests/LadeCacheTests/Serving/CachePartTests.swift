@@ -20,7 +20,7 @@ struct CachePartTests {
         return try await rig.loader.load(request)
     }
 
-    private func part(_ text: String, _ range: String, _ digest: String) -> ScriptedAnswer {
+    private func part(_ text: String, _ range: String, _ digest: String) -> ScriptedResponse {
         .status(206, headers: .fresh(60, ["ETag": "\"a\"", "Content-Range": range, "Repr-Digest": digest]), text)
     }
 

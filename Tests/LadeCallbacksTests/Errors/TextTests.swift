@@ -109,7 +109,7 @@ struct TextTests {
         #expect(errors.allSatisfy { $0.errorDescription == $0.text() && !$0.description.isEmpty })
         #expect(errors[2].errors.count == 2)
         #expect(errors[2].text(in: .english) == Message.severalErrors.text(in: .english))
-        #expect(errors[0].description.hasPrefix("https://a/ answered 404"))
+        #expect(errors[0].description.hasPrefix("https://a/ responded with 404"))
     }
 }
 

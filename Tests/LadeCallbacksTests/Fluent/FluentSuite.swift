@@ -18,7 +18,7 @@ protocol FluentSuite {
 
 extension FluentSuite {
     /// A service whose transport gives this response, kept as long as the suite.
-    func rig(_ answer: ScriptedAnswer) -> Rig {
+    func rig(_ answer: ScriptedResponse) -> Rig {
         let rig = Rig()
         rigs.withLock { $0.append(rig) }
         rig.transport.onAnyRequest().respond(answer)

@@ -86,7 +86,7 @@ struct LoadRequestTests: FluentSuite {
     }
 
     /// How a request that is answered so ended for its handler.
-    private func outcome(_ answer: ScriptedAnswer) async throws -> Outcome<Void, any Error> {
+    private func outcome(_ answer: ScriptedResponse) async throws -> Outcome<Void, any Error> {
         let outcomes = Journal<Outcome<Void, any Error>>()
         try request(rig(answer)).response { outcomes.add($0) }
         return try #require(await outcomes.next().first)
@@ -366,7 +366,7 @@ struct LoadRequestTests: FluentSuite {
 
     /// What handlers get for a request: some attached before it is sent, some after its end.
     private func handled(
-        _ answer: ScriptedAnswer,
+        _ answer: ScriptedResponse,
         before: Int,
         after: Int
     ) async throws -> (outcomes: [Outcome<Void, any Error>], sent: Int) {

@@ -608,7 +608,7 @@ struct ProviderTests {
 
     // MARK: - Errors of responses
 
-    typealias Broken = (answer: ScriptedAnswer, isDecoding: Bool, status: Int?)
+    typealias Broken = (answer: ScriptedResponse, isDecoding: Bool, status: Int?)
     static let broken: [Case<Broken>] = [
         Case("§20.19 1", (.json(#"{"status": {"code": 404, "msg": "not found"}}"#, status: 404), false, 404)),
         Case("§20.19 2", (.text("<html>", status: 500), false, 500)),

@@ -527,7 +527,7 @@ struct CurlFeaturesTests {
         time.advance(by: .seconds(elapsed))
         let attempt = RetryPolicy.Attempt(
             try Request("http://h.test/"),
-            .answer(503, pause: pause.map { Duration.seconds($0) })
+            .response(503, delay: pause.map { Duration.seconds($0) })
         )
         let action = policy.decision(attempt).action
         #expect((action == .retry(after: .seconds(pause ?? 0))) == isRetried, "\(action)")

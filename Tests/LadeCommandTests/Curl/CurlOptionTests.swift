@@ -122,7 +122,7 @@ struct CurlOptionTests {
     }
 
     /// The decision about an attempt of a line.
-    private func isRepeated(_ line: String, _ method: Request.Method, _ outcome: RetryPolicy.Attempt.Outcome) throws
+    private func isRepeated(_ line: String, _ method: Request.Method, _ outcome: RetryPolicy.Attempt.Ending) throws
         -> Bool
     {
         var settings = GetSettings()
@@ -146,7 +146,7 @@ struct CurlOptionTests {
         ] as [(String, Response.Status, Bool)]
     )
     func retriesOfStatuses(options: String, status: Response.Status, expected: Bool) throws {
-        #expect(try isRepeated(options, .get, .answer(status, pause: nil)) == expected)
+        #expect(try isRepeated(options, .get, .response(status, delay: nil)) == expected)
     }
 
     @Test("finding CL-5 --retry-all-errors repeats each failure that is not certain, with any method")
@@ -158,7 +158,7 @@ struct CurlOptionTests {
         ]
         for kind in kinds {
             for method in [Request.Method.get, .post] {
-                let outcome = RetryPolicy.Attempt.Outcome.failure(LoadingError(kind, context))
+                let outcome = RetryPolicy.Attempt.Ending.failure(LoadingError(kind, context))
                 #expect(try isRepeated("--retry 1 --retry-all-errors", method, outcome), "\(kind)")
                 #expect(try !isRepeated("--retry 1", method, outcome), "\(kind)")
             }

@@ -57,7 +57,7 @@ struct DemoTallyTests {
             total: 80,
             missing: 0
         )
-        let report = DemoReport(summary: summary, time: .seconds(12), counts: counts, answered: 9, path: "out")
+        let report = DemoReport(summary: summary, time: .seconds(12), counts: counts, requests: 9, path: "out")
 
         #expect(
             report.text == """

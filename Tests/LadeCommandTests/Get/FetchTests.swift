@@ -71,7 +71,7 @@ struct FetchTests {
     }
 
     /// A response that can be resumed, since it has a strong validator.
-    private static func tagged(_ text: String) -> ScriptedAnswer { .text(text, headers: ["ETag": "\"1\""]) }
+    private static func tagged(_ text: String) -> ScriptedResponse { .text(text, headers: ["ETag": "\"1\""]) }
 
     // MARK: - Statuses
 
@@ -124,7 +124,7 @@ struct FetchTests {
         let head = "HTTP/1.1 200 \r\nX-A: b\r\nContent-Length: 4\r\n\r\n"
         let body = options == ["-I"] ? "" : "text"
         for target in [["-o", "OUT"], []] {
-            let answer = ScriptedAnswer.bytes(Data("text".utf8), headers: ["X-A": "b"])
+            let answer = ScriptedResponse.bytes(Data("text".utf8), headers: ["X-A": "b"])
             let outcome = try await run(options + ["http://h/"] + target, on: ScriptedTransport(answering: answer))
             #expect(outcome.code == .success)
             #expect((target.isEmpty ? outcome.output : outcome.file) == head + body)
@@ -133,7 +133,7 @@ struct FetchTests {
 
     @Test("writes the head of HTTP/2 without a reason phrase")
     func headOfHTTP2() async throws {
-        let answer = ScriptedAnswer.bytes(Data("text".utf8)).version(.http2)
+        let answer = ScriptedResponse.bytes(Data("text".utf8)).version(.http2)
         let outcome = try await run(["-i", "http://h/"], on: ScriptedTransport(answering: answer))
         #expect(outcome.output == "HTTP/2 200 \r\nContent-Length: 4\r\n\r\ntext")
     }
@@ -202,8 +202,8 @@ struct FetchTests {
 
     @Test("refuses a body that begins anew and is announced larger than --max-size, before any of it is written")
     func anew() async throws {
-        let large = ScriptedAnswer.text("123456").inPieces(of: 2)
-        let transport = ScriptedTransport(answering: ScriptedAnswer.text("12").breaking(after: 0), large)
+        let large = ScriptedResponse.text("123456").inPieces(of: 2)
+        let transport = ScriptedTransport(answering: ScriptedResponse.text("12").breaking(after: 0), large)
         let outcome = try await run(["--retry", "1", "--max-size", "5", "http://h/"], on: transport)
         #expect(outcome.code == .decoding)
         #expect(outcome.output == "")

@@ -226,6 +226,6 @@ struct CatalogueTests {
 
         #expect(outcome.status == 0)
         #expect(outcome.output == "")
-        #expect(outcome.talk == "lade: The catalogue answered without any item.\n")
+        #expect(outcome.talk == "lade: The catalogue responded without any item.\n")
     }
 }

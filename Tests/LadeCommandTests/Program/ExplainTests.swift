@@ -32,9 +32,9 @@ struct ExplainTests {
         let lines = outcome.output.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         #expect(lines.first?.hasPrefix("GET http://127.0.0.1:\(catalogue.port)/medias?fault=503:1&token=") == true)
         #expect(!outcome.output.contains("hush"))
-        #expect(lines.contains { $0.contains("answer 503, HTTP/1.1, Retry-After: 0") })
+        #expect(lines.contains { $0.contains("response 503, HTTP/1.1, Retry-After: 0") })
         #expect(lines.contains { $0.contains("waiting for attempt 2") })
-        #expect(lines.contains { $0.contains("answer 200, HTTP/1.1") })
+        #expect(lines.contains { $0.contains("response 200, HTTP/1.1") })
         // The sums come first, up to an empty line.
         let sums = lines.drop { !$0.hasPrefix("took/ms") }.dropFirst().prefix { !$0.isEmpty }.compactMap { line in
             line.split(separator: " ").first.flatMap { Int($0.filter { $0 != "." }) }
@@ -84,7 +84,7 @@ struct ExplainTests {
         #expect(refused.output.contains("No connection to 127.0.0.1"))
         #expect(refused.talkLines.count == 2)
         #expect(notFound.status == 4)
-        #expect(notFound.output.contains("answer 404"))
+        #expect(notFound.output.contains("response 404"))
         #expect(ignored.status == 0)
     }
 

@@ -50,13 +50,13 @@ struct GetCompletenessTests: GetResumeSuite {
         let outcome = try await LadeProcess.run("get", "-C", "-o", "file", server.address(), in: folder.path)
 
         #expect(outcome.status == 14)
-        #expect(outcome.talk.contains("it answered 200"))
+        #expect(outcome.talk.contains("it responded with 200"))
         #expect(Self.same(FileManager.default.contents(atPath: path), Self.content.prefix(70_000)))
         #expect(folder.names == ["file"])
     }
 
     @Test(
-        "finding CF-26 -C on a complete file succeeds, on another it says what the server answered",
+        "finding CF-26 -C on a complete file succeeds, on another it says what the server responded",
         arguments: [true, false]
     )
     func complete(isComplete: Bool) async throws {
@@ -69,7 +69,7 @@ struct GetCompletenessTests: GetResumeSuite {
 
         #expect(outcome.status == (isComplete ? 0 : 14))
         if !isComplete {
-            #expect(outcome.talk.contains("it answered 416"))
+            #expect(outcome.talk.contains("it responded with 416"))
             #expect(outcome.talk.contains("--force"))
             #expect(!outcome.talk.contains("permissions"))
         }

@@ -147,7 +147,7 @@ struct GetErrorTests: GetSuite {
         let outcome = try await LadeProcess.run("get", address, "Authorization:Bearer pw3")
         #expect(
             outcome.talk == """
-                lade: GET http://\(server.authority)/x?token=<redacted>: The server answered 503.
+                lade: GET http://\(server.authority)/x?token=<redacted>: The server responded with 503.
                       Try again later; the response may say when in Retry-After (-i).
 
                 """

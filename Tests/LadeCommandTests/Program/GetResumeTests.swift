@@ -262,7 +262,7 @@ struct GetResumeTests: GetResumeSuite {
 
         #expect(outcome.code == .success)
         let story = String(decoding: outcome.output, as: UTF8.self)
-        #expect(story.contains("answer \(hasTag ? 206 : 200), "))
+        #expect(story.contains("response \(hasTag ? 206 : 200), "))
         #expect(story.contains("attempt 2"))
         #expect(server.requestCount == 2)
     }

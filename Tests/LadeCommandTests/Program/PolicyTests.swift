@@ -149,7 +149,7 @@ struct PolicyTests {
                 #expect(outcome.output == "fast")
             } else {
                 #expect(outcome.output.contains("no head within 200 ms; sent once more, as hedge 1"))
-                #expect(outcome.output.contains("hedge 1: answer 200"))
+                #expect(outcome.output.contains("hedge 1: response 200"))
                 #expect(outcome.output.contains("the result is that of hedge 1"))
             }
         }

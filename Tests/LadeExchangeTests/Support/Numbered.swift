@@ -37,7 +37,7 @@ struct NumberedAdmission {
         host: Int,
         kind: Admission.Kind = .shared,
         priority: Request.Priority
-    ) -> Admission.Answer {
+    ) -> Admission.Decision {
         admission.request(.numbered(number), host: host, kind: kind, priority: priority)
     }
 

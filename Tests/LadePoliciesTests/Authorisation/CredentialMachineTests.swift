@@ -10,7 +10,7 @@ struct CredentialMachineTests {
     private let date = Date(timeIntervalSince1970: 1_767_225_600)
     private func at(_ seconds: Double) -> Instant { Instant(nanoseconds: Int64(seconds * 1e9)) }
 
-    private func label(_ answer: Machine.Answer) -> String {
+    private func label(_ answer: Machine.Decision) -> String {
         switch answer {
         case .use(let value, let version, let starting):
             "use \(value) v\(version)" + (starting.map { " start \($0)" } ?? "")

@@ -226,7 +226,7 @@ struct DigestTests {
     private func nonces(answeredAfter challenges: [String]) async throws -> (nonces: [String], status: Response.Status)
     {
         let server = ScriptedTransport()
-        let refusals = challenges.map { ScriptedAnswer.status(401, headers: ["WWW-Authenticate": $0]) }
+        let refusals = challenges.map { ScriptedResponse.status(401, headers: ["WWW-Authenticate": $0]) }
         var script = server.onAnyRequest().respond(refusals[0])
         for refusal in refusals.dropFirst() { script = script.then(refusal) }
         _ = script.then(.status(200))
@@ -263,7 +263,7 @@ struct DigestTests {
 
     @Test("finding CL-6 a call that comes with an expired nonce answers the next challenge, and one more")
     func expiredNonceOfAnEarlierCall() async throws {
-        func challenge(_ nonce: String) -> ScriptedAnswer {
+        func challenge(_ nonce: String) -> ScriptedResponse {
             .status(401, headers: ["WWW-Authenticate": #"Digest realm="r", nonce="\#(nonce)", stale=true"#])
         }
         transport.onAnyRequest().respond(challenge("a")).then(.status(200)).then(challenge("b")).then(challenge("c"))

@@ -36,7 +36,7 @@ struct OAuth2Tests {
             .send(Request(address), call: Call(time: time))
     }
 
-    private func tokens(_ number: Int, refresh: String? = nil, seconds: String = "100") -> ScriptedAnswer {
+    private func tokens(_ number: Int, refresh: String? = nil, seconds: String = "100") -> ScriptedResponse {
         let more = refresh.map { #", "refresh_token": "\#($0)""# } ?? ""
         return .json(#"{"access_token": "a\#(number)", "token_type": "bearer", "expires_in": \#(seconds)\#(more)}"#)
     }

@@ -182,7 +182,7 @@ struct DeadlineInterceptorTests {
             settings.attempt = .seconds(20)
         default:
             let phase: LoadingError.TimeoutPhase = kind == "idle" ? .idle : kind == "connect" ? .connect : .nameLookup
-            let answer = ScriptedAnswer.fails(LoadingError(.timedOut(phase), LoadingError.Context(request)))
+            let answer = ScriptedResponse.fails(LoadingError(.timedOut(phase), LoadingError.Context(request)))
             transport.onAnyRequest().respond(answer.after(.seconds(phase == .idle ? 30 : 10)))
         }
         let error = await failure(request, chain(settings, policy: policy))

@@ -22,7 +22,7 @@ struct HedgeRaceTests {
 
         // After it, in both orders.
         let final: Set<Ending> = [.settled, .cancelled]
-        let least = hedge == .answered && first != .answered ? 1 : 0
+        let least = hedge == .unsettled && first != .unsettled ? 1 : 0
         for order in [[0, 1], [1, 0]] {
             var race = HedgeRace(limit: 1)
             let sent = race.due(after: 0)
@@ -58,14 +58,14 @@ struct HedgeRaceTests {
 
     @Test(
         "policies PL-71 sends no further hedge once an exchange has failed",
-        arguments: [HedgeRace.Ending.answered, .failed, .unsent]
+        arguments: [HedgeRace.Ending.unsettled, .failed, .unsent]
     )
     func nothingAfterAFailure(ending: HedgeRace.Ending) {
         var race = HedgeRace(limit: 2)
         _ = race.due(after: 0)
 
         let actions = [race.ended(1, ending), race.due(after: 1), race.ended(0, .failed)]
-        #expect(actions == [.wait, .wait, .deliver(ending == .answered ? 1 : 0)])
+        #expect(actions == [.wait, .wait, .deliver(ending == .unsettled ? 1 : 0)])
     }
 
     // MARK: - The delay

@@ -88,7 +88,7 @@ struct HedgingTests {
         }
     }
 
-    private var slow: ScriptedAnswer { .text("slow").after(.seconds(5)) }
+    private var slow: ScriptedResponse { .text("slow").after(.seconds(5)) }
 
     // MARK: - When
 
@@ -191,7 +191,7 @@ struct HedgingTests {
     enum Kind: CaseIterable, Sendable {
         case good, missing, unavailable, lost
 
-        var answer: ScriptedAnswer {
+        var answer: ScriptedResponse {
             switch self {
             case .good: .status(200)
             case .missing: .status(404)
@@ -668,7 +668,7 @@ struct HedgingTests {
         #expect(
             rows.filter { $0.stage == nil }.map(\.text) == [
                 "attempt 1", "GET https://svc.test/a", "no head within 200 ms; sent once more, as hedge 1",
-                "hedge 1: GET https://svc.test/a", "hedge 1: answer 200, HTTP/1.1",
+                "hedge 1: GET https://svc.test/a", "hedge 1: response 200, HTTP/1.1",
                 "hedge 1: complete: 19 bytes up, 80 down",
                 "cancelled", "the result is that of hedge 1",
             ]

@@ -23,14 +23,14 @@ struct FailOverTests {
 
     private var call: Call { Call(time: time, random: SeededRandom(seed: 1), events: [events]) }
 
-    private func error(_ kind: LoadingError.Kind) -> ScriptedAnswer { .fails(LoadingError(kind)) }
+    private func error(_ kind: LoadingError.Kind) -> ScriptedResponse { .fails(LoadingError(kind)) }
 
-    private var refused: ScriptedAnswer {
+    private var refused: ScriptedResponse {
         error(.cannotConnect(host: "svc.test", reason: .refused))
     }
 
     /// Lets the host itself and the first backups response like this, and the others with 200.
-    private func answer(_ answer: ScriptedAnswer, atFirst count: Int) {
+    private func answer(_ answer: ScriptedResponse, atFirst count: Int) {
         for index in 0..<count {
             let host: String? = index == 0 ? nil : Self.backups[index - 1].host
             transport.on("address \(index)") { request in

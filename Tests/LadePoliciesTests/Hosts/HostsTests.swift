@@ -7,7 +7,7 @@ import Testing
 @testable import LadeCore
 @testable import LadePolicies
 
-private let refused = ScriptedAnswer.fails(LoadingError(.cannotConnect(host: "", reason: .refused)))
+private let refused = ScriptedResponse.fails(LoadingError(.cannotConnect(host: "", reason: .refused)))
 
 @Suite(.timeLimit(.minutes(5)))
 struct HostDirectoryTests {
@@ -100,7 +100,7 @@ struct HostsInterceptorTests {
         try await Chain(links, transport: transport).send(request, call: call)
     }
 
-    private func answer(_ host: String?, _ answer: ScriptedAnswer) -> ScriptedTransport.Rule {
+    private func answer(_ host: String?, _ answer: ScriptedResponse) -> ScriptedTransport.Rule {
         transport.on("to \(host ?? "itself")") { request in
             guard case .host(let name, _) = request.destination else { return host == nil }
             return name == host

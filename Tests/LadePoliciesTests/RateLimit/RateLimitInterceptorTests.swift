@@ -212,7 +212,7 @@ final class QuotaServer: Sendable {
 
     var windows: [Window] { state.withLock { $0 } }
 
-    func answer(at now: Instant) -> ScriptedAnswer {
+    func answer(at now: Instant) -> ScriptedResponse {
         let length = Int64(window) * 1_000_000_000
         let index = Int(now.nanoseconds / length)
         let left = Double(length - now.nanoseconds % length) / 1e9

@@ -6,7 +6,8 @@ import Testing
 
 @testable import LadeCore
 
-private func redirect(_ status: Response.Status, to location: String, _ headers: Headers = Headers()) -> ScriptedAnswer
+private func redirect(_ status: Response.Status, to location: String, _ headers: Headers = Headers())
+    -> ScriptedResponse
 {
     var headers = headers
     headers.add("Location", location)

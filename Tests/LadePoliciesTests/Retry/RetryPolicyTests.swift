@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct RetryPolicyTests {
     private func action(
-        _ outcome: RetryPolicy.Attempt.Outcome,
+        _ outcome: RetryPolicy.Attempt.Ending,
         _ method: Request.Method = .get,
         policy: RetryPolicy = RetryPolicy(),
         change: (inout RetryPolicy.Attempt) -> Void = { _ in }
@@ -26,14 +26,14 @@ struct RetryPolicyTests {
         ]
     )
     func decidesByStatus(code: Int, isRepeated: Bool) throws {
-        let decision = try action(.answer(Response.Status(code), pause: nil))
+        let decision = try action(.response(Response.Status(code), delay: nil))
         #expect((decision.action == .retry(after: .zero)) == isRepeated)
     }
 
     @Test("policies PL-12 retries 413 only when the answer says when")
     func repeats413WithPause() throws {
-        #expect(try action(.answer(413, pause: .seconds(2))).action == .retry(after: .seconds(2)))
-        #expect(try action(.answer(413, pause: nil)).rule == .finalStatus(413))
+        #expect(try action(.response(413, delay: .seconds(2))).action == .retry(after: .seconds(2)))
+        #expect(try action(.response(413, delay: nil)).rule == .finalStatus(413))
     }
 
     @Test(
@@ -45,8 +45,8 @@ struct RetryPolicyTests {
         var policy = RetryPolicy()
         policy.delayLimit = .seconds(3)
 
-        let allowed = try action(.answer(503, pause: pause), policy: policy)
-        let inTime = try action(.answer(503, pause: pause)) { $0.remaining = .seconds(3) }
+        let allowed = try action(.response(503, delay: pause), policy: policy)
+        let inTime = try action(.response(503, delay: pause)) { $0.remaining = .seconds(3) }
 
         #expect(allowed.action == (seconds <= 3 ? .retry(after: pause) : .refuseDelay(pause)))
         #expect(inTime.action == (seconds <= 3 ? .retry(after: pause) : .exceedDeadline(pause)))
@@ -90,7 +90,7 @@ struct RetryPolicyTests {
         let lost = LoadingError(.connectionLost(.nothing, isSafeToRepeat: false))
         let refused = LoadingError(.cannotConnect(host: "h", reason: .refused))
         #expect((try action(.failure(lost), method).action == .retry(after: .zero)) == isRepeated)
-        #expect((try action(.answer(503, pause: nil), method).action == .retry(after: .zero)) == isRepeated)
+        #expect((try action(.response(503, delay: nil), method).action == .retry(after: .zero)) == isRepeated)
         #expect(try action(.failure(refused), method).rule == .neverSent)
         #expect(try action(.failure(lost), method) { $0.hasIdempotencyKey = true }.rule == .transportFailure)
         var everything = RetryPolicy()
@@ -100,7 +100,7 @@ struct RetryPolicyTests {
 
     @Test("policies PL-10 makes two further tries unless the request says otherwise")
     func limitsTries() throws {
-        let answer = RetryPolicy.Attempt.Outcome.answer(503, pause: nil)
+        let answer = RetryPolicy.Attempt.Ending.response(503, delay: nil)
         #expect(try action(answer) { $0.number = 2 }.action == .retry(after: .zero))
         #expect(try action(answer) { $0.number = 3 }.rule == .limitReached(2))
         #expect(try action(answer) { $0.request.retryLimit = 0 }.rule == .limitReached(0))
@@ -109,11 +109,11 @@ struct RetryPolicyTests {
 
     @Test("policies PL-13 service D-09 uses Retry-After as the minimum, and refuses to wait too long")
     func respectsPauses() throws {
-        let decision = try action(.answer(503, pause: .seconds(30))) { $0.delay = .seconds(1) }
+        let decision = try action(.response(503, delay: .seconds(30))) { $0.delay = .seconds(1) }
         #expect(decision.action == .retry(after: .seconds(31)))
-        #expect(try action(.answer(429, pause: .seconds(61))).action == .refuseDelay(.seconds(61)))
+        #expect(try action(.response(429, delay: .seconds(61))).action == .refuseDelay(.seconds(61)))
         #expect(
-            try action(.answer(429, pause: .seconds(61)), policy: .dataLoader) { $0.request.retryLimit = 1 }.action
+            try action(.response(429, delay: .seconds(61)), policy: .dataLoader) { $0.request.retryLimit = 1 }.action
                 == .retry(after: .seconds(61))
         )
     }
@@ -129,7 +129,7 @@ struct RetryPolicyTests {
     func asksHook(code: Int, method: Request.Method, wish: Bool, outcome: String) throws {
         var policy = RetryPolicy()
         policy.hook = RetryPolicy.Hook(shouldRetry: { _, _ in wish })
-        let decision = try action(.answer(Response.Status(code), pause: nil), method, policy: policy)
+        let decision = try action(.response(Response.Status(code), delay: nil), method, policy: policy)
         #expect((decision.action == .retry(after: .zero) ? "retry" : decision.rule.description) == outcome)
     }
 
@@ -137,7 +137,7 @@ struct RetryPolicyTests {
     func limitsHook() throws {
         var policy = RetryPolicy()
         policy.hook = RetryPolicy.Hook(shouldRetry: { _, _ in true }, delay: { _, _ in .seconds(1) })
-        let answer = RetryPolicy.Attempt.Outcome.answer(404, pause: nil)
+        let answer = RetryPolicy.Attempt.Ending.response(404, delay: nil)
         #expect(try action(answer, policy: policy).rule == .hookWantsIt)
         #expect(try action(answer, policy: policy) { $0.number = 3 }.rule == .limitReached(2))
         #expect(try action(answer, policy: policy) { $0.isBodySpent = true }.rule == .bodyNotReplayable)
@@ -152,28 +152,29 @@ struct RetryPolicyTests {
     func delaysByHook() throws {
         var policy = RetryPolicy()
         policy.hook = RetryPolicy.Hook(delay: { attempt, delay in delay * 2 + .seconds(attempt.number) })
-        let answer = RetryPolicy.Attempt.Outcome.answer(503, pause: nil)
+        let answer = RetryPolicy.Attempt.Ending.response(503, delay: nil)
         #expect(try action(answer, policy: policy) { $0.delay = .seconds(3) }.action == .retry(after: .seconds(7)))
         policy.hook = RetryPolicy.Hook(delay: { _, _ in .zero })
-        #expect(try action(.answer(503, pause: .seconds(5)), policy: policy).action == .retry(after: .seconds(5)))
+        #expect(try action(.response(503, delay: .seconds(5)), policy: policy).action == .retry(after: .seconds(5)))
         #expect(policy == policy && policy != RetryPolicy())
     }
 
     @Test("policies PL-02 fails instead of a delay that cannot end before the deadline")
     func observesDeadline() throws {
-        let decision = try action(.answer(503, pause: .seconds(30))) { $0.remaining = .seconds(29) }
+        let decision = try action(.response(503, delay: .seconds(30))) { $0.remaining = .seconds(29) }
         #expect(decision.action == .exceedDeadline(.seconds(30)))
     }
 
     @Test("policies PL-11 never retries a spent body")
     func observesBodies() throws {
-        #expect(try action(.answer(503, pause: nil), .put) { $0.isBodySpent = true }.rule == .bodyNotReplayable)
+        #expect(try action(.response(503, delay: nil), .put) { $0.isBodySpent = true }.rule == .bodyNotReplayable)
     }
 
     @Test("policies PL-12 treats a status that the request accepts as an answer")
     func acceptsStatuses() throws {
         #expect(
-            try action(.answer(503, pause: nil)) { $0.request.acceptableStatuses = .codes(200..<600) }.action == .accept
+            try action(.response(503, delay: nil)) { $0.request.acceptableStatuses = .codes(200..<600) }.action
+                == .accept
         )
     }
 

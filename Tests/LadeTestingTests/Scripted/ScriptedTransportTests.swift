@@ -99,12 +99,12 @@ struct ScriptedTransportTests {
     @Test(
         "keeps the time-out of the whole exchange in virtual time",
         arguments: [
-            (ScriptedAnswer.stalls, 3), (.text("late").after(.seconds(4)), 3), (.text("late").after(Signal()), 3),
+            (ScriptedResponse.stalls, 3), (.text("late").after(.seconds(4)), 3), (.text("late").after(Signal()), 3),
             (.text("0123").stalling(after: 2), 3), (.chunks(["a", "b", "c"], every: .seconds(2)), 3),
             (.steps([.bytes(Data("a".utf8)), .signal(Signal())]), 3),
         ]
     )
-    func timesOut(answer: ScriptedAnswer, seconds: Int) async throws {
+    func timesOut(answer: ScriptedResponse, seconds: Int) async throws {
         transport.onAnyRequest().respond(answer)
         var request = try Request(.get, "http://localhost/")
         request.timeouts.whole = .seconds(3)

@@ -14,7 +14,7 @@ struct ProcessorCaseTests {
     struct Broken: Error {}
 
     private func load<Value>(
-        _ answer: ScriptedAnswer,
+        _ answer: ScriptedResponse,
         service change: (inout Service.Settings) -> Void = { _ in },
         _ make: (Endpoint<Data>) -> Endpoint<Value>
     ) async throws -> Result<Loader.Loaded<Value>, LoadingError> {
@@ -214,7 +214,7 @@ struct ProcessorCaseTests {
         let upper = Service.processor { (data: Data, _) in Data(String(decoding: data, as: UTF8.self).uppercased().utf8)
         }
 
-        let loaded = try Endpoint(response.request).ending(after: [upper]).make(response)
+        let loaded = try Endpoint(response.request).conversion(after: [upper]).make(response)
 
         #expect(loaded.value == Data("A".utf8))
         #expect(loaded.response.body.trailers == ["X-Sum": "1"])
@@ -297,7 +297,7 @@ struct ProcessorCaseTests {
 
     @Test("client CD-31 gives the parsed body of a refused answer with its error")
     func statusWithJSON() async throws {
-        let answer = ScriptedAnswer.json(#"{"why": "gone"}"#, status: 404)
+        let answer = ScriptedResponse.json(#"{"why": "gone"}"#, status: 404)
         guard case .failure(let error) = try await load(answer, { $0.jsonObject() }),
             case .unacceptableStatus(404) = error.kind
         else {

@@ -30,11 +30,11 @@ struct DownloadCompletenessTests {
         }
     }
 
-    private func cut(_ text: String = text, _ tag: String = "\"1\"") -> ScriptedAnswer {
+    private func cut(_ text: String = text, _ tag: String = "\"1\"") -> ScriptedResponse {
         .text(text, headers: ["ETag": tag]).breaking(after: 5)
     }
 
-    private func rest(_ status: Response.Status, _ headers: Headers = [:]) -> ScriptedAnswer {
+    private func rest(_ status: Response.Status, _ headers: Headers = [:]) -> ScriptedResponse {
         var fields = ["Content-Range": "bytes 5-10/11"] as Headers
         for field in headers { fields.add(field.name, field.value) }
         return .text(" world", status: status, headers: fields)
@@ -163,7 +163,7 @@ struct DownloadCompletenessTests {
             #expect(try result.get().resumedLength == 11)
             #expect(folder.names == ["file"] && folder.text("file") == Self.text)
         } else {
-            #expect(reason(result)?.hasSuffix("it answered 416") == true)
+            #expect(reason(result)?.hasSuffix("it responded with 416") == true)
             #expect(folder.text("file") == "hello")
         }
     }

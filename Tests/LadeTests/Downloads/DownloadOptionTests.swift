@@ -44,7 +44,7 @@ struct DownloadOptionTests {
         }
     }
 
-    private func rest(_ text: String, _ range: String, _ headers: Headers = [:]) -> ScriptedAnswer {
+    private func rest(_ text: String, _ range: String, _ headers: Headers = [:]) -> ScriptedResponse {
         var fields = headers
         fields.set("ETag", "\"1\"")
         fields.set("Content-Range", "bytes \(range)")
@@ -385,7 +385,7 @@ struct DownloadOptionTests {
     @Test("reports progress at most ten times a second, the last report too")
     func throttles() async throws {
         let folder = try TemporaryFolder()
-        let chunks = (0..<5).flatMap { number -> [ScriptedAnswer.Step] in
+        let chunks = (0..<5).flatMap { number -> [ScriptedResponse.Step] in
             [.bytes(Data("\(number)".utf8)), .wait(.milliseconds(number == 3 ? 49 : 50))]
         }
         rig.transport.onAnyRequest().respond(.steps(chunks))
@@ -700,9 +700,9 @@ struct DownloadOptionTests {
     )
     func expectedDigest(body: (text: String, isRight: Bool), beginning: String?) async throws {
         let folder = try TemporaryFolder()
-        let whole = ScriptedAnswer.text(body.text, headers: ["ETag": "\"2\""])
+        let whole = ScriptedResponse.text(body.text, headers: ["ETag": "\"2\""])
         if let beginning {
-            let cut = ScriptedAnswer.text(body.text, headers: ["ETag": "\"1\""]).breaking(
+            let cut = ScriptedResponse.text(body.text, headers: ["ETag": "\"1\""]).breaking(
                 after: min(beginning.utf8.count, body.text.utf8.count),
                 with: LoadingError(.connectionLost(.body(received: 3), isSafeToRepeat: false))
             )

@@ -27,11 +27,11 @@ struct DownloadSafetyTests {
         }
     }
 
-    private func half(_ text: String = "hello world", _ count: Int = 5, tag: String = "\"1\"") -> ScriptedAnswer {
+    private func half(_ text: String = "hello world", _ count: Int = 5, tag: String = "\"1\"") -> ScriptedResponse {
         .text(text, headers: ["ETag": tag]).breaking(after: count)
     }
 
-    private func rest(_ text: String, _ range: String, tag: String = "\"1\"") -> ScriptedAnswer {
+    private func rest(_ text: String, _ range: String, tag: String = "\"1\"") -> ScriptedResponse {
         .bytes(Data(text.utf8), status: 206, headers: ["ETag": tag, "Content-Range": "bytes \(range)"])
     }
 

@@ -202,7 +202,7 @@ struct DownloadTests {
         let folder = try TemporaryFolder()
         let range = { (text: String, range: String) in
             let headers = ["Content-Range": "bytes \(range)/11"] as Headers
-            return ScriptedAnswer.steps([.bytes(Data(text.utf8))], status: 206, headers: headers)
+            return ScriptedResponse.steps([.bytes(Data(text.utf8))], status: 206, headers: headers)
         }
         rig.transport.onAnyRequest()
             .respond(.text("hello world", headers: ["ETag": "\"1\""]).breaking(after: 5))
@@ -298,7 +298,7 @@ struct DownloadTests {
     func names(_ disposition: String?, _ name: String) async throws {
         let rig = Rig()
         let folder = try TemporaryFolder()
-        var answer = ScriptedAnswer.text("x")
+        var answer = ScriptedResponse.text("x")
         if let disposition { answer = answer.adding("Content-Disposition", disposition) }
         rig.transport.onAnyRequest().respond(answer)
 

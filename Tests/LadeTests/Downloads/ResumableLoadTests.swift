@@ -20,7 +20,7 @@ struct ResumableLoadTests {
 
     private static let tagged = ["ETag": "\"1\""] as Headers
 
-    private func rest(_ text: String, from first: Int, of whole: Int, tag: String = "\"1\"") -> ScriptedAnswer {
+    private func rest(_ text: String, from first: Int, of whole: Int, tag: String = "\"1\"") -> ScriptedResponse {
         let range = "bytes \(first)-\(first + text.utf8.count - 1)/\(whole)"
         return .bytes(Data(text.utf8), status: 206, headers: ["ETag": tag, "Content-Range": range])
     }
@@ -572,7 +572,9 @@ struct ResumableLoadTests {
     @Test("waits five seconds for the message of a refusal that arrives slowly")
     func slowMessage() async throws {
         let rig = rig(retries: 0) { $0.acceptableStatuses = .all }
-        let steps = [ScriptedAnswer.Step.bytes(Data("so".utf8)), .wait(.seconds(4)), .bytes(Data("rry".utf8)), .stall]
+        let steps = [
+            ScriptedResponse.Step.bytes(Data("so".utf8)), .wait(.seconds(4)), .bytes(Data("rry".utf8)), .stall,
+        ]
         rig.transport.onAnyRequest().respond(.steps(steps, status: 404))
         let start = rig.time.now
 

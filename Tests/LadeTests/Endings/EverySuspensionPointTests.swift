@@ -203,7 +203,7 @@ struct EverySuspensionPointTests {
                     number += 1
                     return number
                 }
-                let answer: ScriptedAnswer =
+                let answer: ScriptedResponse =
                     switch number {
                     case 1: .status(401)
                     case 2: .status(302, headers: ["Location": "/thing", "Set-Cookie": "a=b"])

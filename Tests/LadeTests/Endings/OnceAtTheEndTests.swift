@@ -17,7 +17,7 @@ struct OnceAtTheEndTests {
     /// The behaviour of a server, and how a call ends with it.
     struct Course: Sendable, CustomTestStringConvertible {
         let testDescription: String
-        let answer: ScriptedAnswer
+        let answer: ScriptedResponse
         let ending: String
     }
 

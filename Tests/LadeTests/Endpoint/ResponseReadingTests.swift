@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Reading a response", .timeLimit(.minutes(5)))
 struct ResponseReadingTests {
-    private func response(_ answer: ScriptedAnswer, streamed: Bool = false) async throws -> Response {
+    private func response(_ answer: ScriptedResponse, streamed: Bool = false) async throws -> Response {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(answer)
         let request = try rig.request()
@@ -21,7 +21,7 @@ struct ResponseReadingTests {
         ] as [(String, [UInt8], String)]
     )
     func text(type: String, bytes: [UInt8], text: String) async throws {
-        let answer = ScriptedAnswer.bytes(Data(bytes), headers: ["Content-Type": type])
+        let answer = ScriptedResponse.bytes(Data(bytes), headers: ["Content-Type": type])
 
         #expect(try await response(answer).text == text)
     }
@@ -38,7 +38,7 @@ struct ResponseReadingTests {
         ] as [(String, [UInt8], String)]
     )
     func charset(type: String, bytes: [UInt8], text: String) async throws {
-        let answer = ScriptedAnswer.bytes(Data(bytes), headers: ["Content-Type": type])
+        let answer = ScriptedResponse.bytes(Data(bytes), headers: ["Content-Type": type])
 
         #expect(try await response(answer).text == text)
     }
@@ -55,7 +55,7 @@ struct ResponseReadingTests {
         ] as [(String, [UInt8], ProcessingError)]
     )
     func unreadable(label: String, bytes: [UInt8], fault: ProcessingError) async throws {
-        let answer = ScriptedAnswer.bytes(Data(bytes), headers: ["Content-Type": "text/plain; charset=\(label)"])
+        let answer = ScriptedResponse.bytes(Data(bytes), headers: ["Content-Type": "text/plain; charset=\(label)"])
         let response = try await response(answer)
 
         let error = #expect(throws: LoadingError.self) { try response.text }

@@ -184,7 +184,7 @@ struct EventStreamTests {
     )
     func fails(kind: String) async throws {
         let rig = Rig()
-        let answer: ScriptedAnswer =
+        let answer: ScriptedResponse =
             switch kind {
             case "text/plain": .text("data: a\n\n", headers: ["Content-Type": "text/plain"])
             case "none": .status(200)
@@ -260,7 +260,7 @@ struct EventStreamTests {
     )
     func postOnce(breaks: Bool) async throws {
         let rig = Rig()
-        let answer = ScriptedAnswer.text("data: a\n\n", headers: headers)
+        let answer = ScriptedResponse.text("data: a\n\n", headers: headers)
         rig.transport.onAnyRequest()
             .respond(breaks ? answer.breaking(after: 9) : answer).then(.text("data: b\n\n", headers: headers))
 

@@ -89,7 +89,7 @@ struct SequenceSubject: Sendable, CustomTestStringConvertible {
     {
         let source = PagedSource { asked in
             let page = asked["p"] ?? 0
-            let answer = ScriptedAnswer.json(
+            let answer = ScriptedResponse.json(
                 PagedSource.body(page * size..<(page + 1) * size, next: "/list?p=\(page + 1)")
             )
             return page < ready ? answer : answer.after(gate)

@@ -69,7 +69,7 @@ struct LoaderCaseTests {
         #expect(try await recorder.journal.next() == [.failure("call failed: timedOut(idle)")])
     }
 
-    @Test("service LO-06 reports one cancellation when the network ends the request as cancelled")
+    @Test("service AT-13 reports one cancellation when the network ends the request as cancelled")
     func cancelled() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.fails(LoadingError(.cancelled)))
@@ -273,7 +273,7 @@ struct LoaderCaseTests {
     }
 
     /// What is reported to a loader's delegate for another loader's request that is answered so, and to the other's.
-    private func reportsOfForeign(_ answer: ScriptedAnswer, isStreamed: Bool) async throws -> (
+    private func reportsOfForeign(_ answer: ScriptedResponse, isStreamed: Bool) async throws -> (
         own: [Report], other: [Report]
     ) {
         let rig = Rig()
@@ -295,28 +295,28 @@ struct LoaderCaseTests {
         #expect(reported.other == [.success(200, "ok")])
     }
 
-    @Test("service LO-15 reports no error of another loader's request")
+    @Test("service LO-14 reports no error of another loader's request")
     func foreignError() async throws {
         let reported = try await reportsOfForeign(.timesOut(), isStreamed: false)
         #expect(reported.own.isEmpty)
         #expect(reported.other == [.failure("call failed: timedOut(idle)")])
     }
 
-    @Test("service LO-16 reports no cancellation of another loader's request")
+    @Test("service LO-14 reports no cancellation of another loader's request")
     func foreignCancellation() async throws {
         let reported = try await reportsOfForeign(.fails(LoadingError(.cancelled)), isStreamed: false)
         #expect(reported.own.isEmpty)
         #expect(reported.other == [.cancelled])
     }
 
-    @Test("service LO-17 reports no chunk of another loader's request")
+    @Test("service LO-14 reports no chunk of another loader's request")
     func foreignChunk() async throws {
         let reported = try await reportsOfForeign(.chunks(["a", "b"]), isStreamed: true)
         #expect(!reported.own.contains(.chunk("a")) && !reported.own.contains(.chunk("b")))
         #expect(reported.other.contains(.chunk("a")) && reported.other.contains(.chunk("b")))
     }
 
-    @Test("service LO-18 reports no head of another loader's request")
+    @Test("service LO-14 reports no head of another loader's request")
     func foreignHead() async throws {
         let reported = try await reportsOfForeign(.chunks(["a", "b"]), isStreamed: true)
         #expect(!reported.own.contains(.head(200)))

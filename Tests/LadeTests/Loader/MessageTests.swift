@@ -17,7 +17,7 @@ struct MessageTests {
         let refused = await failure { () throws(LoadingError) in try await loader.load(rig.request()) }
         let missing = await failure { () throws(LoadingError) in try await rig.loader.load(rig.request()) }
 
-        let head = "GET https://svc.example.com/thing: The server answered 401"
+        let head = "GET https://svc.example.com/thing: The server responded with 401"
         #expect(refused?.description == head + ": it refuses the credentials of Bearer.")
         #expect(missing?.description == head + ".")
     }

@@ -15,7 +15,7 @@ struct BodyEventTests {
         rig.events.story.filter { $0.hasPrefix("body ") || $0.hasPrefix("call f") }
     }
 
-    private func streamed(_ answer: ScriptedAnswer) async throws -> (Rig, Response) {
+    private func streamed(_ answer: ScriptedResponse) async throws -> (Rig, Response) {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(answer)
         return (rig, try await rig.loader.load(rig.request().streamed))

@@ -258,6 +258,6 @@ struct CallStoryTests {
         #expect(timeline.totals.first?.stage == .wait(.backoff(attempt: 2)))
         #expect(timeline.elapsed >= .seconds(3))
         #expect(timeline.rows.reduce(.zero) { $0 + $1.duration } == timeline.elapsed)
-        #expect(timeline.rows.contains { $0.text == "answer 503, HTTP/1.1, Retry-After: 3" })
+        #expect(timeline.rows.contains { $0.text == "response 503, HTTP/1.1, Retry-After: 3" })
     }
 }

@@ -90,7 +90,7 @@ struct CanaryTests {
                     "Location",
                     "https://api.test/next/\(query)?appid=\(Self.canary("appid"))&hop=\(Self.canary("key"))"
                 )
-                return ScriptedAnswer.status(307, headers: headers).interim(103, headers: headers)
+                return ScriptedResponse.status(307, headers: headers).interim(103, headers: headers)
             }
         )
         transport.onAnyRequest().respond(.status(500, headers: Self.echoes(Self.secrets), "sorry"))

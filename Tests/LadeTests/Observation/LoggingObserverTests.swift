@@ -72,7 +72,7 @@ struct LoggingObserverTests {
         #expect(error != nil)
         #expect(
             lines.all == [
-                "#1 GET https://svc.example.com/thing: 404, 35 bytes, 0 ms, 1 attempt: The server answered 404"
+                "#1 GET https://svc.example.com/thing: 404, 35 bytes, 0 ms, 1 attempt: The server responded with 404"
             ]
         )
     }
@@ -132,7 +132,7 @@ struct LoggingObserverTests {
 
         _ = try await rig.loader.load(rig.request())
 
-        let head = try #require(lines.all.first { $0.contains("answer 200") })
+        let head = try #require(lines.all.first { $0.contains("response 200") })
         #expect(
             head.contains("X-Open: shown") && head.contains("X-Own: <redacted>") && head.contains("Set-Cookie: ")
         )
@@ -145,7 +145,9 @@ struct LoggingObserverTests {
         rig.transport.onAnyRequest().respond(.text("hello"))
         _ = try await rig.loader.load(rig.request())
         #expect(lines.all.count >= 7)
-        let words = ["asks GET", "attempt 1", "GET https", "answer 200", "complete: ", "the caller has", "the body is"]
+        let words = [
+            "asks GET", "attempt 1", "GET https", "response 200", "complete: ", "the caller has", "the body is",
+        ]
         for word in words { #expect(lines.all.contains { $0.hasPrefix("#1 \(word)") }, "\(lines.all)") }
     }
 
@@ -210,8 +212,11 @@ struct LoggingObserverTests {
 
         #expect(rig.transport.requests.count == 1)
         #expect(error?.context.retryRefusal == rule)
-        let words = rule.map { "The server answered \(status); it was not sent again, because \($0)." }
-        #expect(error?.description.hasSuffix(words ?? "The server answered \(status).") == true, "\(error as Any)")
+        let words = rule.map { "The server responded with \(status); it was not sent again, because \($0)." }
+        #expect(
+            error?.description.hasSuffix(words ?? "The server responded with \(status).") == true,
+            "\(error as Any)"
+        )
         if let rule {
             #expect(lines.all.contains { $0.contains("1 attempt: ") && $0.contains(rule) })
             #expect(lines.all.contains { $0.contains("attempt 1: \(rule); not sent again") })

@@ -96,7 +96,7 @@ struct PrefetchTests {
         let second = Signal()
         let source = PagedSource { asked in
             let page = asked["page"] ?? 0
-            let answer = ScriptedAnswer.json(PagedSource.body(page * 10..<min(page * 10 + 10, 25), total: 25))
+            let answer = ScriptedResponse.json(PagedSource.body(page * 10..<min(page * 10 + 10, 25), total: 25))
             return page == 1 ? answer.after(second) : answer
         }
         let walk = try walk(source, prefetch: 5)
@@ -114,7 +114,7 @@ struct PrefetchTests {
         let later = Signal()
         let source = PagedSource { asked in
             let page = asked["page"] ?? 0
-            let answer = ScriptedAnswer.json(PagedSource.body(page..<page + 1, total: 200))
+            let answer = ScriptedResponse.json(PagedSource.body(page..<page + 1, total: 200))
             return page == 0 ? answer : answer.after(later)
         }
         let walk = try walk(source, prefetch: 1_000)

@@ -226,7 +226,7 @@ struct RequestCaseTests {
 
 @Suite("Responses", .timeLimit(.minutes(5)))
 struct ResponseCaseTests {
-    private func load(_ answer: ScriptedAnswer) async throws -> (Rig, Result<Response, LoadingError>) {
+    private func load(_ answer: ScriptedResponse) async throws -> (Rig, Result<Response, LoadingError>) {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(answer)
         do throws(LoadingError) {
@@ -250,7 +250,7 @@ struct ResponseCaseTests {
     }
 
     /// How many attempts are made for a request with this response, when two more are allowed.
-    private func attempts(_ answer: ScriptedAnswer) async throws -> Int {
+    private func attempts(_ answer: ScriptedResponse) async throws -> Int {
         let rig = Rig {
             $0.retries.limit = 2
             $0.retries.backoff = .none
@@ -337,7 +337,7 @@ struct ResponseCaseTests {
             Issue.record("no error")
             return
         }
-        #expect(error.description == "GET https://svc.example.com/thing: The server answered 404.")
+        #expect(error.description == "GET https://svc.example.com/thing: The server responded with 404.")
     }
 
     @Test("service RS-15 has the address that answered")

@@ -31,7 +31,7 @@ struct AttemptCountTests {
 
     struct Ending: CustomTestStringConvertible {
         var testDescription: String
-        var answers: [ScriptedAnswer]
+        var answers: [ScriptedResponse]
         var attempts: Int
     }
 

@@ -143,7 +143,7 @@ struct ServiceCaseTests {
     @Test("service SV-29 service D-32 counts heads, also of a refused answer, in 64 bits")
     func countsHeads() async throws {
         let rig = Rig()
-        var answer = ScriptedAnswer.status(400)
+        var answer = ScriptedResponse.status(400)
         answer.headers = ["Content-Size": "1000"]
         rig.transport.onAnyRequest().respond(answer)
         let totals = Journal<ConsumptionObserver.Total>()

@@ -12,7 +12,7 @@ import Testing
 @Suite("Service, better than the reference", .timeLimit(.minutes(5)))
 struct ServiceDefectTests {
     /// A body of ten minutes, with a piece every ten seconds.
-    private let film = ScriptedAnswer.text(String(repeating: "x", count: 61)).inPieces(of: 1, every: .seconds(10))
+    private let film = ScriptedResponse.text(String(repeating: "x", count: 61)).inPieces(of: 1, every: .seconds(10))
 
     @Test("service D-17 lets a body take as long as bytes flow")
     func longTransfer() async throws {

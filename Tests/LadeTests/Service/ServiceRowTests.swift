@@ -108,7 +108,7 @@ struct ServiceRowTests {
         return (rig, recorder.reported, error)
     }
 
-    @Test("finding FQ-24 service SV-10 service FA-15 a decorator's own error is the one failure, and nothing is sent")
+    @Test("finding FQ-24 service SV-10 a decorator's own error is the one failure, and nothing is sent")
     func decoratorFails() async throws {
         let (rig, reported, error) = try await failing { $0.decorators = [Service.decorator { _ in throw Refused() }] }
 
@@ -123,7 +123,7 @@ struct ServiceRowTests {
         #expect(rig.events.story.filter { $0.hasPrefix("call f") }.count == 2)
     }
 
-    @Test("finding FQ-24 service SV-10 service FA-15 an authoriser's own error is the one failure, and nothing is sent")
+    @Test("finding FQ-24 service SV-10 an authoriser's own error is the one failure, and nothing is sent")
     func authoriserFails() async throws {
         struct Failing: Authoriser {
             let identifier = "failing"
@@ -249,7 +249,7 @@ struct ServiceRowTests {
         let sent = try #require(rig.transport.requests.first)
         let head = "GET /thing HTTP/1.1\r\n" + sent.headers.map { "\($0.name): \($0.value)\r\n" }.joined() + "\r\n"
         // The script gives every text a length and a type.
-        let fields = ScriptedAnswer.status(400, headers: ["Content-Size": "1000"]).headers
+        let fields = ScriptedResponse.status(400, headers: ["Content-Size": "1000"]).headers
         let answer = "HTTP/1.1 400\r\n" + fields.map { "\($0.name): \($0.value)\r\n" }.joined() + "\r\n"
         #expect(totals.all.map(\.bytesReceived) == [Int64(answer.utf8.count)])
         #expect(totals.all.map(\.bytesSent) == [Int64(head.utf8.count)])
@@ -303,16 +303,16 @@ struct ServiceRowTests {
     }
 
     @Test(
-        "finding FQ-24 service LO-14 LO-15 LO-16 LO-17 LO-18 a loader's delegate is not notified of another loader's calls",
+        "finding FQ-24 service LO-14 a loader's delegate is not notified of another loader's calls",
         arguments: [
             (.text("ok"), false, [.success(200, "ok")]),
             (.timesOut(), false, [.failure("call failed: timedOut(idle)")]),
             (.fails(LoadingError(.cancelled)), false, [.cancelled]),
             (.chunks(["a", "b"]), true, [.head(200), .chunk("a"), .chunk("b"), .success(200, "")]),
             (.text("ab").breaking(after: 1), true, [.head(200), .chunk("a"), .failure("call failed: incompleteBody")]),
-        ] as [(ScriptedAnswer, Bool, [Report])]
+        ] as [(ScriptedResponse, Bool, [Report])]
     )
-    func foreignCalls(answer: ScriptedAnswer, isStreamed: Bool, expected: [Report]) async throws {
+    func foreignCalls(answer: ScriptedResponse, isStreamed: Bool, expected: [Report]) async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(answer)
         let (own, other) = (ReportRecorder(chunks: true), ReportRecorder(chunks: true))
@@ -393,7 +393,9 @@ struct ServiceRowTests {
 
         let error = try #require(await failure { () throws(LoadingError) in try await rig.loader.load(request) })
 
-        #expect(error.description == "GET https://svc.example.com/thing?token=<redacted>: The server answered 404.")
+        #expect(
+            error.description == "GET https://svc.example.com/thing?token=<redacted>: The server responded with 404."
+        )
         #expect(error.context.status == 404)
         #expect(error.context.url == "https://svc.example.com/thing?token=<redacted>")
         #expect(error.context.headers["X-Plain"] == "shown")

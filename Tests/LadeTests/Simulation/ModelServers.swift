@@ -221,7 +221,7 @@ final class ModelServers: Transport {
 
     // MARK: - The servers
 
-    private func answer(to request: Request, _ call: Call) -> ScriptedAnswer {
+    private func answer(to request: Request, _ call: Call) -> ScriptedResponse {
         let delay = Duration.seconds(0.02 + 0.6 * random.unit() * random.unit())
         let key = Self.key(of: request.url)
         let refusal = key.description.hasPrefix("api.example.com") ? refusal(of: request) : nil
@@ -242,7 +242,7 @@ final class ModelServers: Transport {
         }
     }
 
-    private func item(_ request: Request, _ service: String, _ delay: Duration) -> ScriptedAnswer {
+    private func item(_ request: Request, _ service: String, _ delay: Duration) -> ScriptedResponse {
         if let storm = storm(service) { return storm.after(delay) }
         let text = String(repeating: "item ", count: 40)
         return switch random.unit() {
@@ -258,7 +258,7 @@ final class ModelServers: Transport {
         }
     }
 
-    private func order(_ request: Request, _ delay: Duration) -> ScriptedAnswer {
+    private func order(_ request: Request, _ delay: Duration) -> ScriptedResponse {
         let operation = request.headers["X-Operation"] ?? ""
         let key = request.headers["Idempotency-Key"]
         let storm = storm("orders")
@@ -293,7 +293,7 @@ final class ModelServers: Transport {
         }
     }
 
-    private func image(_ request: Request, _ delay: Duration) -> ScriptedAnswer {
+    private func image(_ request: Request, _ delay: Duration) -> ScriptedResponse {
         var host = "cdn.example.com"
         if case .host(let name, _) = request.destination { host = name }
         let now = time.now
@@ -312,7 +312,7 @@ final class ModelServers: Transport {
         }
     }
 
-    private func redirect(_ request: Request) -> ScriptedAnswer {
+    private func redirect(_ request: Request) -> ScriptedResponse {
         let cookie = "sid=\(Self.canary)-\(random.next() % 100); Path=/; Max-Age=600"
         let target =
             switch random.next() % 4 {
@@ -324,7 +324,7 @@ final class ModelServers: Transport {
         return .status(302, headers: ["Location": target, "Set-Cookie": cookie])
     }
 
-    private func storm(_ service: String) -> ScriptedAnswer? {
+    private func storm(_ service: String) -> ScriptedResponse? {
         let now = time.now
         guard let storm = storms[service]?.first(where: { $0.from <= now && now < $0.until }) else { return nil }
         let left = now.duration(to: storm.until).components.seconds + 1
@@ -338,7 +338,7 @@ final class ModelServers: Transport {
     // MARK: - Tokens
 
     /// A 401 for a request without a valid token.
-    private func refusal(of request: Request) -> ScriptedAnswer? {
+    private func refusal(of request: Request) -> ScriptedResponse? {
         // The target of a redirect needs no token, and an anonymous user has none.
         guard !request.url.path().hasSuffix("/shared") else { return nil }
         let field = request.headers["Authorization"] ?? ""
@@ -356,7 +356,7 @@ final class ModelServers: Transport {
         return isGood ? nil : .status(401, headers: ["WWW-Authenticate": "Bearer"])
     }
 
-    private func token(_ request: Request, _ delay: Duration) -> ScriptedAnswer {
+    private func token(_ request: Request, _ delay: Duration) -> ScriptedResponse {
         guard let granted = Self.form(request)["refresh_token"], granted.hasPrefix(Self.canary + "-refresh-") else {
             note("the token endpoint was asked without a refresh token")
             return .status(400)

@@ -225,14 +225,14 @@ struct ScriptedRun {
         )
     }
 
-    private static func answer(to request: Request, _ random: SeededRandom) -> ScriptedAnswer {
+    private static func answer(to request: Request, _ random: SeededRandom) -> ScriptedResponse {
         let number = random.next(below: 100)
         switch random.unit() {
         case ..<0.44:
             if request.headers.contains("If-None-Match"), random.unit() < 0.6 {
                 return .status(304, headers: ["ETag": "\"1\"", "Cache-Control": "max-age=1"])
             }
-            var answer = ScriptedAnswer.text("0123456789-\(number)")
+            var answer = ScriptedResponse.text("0123456789-\(number)")
             if random.unit() < 0.6 { answer = answer.adding("Cache-Control", "max-age=\(random.next(below: 3))") }
             if random.unit() < 0.6 { answer = answer.adding("ETag", "\"\(random.next(below: 2))\"") }
             if random.unit() < 0.3 { answer = answer.adding("Set-Cookie", "a=\(number); Domain=example.com") }
@@ -245,13 +245,13 @@ struct ScriptedRun {
             )
         case ..<0.62: return .status(401, headers: ["WWW-Authenticate": "Bearer"])
         case ..<0.72:
-            let answer = ScriptedAnswer.status(random.unit() < 0.6 ? 503 : 429)
+            let answer = ScriptedResponse.status(random.unit() < 0.6 ? 503 : 429)
             return random.unit() < 0.6 ? answer.adding("Retry-After", "\(random.next(below: 4))") : answer
         case ..<0.80:
             let host = request.url.host() ?? ""
             return .fails(LoadingError(.cannotConnect(host: host, reason: .refused), LoadingError.Context(request)))
         case ..<0.86: return .connectionLost(isSafeToRepeat: random.unit() < 0.5)
-        case ..<0.91: return ScriptedAnswer.text("0123456789").breaking(after: 3)
+        case ..<0.91: return ScriptedResponse.text("0123456789").breaking(after: 3)
         case ..<0.95: return .status(random.unit() < 0.5 ? 404 : 500, headers: ["Cache-Control": "max-age=2"], "no")
         case ..<0.98: return .timesOut()
         default: return .stalls

@@ -57,8 +57,8 @@ struct TransferStateSubject {
 func show(_ actions: [TransferState.Action]) -> [String] {
     actions.map { action in
         switch action {
-        case .answer(.complete(let head, let bytes)): "answer \(head.status) with \(bytes.count)"
-        case .answer(.streaming(let head)): "answer \(head.status) streaming"
+        case .deliver(.complete(let head, let bytes)): "answer \(head.status) with \(bytes.count)"
+        case .deliver(.streaming(let head)): "answer \(head.status) streaming"
         case .failSender(let error): "fail sender: \(show(error))"
         case .giveReader(.success(let chunk)): "give reader \(chunk.map { "\($0.count)" } ?? "the end")"
         case .giveReader(.failure(let error)): "fail reader: \(show(error))"

@@ -13,7 +13,7 @@ struct TokenSource: Sendable {
     /// Set when the user signs out: the user's credentials are not used again.
     let isSignedOut = Locked(false)
 
-    private static let answerLimit = 1 << 20
+    private static let responseLimit = 1 << 20
 
     /// Tokens by the last refresh token where there is one, else by the grant.
     func tokens(after last: Authorisation.OAuth2.Tokens?, _ context: Authorisation.Context) async throws(LoadingError)
@@ -25,7 +25,7 @@ struct TokenSource: Sendable {
                 // A server that sends no new refresh token expects the old one to be used again.
                 tokens.refreshToken = tokens.refreshToken ?? refreshToken
                 return tokens
-            case .refused(let code) where TokenAnswer.endsGrant(code) && hasOtherGrant:
+            case .refused(let code) where TokenResponse.endsGrant(code) && hasOtherGrant:
                 // The refresh token has expired; the app's original grant may still work.
                 break
             case let other:
@@ -35,8 +35,8 @@ struct TokenSource: Sendable {
         guard settings.grant == .clientCredentials || !isSignedOut.withLock({ $0 }) else {
             throw LoadingError(.authorisationFailed(.init(authoriser: identifier, cause: .signInRequired)))
         }
-        let answer = try await ask(settings.grant, context)
-        guard case .tokens(var tokens) = answer else { throw failure(answer) }
+        let reply = try await ask(settings.grant, context)
+        guard case .tokens(var tokens) = reply else { throw failure(reply) }
         if case .refreshToken(let token) = settings.grant, tokens.refreshToken == nil { tokens.refreshToken = token }
         return tokens
     }
@@ -48,26 +48,26 @@ struct TokenSource: Sendable {
         if case .refreshToken = settings.grant { false } else { true }
     }
 
-    private func failure(_ answer: TokenAnswer) -> LoadingError {
-        switch answer {
+    private func failure(_ reply: TokenResponse) -> LoadingError {
+        switch reply {
         // A client that acts for itself has no user.
-        case .refused(let code) where TokenAnswer.endsGrant(code) && settings.grant != .clientCredentials:
+        case .refused(let code) where TokenResponse.endsGrant(code) && settings.grant != .clientCredentials:
             let fault = LoadingError.AuthorisationCause(authoriser: identifier, cause: .signInRequired, detail: code)
             return LoadingError(.authorisationFailed(fault))
         case .refused(let code):
             return LoadingError(
                 .decoding,
-                underlyingError: TokenAnswer.Fault(description: "the token endpoint refused with \(code)")
+                underlyingError: TokenResponse.Fault(description: "the token endpoint refused with \(code)")
             )
         case .unusable(let reason):
             return LoadingError(
                 .decoding,
-                underlyingError: TokenAnswer.Fault(description: "the token endpoint: \(reason)")
+                underlyingError: TokenResponse.Fault(description: "the token endpoint: \(reason)")
             )
         case .tokens:
             return LoadingError(
                 .decoding,
-                underlyingError: TokenAnswer.Fault(description: "the token endpoint gave tokens unasked")
+                underlyingError: TokenResponse.Fault(description: "the token endpoint gave tokens unasked")
             )
         }
     }
@@ -75,7 +75,7 @@ struct TokenSource: Sendable {
     private func ask(
         _ grant: Authorisation.OAuth2.Settings.Grant,
         _ context: Authorisation.Context
-    ) async throws(LoadingError) -> TokenAnswer {
+    ) async throws(LoadingError) -> TokenResponse {
         let request = makeRequest(grant)
         guard settings.allowsInsecureEndpoint || Origin(request.url)?.isSecure == true else {
             throw LoadingError(
@@ -92,9 +92,9 @@ struct TokenSource: Sendable {
             context.status = status
             throw LoadingError(.unacceptableStatus(status), context)
         }
-        let answer = TokenAnswer(status: status, body: try await response.body.collect(limit: Self.answerLimit))
-        guard case .refused(let code) = answer, !Self.knownCodes.contains(code), !TokenAnswer.endsGrant(code) else {
-            return answer
+        let reply = TokenResponse(status: status, body: try await response.body.collect(limit: Self.responseLimit))
+        guard case .refused(let code) = reply, !Self.knownCodes.contains(code), !TokenResponse.endsGrant(code) else {
+            return reply
         }
         // A server may send back values of the request.
         let secrets = secrets(of: grant).filter { !$0.isEmpty }
@@ -134,7 +134,7 @@ struct TokenSource: Sendable {
         }
         if !settings.scopes.isEmpty { fields.append(("scope", settings.scopes.joined(separator: " "))) }
         fields += settings.parameters.map { ($0.name, $0.value.reveal()) }
-        var request = Request(.post, settings.tokenEndpoint, delivery: .buffered(limit: Self.answerLimit))
+        var request = Request(.post, settings.tokenEndpoint, delivery: .buffered(limit: Self.responseLimit))
         request.headers["Accept"] = "application/json"
         switch settings.clientProof {
         case .none:

@@ -23,7 +23,7 @@ extension TransportConformance {
             let server = try LoopbackServer(answering: "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n1234")
             let request = try server.request(.get, "/", delivery: .streamed)
             let exchange = try await context.exchange(try context.transport(), request)
-            context.expect(exchange.failedInBody, "the head of a streamed answer did not arrive")
+            context.expect(exchange.failedInBody, "the head of a streamed response did not arrive")
         }
     }
 
@@ -31,11 +31,11 @@ extension TransportConformance {
         "TR-10",
         "refuses Content-Length with chunked and drops the connection"
     ) { context in
-        let answer = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"
+        let response = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"
         for (name, delivery) in [("buffered", Request.Delivery.buffered(limit: 100)), ("streamed", .streamed)] {
             await context.part(name) { context in
                 let server = try LoopbackServer { index in
-                    [.readRequest, .send(index == 0 ? answer : "HTTP/1.1 200 OK\r\n" + okRest), .stall]
+                    [.readRequest, .send(index == 0 ? response : "HTTP/1.1 200 OK\r\n" + okRest), .stall]
                 }
                 let transport = try context.transport()
                 let request = try server.request(.get, "/", delivery: delivery)
@@ -45,13 +45,13 @@ extension TransportConformance {
                 _ = try await context.within("closing the connection") { try await server.connectionClosed(at: 0) }
             }
         }
-        await context.part("tolerated") { await expectTolerated($0, answer, .lengthWithChunked) }
+        await context.part("tolerated") { await expectTolerated($0, response, .lengthWithChunked) }
     }
 
     static let cutChunks = ConformanceCase("TR-14", "reports a chunked body without an end") { context in
         let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-        let answers = ["after a chunk": "5\r\nhello\r\n", "in a chunk": "a\r\nhello", "in a size": "5\r\nhello\r\n1"]
-        for (name, body) in answers {
+        let responses = ["after a chunk": "5\r\nhello\r\n", "in a chunk": "a\r\nhello", "in a size": "5\r\nhello\r\n1"]
+        for (name, body) in responses {
             await context.part(name) { context in
                 await context.eachDelivery {
                     try LoopbackServer(answering: head + body)
@@ -85,14 +85,14 @@ extension TransportConformance {
         "TR-19",
         "delivers a response followed by more bytes, and drops the connection"
     ) { context in
-        let answers = [
+        let responses = [
             "length": "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil",
             "chunked": "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\nmore",
         ]
-        for (name, answer) in answers {
+        for (name, response) in responses {
             await context.part(name) { context in
                 let server = try LoopbackServer { index in
-                    [.readRequest, .send(index == 0 ? answer : "HTTP/1.1 200 OK\r\n" + okRest), .readRequest, .stall]
+                    [.readRequest, .send(index == 0 ? response : "HTTP/1.1 200 OK\r\n" + okRest), .readRequest, .stall]
                 }
                 let transport = try context.transport()
                 for _ in 0..<2 {

@@ -8,7 +8,7 @@ import LadeTesting
 
 // Responses that never come, or fail mid-body.
 extension TransportConformance {
-    static let silence = ConformanceCase("TR-22", "times out on a server that never answers") { context in
+    static let silence = ConformanceCase("TR-22", "times out on a server that never responds") { context in
         await context.part("time-out") { context in
             await context.eachDelivery {
                 try LoopbackServer(script: [.readRequest, .stall])

@@ -6,7 +6,7 @@
 import LadeCore
 import LadeTesting
 
-// Exchanges with a well-behaved server: what it receives.
+// Exchanges with a well-behaved server: the requests that it receives.
 extension TransportConformance {
     static let refusals = ConformanceCase("TR-35", "delivers 404 and 500 with their bodies") { context in
         let server = try LoopbackServer { .text("sorry", status: Int($0.path.dropFirst()) ?? 0) }
@@ -64,10 +64,10 @@ extension TransportConformance {
             }
         }
         await context.part("byte by byte") { context in
-            let answer =
+            let response =
                 "HTTP/1.1 200 OK\r\nX-A: 1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1;x\r\nc\r\n0\r\nX-T: 1\r\n\r\n"
             await context.eachDelivery {
-                try LoopbackServer(script: [.readRequest, .send(Data(answer.utf8), inPiecesOf: 1), .stall])
+                try LoopbackServer(script: [.readRequest, .send(Data(response.utf8), inPiecesOf: 1), .stall])
             } check: { context, exchange, _ in
                 context.expect(exchange, gives: 200, "abc")
                 context.expectEqual(exchange.trailers["X-T"], "1", "trailer")

@@ -14,12 +14,12 @@ extension TransportConformance {
         context in
         for (count, perHost) in [(100, 6), (context.scaled(1000), 6), (context.scaled(1000), 32)] {
             await context.part("\(count) calls, \(perHost) connections") { context in
-                let server = try LoopbackServer { .text("answer to \($0.target)") }
+                let server = try LoopbackServer { .text("response to \($0.target)") }
                 let transport = try context.transport { $0.connections.perHost = perHost }
                 try await context.within("\(count) calls") {
                     try await inParallel(count) { number in
                         let exchange = await Exchange.perform(transport, try server.request(.get, "/\(number)"))
-                        context.expect(exchange, gives: 200, "answer to /\(number)")
+                        context.expect(exchange, gives: 200, "response to /\(number)")
                     }
                 }
                 context.expectEqual(server.requestCount, count, "requests at the server")
@@ -83,9 +83,9 @@ extension TransportConformance {
 
     static let cancelInBody = ConformanceCase("TR-38", "delivers what arrived, then ends as cancelled") {
         context in
-        let answer = ServerStep.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n1234")
+        let response = ServerStep.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n1234")
         await context.part("the task") { context in
-            let server = try LoopbackServer(script: [.readRequest, answer, .stall])
+            let server = try LoopbackServer(script: [.readRequest, response, .stall])
             let transport = try context.transport()
             let request = try server.request(.get, "/", delivery: .streamed)
             let hasRead = Signal()
@@ -111,7 +111,7 @@ extension TransportConformance {
             try await context.within("closing the connection") { try await server.open(atMost: 0) }
         }
         await context.part("the body") { context in
-            let server = try LoopbackServer(script: [.readRequest, answer, .stall])
+            let server = try LoopbackServer(script: [.readRequest, response, .stall])
             let transport = try context.transport()
             let request = try server.request(.get, "/", delivery: .streamed)
             try await context.within("the exchange") {
@@ -130,7 +130,7 @@ extension TransportConformance {
             try await context.within("closing the connection") { try await server.open(atMost: 0) }
         }
         await context.part("buffered") { context in
-            let server = try LoopbackServer(script: [.readRequest, answer, .stall])
+            let server = try LoopbackServer(script: [.readRequest, response, .stall])
             let transport = try context.transport()
             let request = try server.request()
             let task = Task { await Exchange.perform(transport, request) }
@@ -270,9 +270,9 @@ extension TransportConformance {
                 reads == 1 ? "after its first chunk, from a silent server" : "unread, from a silent server"
             ) {
                 context in
-                let answer = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n1234"
+                let response = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n1234"
                 let server = try LoopbackServer { index in
-                    [.readRequest, index == 0 ? .send(answer) : .respond(.text("ok")), .stall]
+                    [.readRequest, index == 0 ? .send(response) : .respond(.text("ok")), .stall]
                 }
                 let transport = try context.transport { $0.connections.perHost = 1 }
                 let request = try server.request(.get, "/", delivery: .streamed)
@@ -327,7 +327,7 @@ extension TransportConformance {
 
     static let duplexLedByServer = ConformanceCase(
         "TR-46",
-        "answers 1,000 bytes that the server sends one by one"
+        "delivers 1,000 bytes that the server sends one by one"
     ) {
         context in
         let server = try LoopbackServer(
@@ -352,7 +352,7 @@ extension TransportConformance {
             }
         }
         let request = try server.request(.post, "/", body: body, delivery: .streamed)
-        try await context.within("1,000 answers") {
+        try await context.within("1,000 responses") {
             let response = try await transport.send(request, call: Call())
             for try await chunk in response.body {
                 received.withLock { $0.append(chunk) }

@@ -5,20 +5,20 @@ import Testing
 @testable import LadeWire
 
 @Suite("What becomes of an exchange whose stream has ended", .timeLimit(.minutes(5)))
-struct StreamOutcomeTests {
-    private static func facts(_ change: (inout StreamOutcome.Facts) -> Void = { _ in }) -> StreamOutcome.Facts {
-        var facts = StreamOutcome.Facts()
+struct StreamDecisionTests {
+    private static func facts(_ change: (inout StreamDecision.Facts) -> Void = { _ in }) -> StreamDecision.Facts {
+        var facts = StreamDecision.Facts()
         change(&facts)
         return facts
     }
 
-    private static let refused = StreamOutcome.fail(.lost(.nothing, wasSent: false))
-    private static let lost = StreamOutcome.fail(.lost(.nothing, wasSent: true))
+    private static let refused = StreamDecision.fail(.lost(.nothing, wasSent: false))
+    private static let lost = StreamDecision.fail(.lost(.nothing, wasSent: true))
 
     @Test("wire WR-48 a refused stream is not sent again here, and may be by the caller")
     func refusal() {
-        #expect(StreamOutcome(.refused, Self.facts()) == Self.refused)
-        #expect(StreamOutcome(.refused, Self.facts { $0.wasReused = true }) == Self.refused)
+        #expect(StreamDecision(.refused, Self.facts()) == Self.refused)
+        #expect(StreamDecision(.refused, Self.facts { $0.wasReused = true }) == Self.refused)
     }
 
     @Test(
@@ -31,37 +31,37 @@ struct StreamOutcomeTests {
             $0.canSendBodyAgain = canSendBodyAgain
             $0.isRepeatable = false
         }
-        let expected = isMoved ? StreamOutcome.move : Self.refused
-        #expect(StreamOutcome(.unprocessed, facts) == expected)
+        let expected = isMoved ? StreamDecision.move : Self.refused
+        #expect(StreamDecision(.unprocessed, facts) == expected)
 
         // The connection has ended while the request was in our buffers.
         var unsent = facts
         unsent.wasSent = false
-        #expect(StreamOutcome(.lost, unsent) == expected)
+        #expect(StreamDecision(.lost, unsent) == expected)
     }
 
     @Test("wire WR-50 HTTP/1.1 is tried once, if the body can be sent again")
     func downgrade() {
-        #expect(StreamOutcome(.needsHTTP1, Self.facts { $0.isRepeatable = false }) == .downgrade)
-        #expect(StreamOutcome(.needsHTTP1, Self.facts { $0.isDowngraded = true }) == Self.lost)
-        #expect(StreamOutcome(.needsHTTP1, Self.facts { $0.canSendBodyAgain = false }) == Self.lost)
+        #expect(StreamDecision(.needsHTTP1, Self.facts { $0.isRepeatable = false }) == .downgrade)
+        #expect(StreamDecision(.needsHTTP1, Self.facts { $0.isDowngraded = true }) == Self.lost)
+        #expect(StreamDecision(.needsHTTP1, Self.facts { $0.canSendBodyAgain = false }) == Self.lost)
     }
 
     @Test(
         "wire WR-47 WR-51 a lost request is sent again once, on a reused connection, if it may be processed twice",
         arguments: [
-            (true, true, false, StreamOutcome.sendAgain), (true, true, true, lost), (true, false, false, lost),
+            (true, true, false, StreamDecision.sendAgain), (true, true, true, lost), (true, false, false, lost),
             (false, true, false, lost),
         ]
     )
-    func lostRequests(wasReused: Bool, isRepeatable: Bool, wasRepeated: Bool, outcome: StreamOutcome) {
+    func lostRequests(wasReused: Bool, isRepeatable: Bool, wasRepeated: Bool, outcome: StreamDecision) {
         let facts = Self.facts {
             $0.wasReused = wasReused
             $0.isRepeatable = isRepeatable
             $0.wasRepeated = wasRepeated
         }
 
-        #expect(StreamOutcome(.lost, facts) == outcome)
+        #expect(StreamDecision(.lost, facts) == outcome)
     }
 
     @Test("wire WR-51 WR-52 what fails after a part of the response is never sent again, and says how much arrived")
@@ -73,12 +73,12 @@ struct StreamOutcomeTests {
         }
         let fault = HeadVetting.Fault.tooLarge(.fields(1))
 
-        #expect(StreamOutcome(.complete, facts) == .complete)
-        #expect(StreamOutcome(.lost, facts) == .fail(.incomplete(received: 7, expected: 9)))
-        #expect(StreamOutcome(.reset(code: 0), facts) == .fail(.lost(.body(received: 7), wasSent: true)))
-        #expect(StreamOutcome(.reset(code: 2), Self.facts { $0.wasReused = true }) == Self.lost)
-        #expect(StreamOutcome(.malformed(fault), facts) == .refuse(fault))
-        #expect(StreamOutcome(.uploadFailed, facts) == .failUpload)
+        #expect(StreamDecision(.complete, facts) == .complete)
+        #expect(StreamDecision(.lost, facts) == .fail(.incomplete(received: 7, expected: 9)))
+        #expect(StreamDecision(.reset(code: 0), facts) == .fail(.lost(.body(received: 7), wasSent: true)))
+        #expect(StreamDecision(.reset(code: 2), Self.facts { $0.wasReused = true }) == Self.lost)
+        #expect(StreamDecision(.malformed(fault), facts) == .refuse(fault))
+        #expect(StreamDecision(.uploadFailed, facts) == .failUpload)
     }
 
     @Test(
@@ -102,7 +102,7 @@ struct StreamOutcomeTests {
                     .lost(progress, wasSent: true)
                 }
 
-            #expect(StreamOutcome(ending, facts) == .fail(expected))
+            #expect(StreamDecision(ending, facts) == .fail(expected))
         }
     }
 }

@@ -1,12 +1,12 @@
 import LadeCore
 import LadeExchange
 
-/// The outcome of an exchange whose stream has ended.
+/// The decision about an exchange whose stream has ended.
 ///
 /// This is the one place that decides which requests over HTTP/2 are sent again without the caller (RFC 9113 §8.7, RFC 9110
 /// §9.2.2). A request that the peer has certainly not processed is sent again. A request that a reused connection has lost is
 /// sent again once. After a head, interim heads included, no request is sent again.
-enum StreamOutcome: Equatable {
+enum StreamDecision: Equatable {
     case complete
     case fail(WireFault)
     /// A head or a trailer section was refused.
@@ -70,7 +70,7 @@ enum StreamOutcome: Equatable {
         }
     }
 
-    private static func moved(_ facts: Facts) -> StreamOutcome {
+    private static func moved(_ facts: Facts) -> StreamDecision {
         facts.canSendBodyAgain && facts.moves < mostMoves ? .move : .fail(.lost(.nothing, wasSent: false))
     }
 }

@@ -5,7 +5,7 @@
 #endif
 
 /// How a call makes its result from a response.
-struct Ending<Output: Sendable>: Sendable {
+struct ResponseConversion<Output: Sendable>: Sendable {
     /// Makes the result of a response with an acceptable status.
     let make: @Sendable (Response) throws(LoadingError) -> Output
     /// Adds the description in the body to the error of a response with an unacceptable status.
@@ -25,15 +25,17 @@ struct Ending<Output: Sendable>: Sendable {
     }
 }
 
-extension Ending<Response> {
+extension ResponseConversion<Response> {
     /// Returns the response unchanged.
-    static var response: Ending { Ending(make: { response throws(LoadingError) in response }, inspect: { _, _ in }) }
+    static var response: ResponseConversion {
+        ResponseConversion(make: { response throws(LoadingError) in response }, inspect: { _, _ in })
+    }
 }
 
 extension Endpoint {
     /// Runs the processors of the service on the body, then those of the endpoint.
-    func ending(after processors: [any Service.Processor<Data, Data>]) -> Ending<Loader.Loaded<Value>> {
-        Ending { response throws(LoadingError) in
+    func conversion(after processors: [any Service.Processor<Data, Data>]) -> ResponseConversion<Loader.Loaded<Value>> {
+        ResponseConversion { response throws(LoadingError) in
             guard !response.isUnrequestedPart else {
                 throw LoadingError(.unacceptableStatus(response.status), LoadingError.Context(response))
             }

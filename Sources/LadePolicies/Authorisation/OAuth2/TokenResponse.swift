@@ -19,7 +19,7 @@ import LadeCore
 /// | `invalid_token` | RFC 6750 §3.1; Spring Security OAuth for an expired refresh token |
 /// | `bad_refresh_token` | GitHub, with status 200 |
 /// | `invalid_refresh_token`, `token_expired`, `token_revoked` | Slack, with status 200 |
-enum TokenAnswer {
+enum TokenResponse {
     case tokens(Authorisation.OAuth2.Tokens)
     /// The endpoint refused with an error code: `invalid_grant`, `invalid_client` …
     case refused(code: String)

@@ -10,7 +10,7 @@ public import LadeCore
 /// Start with a factory method and refine the result: every refinement returns a changed copy.
 ///
 /// ```swift
-/// let answers: [ScriptedAnswer] = [
+/// let responses: [ScriptedResponse] = [
 ///     .json(#"{"title": "One"}"#),
 ///     .status(503, headers: ["Retry-After": "3"]),
 ///     .text("hello").after(.seconds(2)),
@@ -19,7 +19,7 @@ public import LadeCore
 ///     .stalls,
 /// ]
 /// ```
-public struct ScriptedAnswer: Sendable {
+public struct ScriptedResponse: Sendable {
     /// One step of a body.
     public enum Step: Sendable {
         /// Delivers these bytes as one chunk.
@@ -34,20 +34,20 @@ public struct ScriptedAnswer: Sendable {
         case fail(LoadingError)
     }
 
-    enum Outcome: Sendable {
+    enum Kind: Sendable {
         case response(Response.Status)
         case failure(LoadingError)
         case stall
-        case computed(@Sendable (Request, Call) async throws(LoadingError) -> ScriptedAnswer)
+        case computed(@Sendable (Request, Call) async throws(LoadingError) -> ScriptedResponse)
     }
 
-    enum Pause: Sendable {
+    enum Wait: Sendable {
         case duration(Duration)
         case signal(Signal)
     }
 
-    var outcome: Outcome
-    var pauses: [Pause] = []
+    var kind: Kind
+    var waits: [Wait] = []
     var interim: [(Response.Status, Headers)] = []
     var steps: [Step] = []
     /// The fields of the header section.
@@ -57,15 +57,15 @@ public struct ScriptedAnswer: Sendable {
     /// The protocol version that the response reports; HTTP/1.1 by default.
     public var version = Response.Version.http1_1
 
-    init(_ outcome: Outcome) {
-        self.outcome = outcome
+    init(_ kind: Kind) {
+        self.kind = kind
     }
 
     // MARK: - Factory methods
 
     /// A response with a status and, if given, a text body.
     public static func status(_ status: Response.Status, headers: Headers = Headers(), _ text: String = "")
-        -> ScriptedAnswer
+        -> ScriptedResponse
     {
         bytes(Data(text.utf8), status: status, headers: headers)
     }
@@ -75,7 +75,7 @@ public struct ScriptedAnswer: Sendable {
         _ text: String,
         status: Response.Status = 200,
         headers: Headers = Headers()
-    ) -> ScriptedAnswer {
+    ) -> ScriptedResponse {
         bytes(Data(text.utf8), type: "application/json", status: status, headers: headers)
     }
 
@@ -84,7 +84,7 @@ public struct ScriptedAnswer: Sendable {
         _ text: String,
         status: Response.Status = 200,
         headers: Headers = Headers()
-    ) -> ScriptedAnswer {
+    ) -> ScriptedResponse {
         bytes(Data(text.utf8), type: "text/plain; charset=utf-8", status: status, headers: headers)
     }
 
@@ -94,15 +94,15 @@ public struct ScriptedAnswer: Sendable {
         type: String? = nil,
         status: Response.Status = 200,
         headers: Headers = Headers()
-    ) -> ScriptedAnswer {
-        var answer = ScriptedAnswer(.response(status))
-        answer.headers = headers
-        if let type, !headers.contains("Content-Type") { answer.headers.add("Content-Type", type) }
+    ) -> ScriptedResponse {
+        var response = ScriptedResponse(.response(status))
+        response.headers = headers
+        if let type, !headers.contains("Content-Type") { response.headers.add("Content-Type", type) }
         if !headers.contains("Content-Length"), !headers.contains("Transfer-Encoding") {
-            answer.headers.add("Content-Length", String(bytes.count))
+            response.headers.add("Content-Length", String(bytes.count))
         }
-        if !bytes.isEmpty { answer.steps = [.bytes(bytes)] }
-        return answer
+        if !bytes.isEmpty { response.steps = [.bytes(bytes)] }
+        return response
     }
 
     /// A response whose body follows the given steps.
@@ -110,11 +110,11 @@ public struct ScriptedAnswer: Sendable {
         _ steps: [Step],
         status: Response.Status = 200,
         headers: Headers = Headers()
-    ) -> ScriptedAnswer {
-        var answer = ScriptedAnswer(.response(status))
-        answer.headers = headers
-        answer.steps = steps
-        return answer
+    ) -> ScriptedResponse {
+        var response = ScriptedResponse(.response(status))
+        response.headers = headers
+        response.steps = steps
+        return response
     }
 
     /// A response whose body has these chunks, with a wait in the call's time before each but the first.
@@ -123,7 +123,7 @@ public struct ScriptedAnswer: Sendable {
         every interval: Duration? = nil,
         status: Response.Status = 200,
         headers: Headers = Headers()
-    ) -> ScriptedAnswer {
+    ) -> ScriptedResponse {
         var steps: [Step] = []
         for chunk in chunks {
             if let interval, !steps.isEmpty { steps.append(.wait(interval)) }
@@ -133,70 +133,70 @@ public struct ScriptedAnswer: Sendable {
     }
 
     /// An error instead of a response; it gets the request's context when it has none.
-    public static func fails(_ error: LoadingError) -> ScriptedAnswer {
-        ScriptedAnswer(.failure(error))
+    public static func fails(_ error: LoadingError) -> ScriptedResponse {
+        ScriptedResponse(.failure(error))
     }
 
     /// A connection that is lost before any byte of the response.
-    public static func connectionLost(isSafeToRepeat: Bool = false) -> ScriptedAnswer {
+    public static func connectionLost(isSafeToRepeat: Bool = false) -> ScriptedResponse {
         .fails(LoadingError(.connectionLost(.nothing, isSafeToRepeat: isSafeToRepeat)))
     }
 
     /// An immediate time-out.
     ///
     /// Use `after(_:)` where the time matters. The time-out of the whole exchange needs no script.
-    public static func timesOut(_ phase: LoadingError.TimeoutPhase = .idle) -> ScriptedAnswer {
+    public static func timesOut(_ phase: LoadingError.TimeoutPhase = .idle) -> ScriptedResponse {
         .fails(LoadingError(.timedOut(phase)))
     }
 
     /// No response at all until the task is cancelled.
-    public static var stalls: ScriptedAnswer { ScriptedAnswer(.stall) }
+    public static var stalls: ScriptedResponse { ScriptedResponse(.stall) }
 
     /// The response that a closure returns for the request; the request's time-outs do not limit the closure's own waits.
     public static func computed(
-        _ make: @escaping @Sendable (Request, Call) async throws(LoadingError) -> ScriptedAnswer
-    ) -> ScriptedAnswer {
-        ScriptedAnswer(.computed(make))
+        _ make: @escaping @Sendable (Request, Call) async throws(LoadingError) -> ScriptedResponse
+    ) -> ScriptedResponse {
+        ScriptedResponse(.computed(make))
     }
 
     // MARK: - Refinements
 
     /// Waits in the call's time before the response.
-    public func after(_ duration: Duration) -> ScriptedAnswer {
-        with { $0.pauses.append(.duration(duration)) }
+    public func after(_ duration: Duration) -> ScriptedResponse {
+        with { $0.waits.append(.duration(duration)) }
     }
 
     /// Waits for a signal of the test before the response.
-    public func after(_ signal: Signal) -> ScriptedAnswer {
-        with { $0.pauses.append(.signal(signal)) }
+    public func after(_ signal: Signal) -> ScriptedResponse {
+        with { $0.waits.append(.signal(signal)) }
     }
 
     /// Adds a header field.
-    public func adding(_ name: String, _ value: String) -> ScriptedAnswer {
+    public func adding(_ name: String, _ value: String) -> ScriptedResponse {
         with { $0.headers.add(name, value) }
     }
 
     /// Sends an interim response (1xx) first, which is reported as an event.
-    public func interim(_ status: Response.Status, headers: Headers = Headers()) -> ScriptedAnswer {
+    public func interim(_ status: Response.Status, headers: Headers = Headers()) -> ScriptedResponse {
         with { $0.interim.append((status, headers)) }
     }
 
     /// Ends the body with a trailer section.
-    public func trailers(_ trailers: Headers) -> ScriptedAnswer {
+    public func trailers(_ trailers: Headers) -> ScriptedResponse {
         with { $0.trailers = trailers }
     }
 
     /// Reports another protocol version.
-    public func version(_ version: Response.Version) -> ScriptedAnswer {
+    public func version(_ version: Response.Version) -> ScriptedResponse {
         with { $0.version = version }
     }
 
     /// Splits the chunks of the body into pieces, with a wait in the call's time before each but the first.
-    public func inPieces(of size: Int, every interval: Duration? = nil) -> ScriptedAnswer {
+    public func inPieces(of size: Int, every interval: Duration? = nil) -> ScriptedResponse {
         precondition(size > 0, "A piece has at least one byte")
-        return with { answer in
+        return with { response in
             var steps: [Step] = []
-            for step in answer.steps {
+            for step in response.steps {
                 guard case .bytes(let bytes) = step else {
                     steps.append(step)
                     continue
@@ -208,7 +208,7 @@ public struct ScriptedAnswer: Sendable {
                     rest = rest.dropFirst(size)
                 }
             }
-            answer.steps = steps
+            response.steps = steps
         }
     }
 
@@ -218,14 +218,14 @@ public struct ScriptedAnswer: Sendable {
     ///   - count: How many bytes are delivered before the failure.
     ///   - error: The error that reading throws then; by default an incomplete body with the right counts.
     /// - Returns: The changed response.
-    public func breaking(after count: Int, with error: LoadingError? = nil) -> ScriptedAnswer {
+    public func breaking(after count: Int, with error: LoadingError? = nil) -> ScriptedResponse {
         let expected = headers["Content-Length"].flatMap { Int64($0) }
         let fault = error ?? LoadingError(.incompleteBody(received: Int64(count), expected: expected))
         return with { $0.steps = Self.cut($0.steps, after: count) + [.fail(fault)] }
     }
 
     /// Stops the body after a number of bytes, forever.
-    public func stalling(after count: Int) -> ScriptedAnswer {
+    public func stalling(after count: Int) -> ScriptedResponse {
         with { $0.steps = Self.cut($0.steps, after: count) + [.stall] }
     }
 
@@ -244,7 +244,7 @@ public struct ScriptedAnswer: Sendable {
         return result
     }
 
-    private func with(_ change: (inout ScriptedAnswer) -> Void) -> ScriptedAnswer {
+    private func with(_ change: (inout ScriptedResponse) -> Void) -> ScriptedResponse {
         var copy = self
         change(&copy)
         return copy
