@@ -80,7 +80,9 @@ extension HarvestError: CustomStringConvertible {
 
 extension HarvestError: LocalizedError {
     /// The text for display, in one of the user's languages.
-    public var localizedDescription: String { if case .page(let failure) = self { failure.text() } else { description } }
+    public var localizedDescription: String {
+        if case .page(let failure) = self { failure.text() } else { description }
+    }
 
     /// The text that Foundation shows: ``localizedDescription``.
     public var errorDescription: String? { localizedDescription }
