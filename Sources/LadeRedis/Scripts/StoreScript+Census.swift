@@ -3,8 +3,9 @@ extension StoreScript {
     ///
     /// A clock that was set back moves all stored instants by as much. A new store has at least the members that each knew
     /// from the store before, less those that have left. The count that a member has from this store itself does not matter.
+    /// A silent member is not noted: its share of the rate stays its own.
     static let census = """
-        local function census(me, known, lapse, forget, from)
+        local function census(me, known, lapse, forget, from, silent)
           local m = fields(KEYS[2], 'born', 'seen', 'least')
           local least = tonumber(m[3] or 1)
           if from ~= m[1] and known > least then least = known end
@@ -23,12 +24,12 @@ extension StoreScript {
             end
           end
           redis.call('HSET', KEYS[2], 'born', s(born), 'seen', s(now), 'least', least)
-          redis.call('ZADD', KEYS[1], s(now), me)
+          if not silent then redis.call('ZADD', KEYS[1], s(now), me) end
           redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', s(now - forget))
           local life = s(math.max(120000, forget / 1000 + 60000))
           redis.call('PEXPIRE', KEYS[1], life)
           redis.call('PEXPIRE', KEYS[2], life)
-          local n = redis.call('ZCARD', KEYS[1])
+          local n = math.max(redis.call('ZCARD', KEYS[1]), 1)
           local a = redis.call('ZCOUNT', KEYS[1], s(now - lapse), '+inf')
           if now - born < forget and least > n then n = least end
           return n, math.max(a, 1), born
@@ -36,11 +37,11 @@ extension StoreScript {
 
         """
 
-    /// `ARGV`: member, name, joins, most members known, lapse, forget, sequence of delays known, birth of the store known.
+    /// `ARGV`: member, name, joins (1; 2 while the store must show that it is steady), most members known, lapse, forget, sequence of delays known, birth of the store known.
     static let beatText = """
         local me = ARGV[1]
         local clash = 0
-        if ARGV[3] == '1' then
+        if ARGV[3] ~= '0' then
           local all = redis.call('ZRANGE', KEYS[1], '-inf', '+inf', 'BYSCORE', 'LIMIT', 0, 4096)
           for i = 1, #all do
             if all[i] ~= me and string.sub(all[i], 1, #ARGV[2] + 1) == ARGV[2] .. ' ' then
@@ -52,7 +53,7 @@ extension StoreScript {
             end
           end
         end
-        local n, a, born = census(me, tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[8])
+        local n, a, born = census(me, tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[8], ARGV[3] == '2')
         local gs = tonumber(fields(KEYS[2], 'gs')[1] or 0)
         local list = {}
         local from = tonumber(ARGV[7])
