@@ -37,7 +37,8 @@ extension StoreScript {
 
         """
 
-    /// `ARGV`: member, name, joins (1; 2 while the store must show that it is steady), most members known, lapse, forget, sequence of delays known, birth of the store known.
+    /// The member joins with 1, and with 2 while the store must show that it is steady.
+    /// `ARGV`: member, name, joins, most members known, lapse, forget, sequence of delays known, birth of the store known.
     static let beatText = """
         local me = ARGV[1]
         local clash = 0
