@@ -451,7 +451,8 @@ package struct FleetMember: Sendable {
             script: .beat,
             keys: [storeKey("m"), storeKey("k"), storeKey("g")],
             arguments: [
-                me, settings.name, joins ? wasSlow ? "2" : "1" : "0", "\(mostMembers)", micro(settings.lapse), micro(settings.forget),
+                me, settings.name, joins ? wasSlow ? "2" : "1" : "0", "\(mostMembers)", micro(settings.lapse),
+                micro(settings.forget),
                 Self.whole(gateSequence), born.map(Self.whole) ?? "",
             ]
         )

@@ -38,6 +38,7 @@ extension StoreScript {
         """
 
     /// The member joins with 1, and with 2 while the store must show that it is steady.
+    ///
     /// `ARGV`: member, name, joins, most members known, lapse, forget, sequence of delays known, birth of the store known.
     static let beatText = """
         local me = ARGV[1]
