@@ -143,7 +143,7 @@ struct ConnectionSettings: Sendable {
             "pin",
             "HOST=sha256/...",
             .connection,
-            "A key the host must have; give a second for a backup",
+            "A key the host must have; a second is a backup",
             details: "The base64 form of the SHA-256 of the public key (SubjectPublicKeyInfo). The host is a name or "
                 + "*.name for every host one label below it.",
             isCommon: false
