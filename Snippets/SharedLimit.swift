@@ -3,6 +3,7 @@ import Lade
 import LadeRedis
 
 let fleet = try Fleet("redis://127.0.0.1/shows")
+try await fleet.join()
 var settings = Service.Settings()
 settings.rateLimiter = try RateLimiter(RateLimits(default: .perSecond(10)), fleet: fleet)
 let loader = try Service(settings).account().makeLoader()

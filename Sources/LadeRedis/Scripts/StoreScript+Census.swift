@@ -3,9 +3,8 @@ extension StoreScript {
     ///
     /// A clock that was set back moves all stored instants by as much. A new store has at least the members that each knew
     /// from the store before, less those that have left. The count that a member has from this store itself does not matter.
-    /// A silent member is not noted: its share of the rate stays its own.
     static let census = """
-        local function census(me, known, lapse, forget, from, silent)
+        local function census(me, known, lapse, forget, from)
           local m = fields(KEYS[2], 'born', 'seen', 'least')
           local least = tonumber(m[3] or 1)
           if from ~= m[1] and known > least then least = known end
@@ -24,12 +23,12 @@ extension StoreScript {
             end
           end
           redis.call('HSET', KEYS[2], 'born', s(born), 'seen', s(now), 'least', least)
-          if not silent then redis.call('ZADD', KEYS[1], s(now), me) end
+          redis.call('ZADD', KEYS[1], s(now), me)
           redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', s(now - forget))
           local life = s(math.max(120000, forget / 1000 + 60000))
           redis.call('PEXPIRE', KEYS[1], life)
           redis.call('PEXPIRE', KEYS[2], life)
-          local n = math.max(redis.call('ZCARD', KEYS[1]), 1)
+          local n = redis.call('ZCARD', KEYS[1])
           local a = redis.call('ZCOUNT', KEYS[1], s(now - lapse), '+inf')
           if now - born < forget and least > n then n = least end
           return n, math.max(a, 1), born
@@ -37,13 +36,11 @@ extension StoreScript {
 
         """
 
-    /// The member joins with 1, and with 2 while the store must show that it is steady.
-    ///
     /// `ARGV`: member, name, joins, most members known, lapse, forget, sequence of delays known, birth of the store known.
     static let beatText = """
         local me = ARGV[1]
         local clash = 0
-        if ARGV[3] ~= '0' then
+        if ARGV[3] == '1' then
           local all = redis.call('ZRANGE', KEYS[1], '-inf', '+inf', 'BYSCORE', 'LIMIT', 0, 4096)
           for i = 1, #all do
             if all[i] ~= me and string.sub(all[i], 1, #ARGV[2] + 1) == ARGV[2] .. ' ' then
@@ -55,7 +52,7 @@ extension StoreScript {
             end
           end
         end
-        local n, a, born = census(me, tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[8], ARGV[3] == '2')
+        local n, a, born = census(me, tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[8])
         local gs = tonumber(fields(KEYS[2], 'gs')[1] or 0)
         local list = {}
         local from = tonumber(ARGV[7])

@@ -8,7 +8,7 @@ import Testing
 @Suite("Differences from curl", .timeLimit(.minutes(5)))
 struct CurlDifferencesTests {
     private static let differences = [
-        "the exit code is that of the status class", "`User-Agent: lade/…`",
+        "| the exit code says the class of the status, also", "`User-Agent: lade/…`",
         "the file has its name only when it is complete",
         "ends with the result of the first that failed", "a redirect changes the method as RFC 9110 says",
         "such a redirect is refused",
@@ -19,7 +19,7 @@ struct CurlDifferencesTests {
         "a space in an address",
         "another `Content-Type` than `multipart/form-data`", "unknown variables", "progress only on a terminal",
         "configuration of `lade`", "sends no `Host`", "one `Cookie` field has all pairs", "one too many",
-        "the body of the last", "the exit code is that of the status |", "write the head of a 304",
+        "the body of the last", "and the exit code says the class of the status |", "write the head of a 304",
         "a response that asks for more is the result", "a second response for the same file",
         "`--no-clobber` with `-C -`", "as `application/octet-stream`", "a comment of its own",
         "nothing is sent",
@@ -29,10 +29,10 @@ struct CurlDifferencesTests {
         "`Proxy-Connection: Keep-Alive`", "`%{num_connects}` counts", "asked with HTTP/1.0", "asked with HTTP/1.1",
         "Digest, or Basic", "trailers are not shown", "nothing of it is shown", "500 fields", "contradictory framing",
         "folded header field", "with a user name", "two slashes", "zone of an IPv6 address",
-        "8,190 bytes", "control characters are sent", "to that of the address", "400 days at most", "single quotes",
+        "8,190 bytes", "control characters are sent", "belong to the host of the address", "400 days at most", "single quotes",
         "`download`", "416 does not say", "`-H 'Name : value'`", "frames the body", "limits each request",
         "30 s of silence",
-        "`--json @-`", "`%{json}`", "as `%20`", "in upper case", "it is the address", "fields of `--json`",
+        "`--json @-`", "`%{json}`", "as `%20`", "in upper case", "the address 127.0.0.1", "fields of `--json`",
         "`--netrc` with `--digest`", "begins at the first address", "makes an empty file", "`-i` with `--max-filesize`",
         "two equal parameters", "`username*`", "gzip members", "user and the password of the address", "`%{scheme}`",
         "leaves out the folder", "a request for a tunnel", "begins elsewhere or contradicts",

@@ -49,7 +49,7 @@ struct CallStoryTests {
                    16.0      20.0  ···█████············  TLS handshake
                    36.0      24.0  ·······█████········  request sent, first byte awaited
                    60.0       1.0  ···········██·······  receiving the response
-                   61.0                                  answer 200, HTTP/2, Retry-After: 3
+                   61.0                                  response 200, HTTP/2, Retry-After: 3
                    61.0      39.0  ············████████  receiving the response
                   100.0                                  complete: 0 bytes up, 70 down
                   100.0       1.0  ···················█  the program itself
