@@ -1,5 +1,3 @@
-import Lade
-
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
@@ -27,11 +25,6 @@ enum Program {
         interruption.wait()
     }
 
-    /// Gives the other members of a fleet this process's share immediately; takes at most 100 ms.
-    private static func leave(_ context: CommandContext) async {
-        for membership in context.memberships.withLock({ $0.values }) { await membership.leave() }
-    }
-
     private static func perform(_ arguments: [[UInt8]], _ interruption: Interruption) async -> Int32 {
         let console = Console()
         defer { console.talk.flush() }
@@ -42,11 +35,8 @@ enum Program {
         )
         do throws(CommandError) {
             try Environment.check()
-            let status = try await context.table.run(try ProgramArguments.texts(arguments), in: context).rawValue
-            await leave(context)
-            return status
+            return try await context.table.run(try ProgramArguments.texts(arguments), in: context).rawValue
         } catch {
-            await leave(context)
             if !error.isQuiet { console.talk.write(error.lines) }
             return error.code.rawValue
         }

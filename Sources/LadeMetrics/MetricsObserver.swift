@@ -152,7 +152,6 @@
             case .connection: "connection"
             case .connectivity: "connectivity"
             case .rateLimit: "rateLimit"
-            case .fleet: "fleet"
             case .gate: "gate"
             case .concurrency: "concurrency"
             case .backoff: "backoff"

@@ -60,9 +60,7 @@ struct CurlOption: Sendable {
         var reasons: [String: String] = [:]
         let own = "curl has no such policy"
         let policies = [
-            "rate", "share", "fleet-secret-env", "fleet-secret-fd", "idle-timeout", "deadline", "max-wait",
-            "retry-unsafe",
-            "hedge", "host", "cross-origin-body",
+            "rate", "idle-timeout", "deadline", "max-wait", "retry-unsafe", "hedge", "host", "cross-origin-body",
         ]
         for name in policies { reasons[name] = own }
         for name in ["scope", "audience", "token-param", "client-auth", "refresh-token-env"] {

@@ -8,13 +8,7 @@ import LadeTraffic
 
 extension PolicySettings {
     /// Copies the policies into the settings of a service; for a single call, a policy without an option stays off.
-    ///
-    /// The limiter is that of all calls of a command; without one, the service has its own.
-    func apply(
-        to settings: inout Service.Settings,
-        for work: Work,
-        _ limiter: RateLimiter? = nil
-    ) throws(CommandError) {
+    func apply(to settings: inout Service.Settings, for work: Work) throws(CommandError) {
         settings.redirects.limit = redirectLimit ?? (followsRedirects || work == .list ? 10 : 0)
         settings.redirects.sendsBodyToOtherOrigins = sendsBodyElsewhere
         settings.redirects.trustsAllOrigins = trustsEveryOrigin
@@ -32,26 +26,19 @@ extension PolicySettings {
         settings.deadlines.buffered = nil
         // The idle time-out ends a stalled response; this limit ends a response that trickles.
         settings.deadlines.attempt = work == .list ? .seconds(60) : nil
-        if let delayLimit { settings.retries.delayLimit = delayLimit }
-        let retryLimit = settings.retries.delayLimit
-        settings.retries.hook = retryHook(settings.time, since: settings.time.now, delayLimit: retryLimit)
-        settings.hedging = hedging
-        settings.hosts = HostDirectory(hosts)
-        settings.rateLimiter = if let limiter { limiter } else { try makeLimiter(settings.time, sharing: nil) }
-    }
-
-    /// Makes a limiter; a supply gives the slots of limits that are shared with other processes.
-    fileprivate func makeLimiter(
-        _ time: any TimeSource,
-        sharing supply: (any RateSupply)?
-    ) throws(CommandError) -> RateLimiter {
         var limits = RateLimits(default: rate)
         if let delayLimit {
             limits.delayLimit = delayLimit
             limits.quotaLimit = min(limits.quotaLimit, delayLimit)
+            settings.retries.delayLimit = delayLimit
         }
-        return try CommandError.translating { [limits] () throws(LoadingError) in
-            try RateLimiter(limits, time: time, random: SystemRandom(), supply: supply)
+        let retryLimit = settings.retries.delayLimit
+        settings.retries.hook = retryHook(settings.time, since: settings.time.now, delayLimit: retryLimit)
+        settings.hedging = hedging
+        settings.hosts = HostDirectory(hosts)
+        let time = settings.time
+        settings.rateLimiter = try CommandError.translating { [limits] () throws(LoadingError) in
+            try RateLimiter(limits, time: time)
         }
     }
 
@@ -131,37 +118,6 @@ extension URL {
 }
 
 extension CommandContext {
-    /// The settings that the calls of one limiter have in common.
-    struct LimitKey: Hashable, Sendable {
-        var rate: RateLimits.Rate?
-        var delayLimit: Duration?
-        var sharing: SharedLimits?
-    }
-
-    /// The limiter of all calls of the command with these limits; nil without a rate and a fleet.
-    ///
-    /// The first use joins the fleet; uses at the same time would join it several times.
-    func limiter(of policy: PolicySettings) async throws(CommandError) -> RateLimiter? {
-        guard policy.rate != nil || policy.sharing != nil else { return nil }
-        var sharing = policy.sharing
-        sharing?.secretSource = policy.fleetSecret
-        let key = LimitKey(rate: policy.rate, delayLimit: policy.delayLimit, sharing: sharing)
-        if let limiter = limiters.withLock({ $0[key] }) { return limiter }
-        var supply: (any RateSupply)?
-        if let sharing {
-            if let membership = memberships.withLock({ $0[sharing] }) {
-                supply = membership.supply
-            } else {
-                let membership = try await sharing.join(askingBy: PasswordPrompt(interruption: interruption), console)
-                memberships.withLock { $0[sharing] = membership }
-                supply = membership.supply
-            }
-        }
-        let limiter = try policy.makeLimiter(time, sharing: supply)
-        limiters.withLock { $0[key] = limiter }
-        return limiter
-    }
-
     /// Makes the account that makes the calls of a command; its service ends with `account.service.shutDown()`.
     ///
     /// It keeps no cookies unless an option asks for them, so that the command line decides what is sent.
@@ -213,7 +169,7 @@ extension CommandContext {
             console.secrets.add([credentials.password])
             settings.attemptInterceptors.append(ProxyProof(credentials))
         }
-        try policy.apply(to: &settings, for: work, try await limiter(of: policy))
+        try policy.apply(to: &settings, for: work)
         let resolved = connection.resolvedHosts(for: request.url)
         if !resolved.isEmpty {
             settings.hosts = HostDirectory(policy.hosts.merging(resolved) { given, _ in given })

@@ -39,8 +39,6 @@ struct RateBucket: Sendable {
     /// The server-requested delay for all accounts.
     private(set) var gate = RateGate()
     var pace: QuotaPace?
-    /// The part that this process has of a limit shared by several; nil for a limit of its own.
-    var share: RateShare?
     private(set) var lanes: [String: RateLane] = [:]
     /// How many calls wait.
     private(set) var waiting = 0
@@ -83,13 +81,6 @@ struct RateBucket: Sendable {
     ///   - isPaced: Whether the pace of an announced quota delays the call; an exhausted one always does.
     /// - Returns: The instant; nil when unknown.
     func start(after ahead: Int, now: Instant, isPaced: Bool = true) -> Instant? {
-        guard let start = ownStart(after: ahead, now: now, isPaced: isPaced) else { return nil }
-        guard let share, let interval = rate?.interval else { return start }
-        return share.start(after: ahead, now: now, interval: interval).map { max(start, $0) }
-    }
-
-    /// When the limits of this process alone allow it; slots of a shared limit are kept to this arithmetic as well.
-    private func ownStart(after ahead: Int, now: Instant, isPaced: Bool = true) -> Instant? {
         var start = gate.start(after: ahead, now: now, isSpaced: rate != nil)
         if let rate {
             guard let interval = rate.interval else { return nil }
@@ -243,13 +234,7 @@ struct RateBucket: Sendable {
     ///   - blur: A number in `0 ..< 1` that places the next start after a delay.
     mutating func reserve(_ account: String, due: Instant, now: Instant, blur: Double) {
         inFlight += 1
-        var floor = max(due, now.advanced(nanoseconds: -Self.lateness))
-        let number = lastStart + 1
-        if share != nil, let interval = rate?.interval,
-            let slot = share?.use(number, now: now, interval: interval)
-        {
-            floor = min(now, slot)
-        }
+        let floor = max(due, now.advanced(nanoseconds: -Self.lateness))
         starts.add(slack: floor.duration(to: paidUntil).wholeNanoseconds)
         if let interval = rate?.interval {
             paidUntil = max(paidUntil, floor).advanced(nanoseconds: interval)
@@ -266,43 +251,6 @@ struct RateBucket: Sendable {
     /// The number of the last start.
     var lastStart: UInt64 { starts.count }
 
-    // MARK: - Shared limits
-
-    /// When the next ask is due; nil when no call needs a slot that is not held or requested.
-    func askInstant(now: Instant) -> Instant? {
-        guard let share, !share.isAsking, needed(of: share) > 0,
-            let own = ownStart(after: share.slots.count, now: now)
-        else { return nil }
-        return max(share.askAt, own.advanced(nanoseconds: -share.lead))
-    }
-
-    /// How many slots would be used beside those that are held.
-    private func needed(of share: RateShare) -> Int {
-        let ready = readyCounts.ahead(of: .low)
-        let calls = min(ready, concurrency.map { max(0, $0 - inFlight) } ?? ready)
-        // Spare slots are requested in blocks.
-        guard calls > share.slots.count || share.slots.count * 2 < share.spare else { return 0 }
-        return min(calls + share.spare, RateShare.most) - share.slots.count
-    }
-
-    /// Removes slots that are void or not needed, and asks for the next ones when it is time.
-    ///
-    /// - Parameters:
-    ///   - now: The time.
-    ///   - mayAsk: Whether the store responds, and nothing else holds the calls.
-    /// - Returns: The number of void slots, the number to return, and the number to ask for.
-    mutating func consult(now: Instant, mayAsk: Bool) -> (void: Int, excess: Int, ask: Int) {
-        var bound = now.advanced(nanoseconds: -RateShare.lateness(rate?.interval ?? 0))
-        // A slot within a server-requested delay is void.
-        if gate.isClosed(at: now), let end = gate.end { bound = max(bound, end) }
-        let void = share?.drop(before: bound) ?? 0
-        let excess = share?.trim(to: waiting) ?? 0
-        guard mayAsk, let due = askInstant(now: now), due <= now, let share else { return (void, excess, 0) }
-        let count = needed(of: share)
-        self.share?.isAsking = true
-        return (void, excess, count)
-    }
-
     /// Returns a slot that was reserved and not used.
     ///
     /// - Parameters:
@@ -312,7 +260,6 @@ struct RateBucket: Sendable {
     mutating func giveBack(_ start: UInt64, _ account: String, now: Instant) {
         pace?.giveBack()
         lanes[account]?.pace?.giveBack()
-        share?.giveBack(start)
         if let interval = rate?.interval {
             paidUntil = paidUntil.advanced(nanoseconds: -starts.refund(start, atMost: interval))
         }
