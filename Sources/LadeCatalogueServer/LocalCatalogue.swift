@@ -40,7 +40,7 @@ public import LadeTesting
 /// distributes faults among all responses. The catalogue stops when the value is released.
 public final class LocalCatalogue: Sendable {
     /// A kind of fault.
-    package enum Disruption: String, Sendable, Hashable, CaseIterable {
+    public enum Disruption: String, Sendable, Hashable, CaseIterable {
         /// 503 with `Retry-After: 0`.
         case unavailable = "503"
         /// 429 with `Retry-After: 1`.
@@ -76,7 +76,7 @@ public final class LocalCatalogue: Sendable {
         /// The delay of each response; nil by default, for none.
         public var latency: Duration?
         /// The faults to distribute among the responses, each with its interval in requests for a list.
-        package var faults: [Disruption: Int] = [:]
+        public var faults: [Disruption: Int] = [:]
         /// The number of requests that the schedule of faults counts as already made; 0 by default.
         ///
         /// With 0, each kind of fault occurs once among the first requests.
