@@ -346,7 +346,7 @@ private func scripts(data: Data, signal: Signal) {
     let transport = ScriptedTransport()
     transport.on(.get, "/shows").respond(.json(#"{"shows": []}"#))
     transport.on(.post, "/shows").respond(.status(503, headers: ["Retry-After": "3"])).then(.status(201))
-    _ = (answers, steps)
+    _ = (responses, steps)
 }
 
 private func servers() throws {
