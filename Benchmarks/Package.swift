@@ -75,7 +75,7 @@ let package = Package(
 )
 
 if !traits.isEmpty {
-    // What the observers of LadeLogging, LadeMetrics and LadeTracing cost.
+    // The cost of the observers of LadeLogging, LadeMetrics and LadeTracing.
     package.dependencies += [
         .package(url: "https://github.com/apple/swift-log.git", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-metrics.git", from: "2.5.0"),

@@ -80,7 +80,10 @@
                 )
             }
             let path = request.path ?? ""
-            if address.hasSuffix("/"), path.hasPrefix("/") { address.removeLast() }
+            // By bytes: a mark that combines with the slash must not hide it.
+            if address.utf8.last == UInt8(ascii: "/"), path.utf8.first == UInt8(ascii: "/") {
+                address.unicodeScalars.removeLast()
+            }
             return address + path
         }
 

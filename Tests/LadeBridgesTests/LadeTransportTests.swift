@@ -8,7 +8,7 @@
     import Synchronization
     import Testing
 
-    /// What swift-openapi-runtime asks of a transport.
+    /// The demands of swift-openapi-runtime on a transport.
     @Suite("The transport of swift-openapi-runtime", .timeLimit(.minutes(5)))
     struct LadeTransportTests {
         private let transport = ScriptedTransport()
@@ -43,6 +43,7 @@
                 ("https://api.example.com/", "/shows?a=b%20c", "https://api.example.com/shows?a=b%20c"),
                 ("https://api.example.com/v1", "/shows", "https://api.example.com/v1/shows"),
                 ("https://api.example.com/v1/", "/shows/", "https://api.example.com/v1/shows/"),
+                ("https://api.example.com/v1/", "/\u{301}", "https://api.example.com/v1/%CC%81"),
                 ("https://api.example.com/v1", nil, "https://api.example.com/v1"),
                 ("https://api.example.com", "", "https://api.example.com"),
             ] as [(String, String?, String)]

@@ -8,7 +8,7 @@ import LadeWire
 import Logging
 import Measuring
 
-/// What the observers of Swift's ecosystem cost with back ends that do nothing; Benchmarks/bridges runs it.
+/// The cost of the observers of Swift's ecosystem with back ends that do nothing; Benchmarks/bridges runs it.
 ///
 /// LADE_BRIDGE is `none`, `observer` for an observer that does nothing, or the trait to measure.
 @main

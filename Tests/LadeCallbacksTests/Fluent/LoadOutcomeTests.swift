@@ -51,25 +51,25 @@ struct LoadOutcomeTests: FluentSuite {
         #expect(outcome.response?.status == 200)
     }
 
-    @Test("service SW-25 gives a handler of the body the error of a validator, with the response")
+    @Test("service SW-25 SW-29 gives a handler of the body the error of a validator, with the response")
     func dataThrown() async throws {
         let outcome = await (try request(rig(.text("ok")))).validate { _ in throw Foo() }.dataOutcome()
         #expect(outcome.error is Foo)
         #expect(outcome.response != nil)
     }
 
-    @Test("service SW-26 gives a handler of the body an error when there is none")
+    @Test("service SW-26 SW-30 gives a handler of the body an error when there is none")
     func dataMissing() async throws {
         let outcome = await (try request(rig(.status(204)))).dataOutcome()
         #expect(outcome.error as? ProcessingError == .emptyBody)
     }
 
-    @Test("service SW-28 gives a handler the body")
+    @Test("service SW-28 SW-31 gives a handler the body")
     func data() async throws {
         #expect(await (try request(rig(.text("ok")))).dataOutcome().value == Data("ok".utf8))
     }
 
-    @Test("service SW-25 gives a handler of a decoded value the error of a validator")
+    @Test("service SW-25 SW-32 gives a handler of a decoded value the error of a validator")
     func decodableThrown() async throws {
         let outcome = await (try request(rig(.json(#"{"title": "a"}"#)))).validate { _ in throw Foo() }
             .decodedOutcome(Show.self)
@@ -86,7 +86,7 @@ struct LoadOutcomeTests: FluentSuite {
         #expect(key.stringValue == "title")
     }
 
-    @Test("service SW-28 gives a handler a decoded value")
+    @Test("service SW-28 SW-34 gives a handler a decoded value")
     func decodable() async throws {
         let outcomes = Journal<Outcome<Show, any Error>>()
         try request(rig(.json(#"{"title": "a"}"#))).responseDecodable(Show.self) { outcomes.add($0) }
@@ -99,7 +99,7 @@ struct LoadOutcomeTests: FluentSuite {
         #expect(try outcome.result.map { Show(title: $0["title"] ?? "") }.get() == Show(title: "a"))
     }
 
-    @Test("service SW-25 gives a handler of JSON the error of a validator")
+    @Test("service SW-25 SW-36 gives a handler of JSON the error of a validator")
     func jsonThrown() async throws {
         let outcome = await (try request(rig(.json("{}")))).validate { _ in throw Foo() }.jsonOutcome()
         #expect(outcome.error is Foo)
@@ -110,27 +110,27 @@ struct LoadOutcomeTests: FluentSuite {
         #expect(await (try request(rig(.text("bad")))).jsonOutcome().error is JSONError)
     }
 
-    @Test("service SW-28 gives a handler the JSON")
+    @Test("service SW-28 SW-38 gives a handler the JSON")
     func json() async throws {
         let outcomes = Journal<Outcome<JSONValue, any Error>>()
         try request(rig(.json(#"{"a":1}"#))).responseJSON { outcomes.add($0) }
         #expect(try await outcomes.next().first?.value == .object(["a": .integer(1)]))
     }
 
-    @Test("service SW-25 gives a handler with a serialiser of its own the error of a validator")
+    @Test("service SW-25 SW-39 gives a handler with a serialiser of its own the error of a validator")
     func serialiserThrown() async throws {
         let outcome = await (try request(rig(.text("ok")))).validate { _ in throw Foo() }
             .outcome(processedBy: TextProcessor())
         #expect(outcome.error is Foo)
     }
 
-    @Test("service SW-37 gives a handler the error of its serialiser")
+    @Test("service SW-37 SW-40 gives a handler the error of its serialiser")
     func serialiserFails() async throws {
         let failing = Service.processor { (_: Data, _) -> String in throw Bar() }
         #expect(await (try request(rig(.text("ok")))).outcome(processedBy: failing).error is Bar)
     }
 
-    @Test("service SW-28 gives a handler the value of its serialiser")
+    @Test("service SW-28 SW-41 gives a handler the value of its serialiser")
     func serialiser() async throws {
         #expect(await (try request(rig(.text("ok")))).outcome(processedBy: TextProcessor()).value == "ok")
     }
@@ -152,7 +152,7 @@ struct LoadOutcomeTests: FluentSuite {
     }
 
     @Test(
-        "service SW-42 misses an empty body where a value is to be decoded, and distinguishes the wrong type from the right"
+        "service SW-42 SW-43 misses an empty body where a value is to be decoded, and distinguishes the wrong type from the right"
     )
     func decodableSerialiser() throws {
         let processor = DecodingProcessor(Show.self, decoder: JSONDecoder())
@@ -161,7 +161,7 @@ struct LoadOutcomeTests: FluentSuite {
         #expect(try serialised(#"{"title": "a"}"#, by: processor) == Show(title: "a"))
     }
 
-    @Test("service SW-37 SW-42 refuses an empty body where JSON is required, refuses other text, and takes fragments")
+    @Test("service SW-37 SW-42 SW-44 requires a body and JSON, and takes fragments")
     func jsonSerialiser() throws {
         let processor = RequiredJSONProcessor()
         #expect(throws: ProcessingError.emptyBody) { try serialised("", by: processor) }
@@ -191,26 +191,26 @@ struct LoadOutcomeTests: FluentSuite {
         #expect(try await published { (request, handler) in request.response(handler) }.error == nil)
     }
 
-    @Test("service SW-45 publishes one outcome with the body")
+    @Test("service SW-45 SW-46 publishes one outcome with the body")
     func publishesData() async throws {
         #expect(
             try await published { (request, handler) in request.responseData(handler) }.value == Data(Self.body.utf8)
         )
     }
 
-    @Test("service SW-45 publishes one outcome with a decoded value")
+    @Test("service SW-45 SW-47 publishes one outcome with a decoded value")
     func publishesDecodable() async throws {
         let outcome = try await published { (request, handler) in request.responseDecodable(Show.self, handler) }
         #expect(outcome.value == Show(title: "a"))
     }
 
-    @Test("service SW-45 publishes one outcome with JSON")
+    @Test("service SW-45 SW-48 publishes one outcome with JSON")
     func publishesJSON() async throws {
         let outcome = try await published { (request, handler) in request.responseJSON(handler) }
         #expect(outcome.value?["title"]?.string == "a")
     }
 
-    @Test("service SW-45 publishes one outcome with what a serialiser made")
+    @Test("service SW-45 SW-49 publishes one outcome with what a serialiser made")
     func publishesSerialised() async throws {
         let outcome = try await published { (request, handler) in
             request.response(processedBy: TextProcessor(), handler)
@@ -227,7 +227,7 @@ struct LoadOutcomeTests: FluentSuite {
         #expect(outcome.error as? ProcessingError == .emptyBody)
     }
 
-    @Test("service SW-50 publishes the value and no error with a body")
+    @Test("service SW-50 SW-51 publishes the value and no error with a body")
     func publishesValue() async throws {
         let outcome = try await published { (request, handler) in request.responseData(handler) }
         #expect(outcome.value?.count == Self.body.count)

@@ -78,7 +78,7 @@ struct ContentModelTests {
         #expect(story.content == [1])
     }
 
-    @Test("content CT-04 is loading once in a load that fails")
+    @Test("content CT-04 CT-05 is loading once in a load that fails")
     func loadingOfFailure() async {
         let story = await story(of: { Model(load: successor) }) { _ = await $0.load(-1) }
         #expect(story.isLoading == [false, true, false])

@@ -179,7 +179,7 @@ struct AccountCaseTests {
         #expect(rig.transport.requests[0].headers["Authorization"] == "noted")
     }
 
-    @Test("service SV-10 fails a request whose authorisation fails, with its error")
+    @Test("service SV-10 FA-15 fails a request whose authorisation fails, with its error")
     func authorisingFails() async throws {
         struct Refused: Error {}
         let rig = Rig()
@@ -235,7 +235,7 @@ struct AccountCaseTests {
         #expect(try await recorder.journal.next() == [.cancelled])
     }
 
-    @Test("service LO-09 asks the delegate once for the body, when it is needed again")
+    @Test("service LO-09 FA-19 asks the delegate once for the body, when it is needed again")
     func bodyPrompt() async throws {
         let rig = Rig { $0.attemptInterceptors = [Repeating(times: 1)] }
         rig.transport.onAnyRequest().respond(.connectionLost(isSafeToRepeat: true)).then(.text("ok"))

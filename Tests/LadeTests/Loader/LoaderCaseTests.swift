@@ -69,7 +69,7 @@ struct LoaderCaseTests {
         #expect(try await recorder.journal.next() == [.failure("call failed: timedOut(idle)")])
     }
 
-    @Test("service AT-13 reports one cancellation when the network ends the request as cancelled")
+    @Test("service AT-13 LO-06 reports one cancellation when the network ends the request as cancelled")
     func cancelled() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.fails(LoadingError(.cancelled)))
@@ -295,28 +295,28 @@ struct LoaderCaseTests {
         #expect(reported.other == [.success(200, "ok")])
     }
 
-    @Test("service LO-14 reports no error of another loader's request")
+    @Test("service LO-14 LO-15 reports no error of another loader's request")
     func foreignError() async throws {
         let reported = try await reportsOfForeign(.timesOut(), isStreamed: false)
         #expect(reported.own.isEmpty)
         #expect(reported.other == [.failure("call failed: timedOut(idle)")])
     }
 
-    @Test("service LO-14 reports no cancellation of another loader's request")
+    @Test("service LO-14 LO-16 reports no cancellation of another loader's request")
     func foreignCancellation() async throws {
         let reported = try await reportsOfForeign(.fails(LoadingError(.cancelled)), isStreamed: false)
         #expect(reported.own.isEmpty)
         #expect(reported.other == [.cancelled])
     }
 
-    @Test("service LO-14 reports no chunk of another loader's request")
+    @Test("service LO-14 LO-17 reports no chunk of another loader's request")
     func foreignChunk() async throws {
         let reported = try await reportsOfForeign(.chunks(["a", "b"]), isStreamed: true)
         #expect(!reported.own.contains(.chunk("a")) && !reported.own.contains(.chunk("b")))
         #expect(reported.other.contains(.chunk("a")) && reported.other.contains(.chunk("b")))
     }
 
-    @Test("service LO-14 reports no head of another loader's request")
+    @Test("service LO-14 LO-18 reports no head of another loader's request")
     func foreignHead() async throws {
         let reported = try await reportsOfForeign(.chunks(["a", "b"]), isStreamed: true)
         #expect(!reported.own.contains(.head(200)))

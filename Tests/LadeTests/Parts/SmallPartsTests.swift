@@ -70,7 +70,7 @@ struct SmallPartsTests {
         #expect(loader.currentRequests.isEmpty)
     }
 
-    @Test("service LO-02 hands a request with a closure to the layer above")
+    @Test("service LO-02 SM-08 hands a request with a closure to the layer above")
     func closurePerform() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.stalls)

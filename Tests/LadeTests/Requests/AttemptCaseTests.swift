@@ -32,7 +32,7 @@ struct AttemptCaseTests {
         #expect(!rig.events.story.contains { $0.hasPrefix("wait started") })
     }
 
-    @Test("service LO-07 reports a chunk once")
+    @Test("service LO-07 AT-02 reports a chunk once")
     func chunk() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.text("thing"))

@@ -54,7 +54,7 @@ struct ServiceCallCaseTests {
         #expect(try await response.body.collect() == Data("x".utf8))
     }
 
-    @Test("service LO-07 reports a chunk of a streamed request once")
+    @Test("service LO-07 SV-17 reports a chunk of a streamed request once")
     func chunk() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.text("thing"))

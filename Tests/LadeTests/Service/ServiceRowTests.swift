@@ -108,7 +108,7 @@ struct ServiceRowTests {
         return (rig, recorder.reported, error)
     }
 
-    @Test("finding FQ-24 service SV-10 a decorator's own error is the one failure, and nothing is sent")
+    @Test("finding FQ-24 service SV-10 FA-15 a decorator's own error is the one failure, and nothing is sent")
     func decoratorFails() async throws {
         let (rig, reported, error) = try await failing { $0.decorators = [Service.decorator { _ in throw Refused() }] }
 
@@ -123,7 +123,7 @@ struct ServiceRowTests {
         #expect(rig.events.story.filter { $0.hasPrefix("call f") }.count == 2)
     }
 
-    @Test("finding FQ-24 service SV-10 an authoriser's own error is the one failure, and nothing is sent")
+    @Test("finding FQ-24 service SV-10 FA-15 an authoriser's own error is the one failure, and nothing is sent")
     func authoriserFails() async throws {
         struct Failing: Authoriser {
             let identifier = "failing"
@@ -303,7 +303,7 @@ struct ServiceRowTests {
     }
 
     @Test(
-        "finding FQ-24 service LO-14 a loader's delegate is not notified of another loader's calls",
+        "finding FQ-24 service LO-14 LO-15 LO-16 LO-17 LO-18 a loader's delegate is not notified of another loader's calls",
         arguments: [
             (.text("ok"), false, [.success(200, "ok")]),
             (.timesOut(), false, [.failure("call failed: timedOut(idle)")]),

@@ -109,7 +109,7 @@ struct WholeChainTests {
         #expect(rig.time.now < Instant(nanoseconds: 2_000_000_000))
     }
 
-    @Test("finding FQ-6 gives the only slot of a streamed 401 to the replay", arguments: [0, 1, 2])
+    @Test("finding FQ-6 FQ-7 gives the only slot of a streamed 401 to the replay", arguments: [0, 1, 2])
     func replaysInTheOnlySlot(body: Int) async throws {
         let rig = try Rig(limits: .one)
         rig.transport.onAnyRequest().respond(Self.refusal(401, body)).then(.text("ok"))
@@ -125,7 +125,7 @@ struct WholeChainTests {
         #expect(rig.time.now < Instant(nanoseconds: 2_000_000_000))
     }
 
-    @Test("finding FQ-6 gives the only slot of a streamed redirect to the next hop", arguments: [0, 1, 2])
+    @Test("finding FQ-6 FQ-7 gives the only slot of a streamed redirect to the next hop", arguments: [0, 1, 2])
     func redirectsInTheOnlySlot(body: Int) async throws {
         let rig = try Rig(limits: .one)
         let redirect = Self.refusal(302, body).adding("Location", "/thing/else")

@@ -49,7 +49,7 @@ struct ConnectionPoolTests {
         return pool
     }
 
-    /// What there is, what is demanded of key 1, and what is done.
+    /// The connections there are, the demand on key 1, and the choice.
     fileprivate static let shared = Demand(mayShare: true)
     fileprivate static let rows: [(String, Demand, ApplicationProtocol?, String)] = [
         ("", Demand(), nil, "open"),
