@@ -8,7 +8,13 @@ import LadeTraffic
 
 extension PolicySettings {
     /// Copies the policies into the settings of a service; for a single call, a policy without an option stays off.
-    func apply(to settings: inout Service.Settings, for work: Work) throws(CommandError) {
+    ///
+    /// The limiter is the one that all calls of a command share.
+    func apply(
+        to settings: inout Service.Settings,
+        for work: Work,
+        _ limiter: RateLimiter
+    ) throws(CommandError) {
         settings.redirects.limit = redirectLimit ?? (followsRedirects || work == .list ? 10 : 0)
         settings.redirects.sendsBodyToOtherOrigins = sendsBodyElsewhere
         settings.redirects.trustsAllOrigins = trustsEveryOrigin
@@ -26,18 +32,22 @@ extension PolicySettings {
         settings.deadlines.buffered = nil
         // The idle time-out ends a stalled response; this limit ends a response that trickles.
         settings.deadlines.attempt = work == .list ? .seconds(60) : nil
-        var limits = RateLimits(default: rate)
-        if let delayLimit {
-            limits.delayLimit = delayLimit
-            limits.quotaLimit = min(limits.quotaLimit, delayLimit)
-            settings.retries.delayLimit = delayLimit
-        }
+        if let delayLimit { settings.retries.delayLimit = delayLimit }
         let retryLimit = settings.retries.delayLimit
         settings.retries.hook = retryHook(settings.time, since: settings.time.now, delayLimit: retryLimit)
         settings.hedging = hedging
         settings.hosts = HostDirectory(hosts)
-        let time = settings.time
-        settings.rateLimiter = try CommandError.translating { [limits] () throws(LoadingError) in
+        settings.rateLimiter = limiter
+    }
+
+    /// Makes a limiter for the rate and the longest delay.
+    fileprivate func makeLimiter(_ time: any TimeSource) throws(CommandError) -> RateLimiter {
+        var limits = RateLimits(default: rate)
+        if let delayLimit {
+            limits.delayLimit = delayLimit
+            limits.quotaLimit = min(limits.quotaLimit, delayLimit)
+        }
+        return try CommandError.translating { [limits] () throws(LoadingError) in
             try RateLimiter(limits, time: time)
         }
     }
@@ -118,6 +128,24 @@ extension URL {
 }
 
 extension CommandContext {
+    /// The limits that calls with one limiter have in common.
+    struct LimitKey: Hashable, Sendable {
+        var rate: RateLimits.Rate
+        var delayLimit: Duration?
+    }
+
+    /// The limiter of all calls of the command with these limits; one of its own for a call without a rate.
+    private func limiter(of policy: PolicySettings, _ time: any TimeSource) throws(CommandError) -> RateLimiter {
+        let made = try policy.makeLimiter(time)
+        guard let rate = policy.rate else { return made }
+        let key = LimitKey(rate: rate, delayLimit: policy.delayLimit)
+        return limiters.withLock { limiters in
+            let limiter = limiters[key] ?? made
+            limiters[key] = limiter
+            return limiter
+        }
+    }
+
     /// Makes the account that makes the calls of a command; its service ends with `account.service.shutDown()`.
     ///
     /// It keeps no cookies unless an option asks for them, so that the command line decides what is sent.
@@ -169,7 +197,7 @@ extension CommandContext {
             console.secrets.add([credentials.password])
             settings.attemptInterceptors.append(ProxyProof(credentials))
         }
-        try policy.apply(to: &settings, for: work)
+        try policy.apply(to: &settings, for: work, try limiter(of: policy, settings.time))
         let resolved = connection.resolvedHosts(for: request.url)
         if !resolved.isEmpty {
             settings.hosts = HostDirectory(policy.hosts.merging(resolved) { given, _ in given })

@@ -13,6 +13,8 @@ struct CommandContext: Sendable {
     var time: any TimeSource = SystemTime()
     /// Whether a fault of the cache has been reported.
     let cacheFaultIsTold = Locked(false)
+    /// The limiters of the command's calls with a rate.
+    let limiters = Locked<[LimitKey: RateLimiter]>([:])
     /// The recorders of the command's calls, by the paths of their files.
     let recorders = Locked([String: TrafficRecorder]())
     /// Makes the service that carries out the calls.

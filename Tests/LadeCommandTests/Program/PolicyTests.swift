@@ -45,6 +45,31 @@ struct PolicyTests {
         return (code, folder.text("out") ?? "")
     }
 
+    /// Notes when exchanges begin.
+    private struct ExchangeTimes: Interceptor {
+        let times = Locked<[Instant]>([])
+
+        func intercept(_ request: Request, next: Chain.Next) async throws(LoadingError) -> Response {
+            times.withLock { $0.append(next.call.time.now) }
+            return try await next(request)
+        }
+    }
+
+    @Test("the calls of one line keep its --rate together", arguments: [["-Z"], []])
+    func oneRate(arguments: [String]) async throws {
+        let transport = ScriptedTransport()
+        transport.onAnyRequest().respond(.text("x"))
+        let exchanges = ExchangeTimes()
+        let line = ["get", "http://h.example/x?n=[1-4]", "--rate", "2/s", "-o", "/dev/null", "--no-config"]
+
+        let (code, _) = try await run(line + arguments, on: transport) { $0.attemptInterceptors.append(exchanges) }
+
+        #expect(code == .success)
+        let times = exchanges.times.withLock { $0.sorted() }
+        #expect(times.count == 4)
+        #expect(try #require(times.first).duration(to: try #require(times.last)) == .milliseconds(1_500))
+    }
+
     // MARK: - Without options
 
     @Test("follows no redirect, keeps no cookie and sends nothing again unless an option says so")
