@@ -80,7 +80,7 @@
                 )
             }
             let path = request.path ?? ""
-            // By bytes: a mark that combines with the slash must not hide it.
+            // By bytes, as addresses are compared everywhere.
             if address.utf8.last == UInt8(ascii: "/"), path.utf8.first == UInt8(ascii: "/") {
                 address.unicodeScalars.removeLast()
             }
