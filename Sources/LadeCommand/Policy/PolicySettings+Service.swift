@@ -9,11 +9,11 @@ import LadeTraffic
 extension PolicySettings {
     /// Copies the policies into the settings of a service; for a single call, a policy without an option stays off.
     ///
-    /// The limiter is the one that all calls of a command share.
+    /// The limiter is the one that all calls of a command share; without it, the service has its own.
     func apply(
         to settings: inout Service.Settings,
         for work: Work,
-        _ limiter: RateLimiter
+        _ limiter: RateLimiter? = nil
     ) throws(CommandError) {
         settings.redirects.limit = redirectLimit ?? (followsRedirects || work == .list ? 10 : 0)
         settings.redirects.sendsBodyToOtherOrigins = sendsBodyElsewhere
@@ -37,7 +37,7 @@ extension PolicySettings {
         settings.retries.hook = retryHook(settings.time, since: settings.time.now, delayLimit: retryLimit)
         settings.hedging = hedging
         settings.hosts = HostDirectory(hosts)
-        settings.rateLimiter = limiter
+        settings.rateLimiter = if let limiter { limiter } else { try makeLimiter(settings.time) }
     }
 
     /// Makes a limiter for the rate and the longest delay.
