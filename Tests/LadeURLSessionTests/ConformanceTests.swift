@@ -14,9 +14,9 @@ private let lookUpBegan = Signal()
 struct ConformanceTests {
     private static let dangerous = KnownIssue.all.filter { $0.manner == .endsTheProcess }.map(\.number)
     private static let others = TransportConformance.cases.filter { !dangerous.contains($0.number) }
-    /// The servers of TR-80 and TR-81 send without end, which keeps the threads of all sessions of the process busy, and
-    /// FT-3 needs bytes to be read when they arrive.
-    private static let alone = ["TR-80", "TR-81", "FT-3"]
+    /// The servers of TR-80, TR-81 and UF-1 send without end, which keeps the threads of all sessions of the process busy,
+    /// and FT-3 needs bytes to be read when they arrive.
+    private static let alone = ["TR-80", "TR-81", "UF-1", "FT-3"]
     private static let separate = others.filter { $0.measuresProcess || alone.contains($0.number) }
     private static let together = others.filter { !$0.measuresProcess && !alone.contains($0.number) }
 
