@@ -9,6 +9,8 @@ import PackageDescription
     let isLinux = false
 #endif
 let hasCurl = Context.environment["LADE_CURL"].map { $0 == "1" } ?? isLinux
+let redis: [Target.Dependency] =
+    hasCurl ? [.target(name: "LadeRedis", condition: .when(platforms: [.linux]))] : []
 let wire: [Target.Dependency] = hasCurl ? [.target(name: "LadeWire", condition: .when(platforms: [.linux]))] : []
 
 /// The product of an outside package, which is needed only with a trait.
@@ -165,7 +167,7 @@ let package = Package(
             dependencies: [
                 "Lade", "LadeCacheSQLite", "LadeCatalogue", "LadeCatalogueServer", "LadeFields", "LadeHarvest",
                 "LadeTesting", "LadeTraffic",
-            ] + wire
+            ] + wire + redis
         ),
         // Not part of a product: only this package builds it.
         .executableTarget(
@@ -255,7 +257,7 @@ let package = Package(
                 "LadeConformance", "LadeContent", "LadeFields", "LadeHarvest", "LadeImages", "LadeJSON",
                 "LadePolicies", "LadeTesting", "LadeTraffic", "LadeURLSession",
                 "SharedDoubles",
-            ] + wire
+            ] + wire + redis
         ),
         .testTarget(
             name: "LadeImagesTests",
@@ -303,6 +305,7 @@ let package = Package(
 if hasCurl {
     package.products.append(.library(name: "LadeCurl", targets: ["LadeCurl"]))
     package.products.append(.library(name: "LadeWire", targets: ["LadeWire"]))
+    package.products.append(.library(name: "LadeRedis", targets: ["LadeRedis"]))
     package.targets += [
         // Floor 0.
         .systemLibrary(
@@ -337,6 +340,12 @@ if hasCurl {
         // Floor 3.
         .target(name: "LadeCurl", dependencies: ["CCurl", "LadeCore", "LadeExchange"]),
         .target(name: "LadeWire", dependencies: ["CNghttp2", "COpenSSL", "CWire", "LadeCore", "LadeExchange"]),
+        // Floor 5: limits that processes share over a Redis or Valkey server; only programs that do so link it.
+        .target(name: "LadeRedis", dependencies: ["Lade", "LadeCore", "LadePolicies", "LadeWire"]),
+        .testTarget(
+            name: "LadeRedisTests",
+            dependencies: ["Lade", "LadeCore", "LadePolicies", "LadeRedis", "LadeTesting", "LadeWire", "SharedDoubles"]
+        ),
         // Doubles of the tests of transports.
         .target(name: "TransportDoubles", dependencies: ["CZlib", "LadeCore"], path: "Tests/TransportDoubles"),
         .testTarget(

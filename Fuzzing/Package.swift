@@ -15,7 +15,8 @@ let package = Package(
                 "CFuzzer", .product(name: "Lade", package: "lade"), .product(name: "LadeCore", package: "lade"),
                 .product(name: "LadeCurl", package: "lade"), .product(name: "LadeFields", package: "lade"),
                 .product(name: "LadeJSON", package: "lade"),
-                .product(name: "LadeImages", package: "lade"), .product(name: "LadeWire", package: "lade"),
+                .product(name: "LadeImages", package: "lade"), .product(name: "LadePolicies", package: "lade"),
+                .product(name: "LadeRedis", package: "lade"), .product(name: "LadeWire", package: "lade"),
             ],
             swiftSettings: [
                 .enableUpcomingFeature("ExistentialAny"),

@@ -1,3 +1,5 @@
+import Lade
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
@@ -25,6 +27,11 @@ enum Program {
         interruption.wait()
     }
 
+    /// Gives the other members of a fleet this process's share immediately; takes at most 100 ms.
+    private static func leave(_ context: CommandContext) async {
+        for membership in context.memberships.withLock({ $0.values }) { await membership.leave() }
+    }
+
     private static func perform(_ arguments: [[UInt8]], _ interruption: Interruption) async -> Int32 {
         let console = Console()
         defer { console.talk.flush() }
@@ -35,8 +42,11 @@ enum Program {
         )
         do throws(CommandError) {
             try Environment.check()
-            return try await context.table.run(try ProgramArguments.texts(arguments), in: context).rawValue
+            let status = try await context.table.run(try ProgramArguments.texts(arguments), in: context).rawValue
+            await leave(context)
+            return status
         } catch {
+            await leave(context)
             if !error.isQuiet { console.talk.write(error.lines) }
             return error.code.rawValue
         }

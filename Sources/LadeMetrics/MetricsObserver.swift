@@ -152,6 +152,7 @@
             case .connection: "connection"
             case .connectivity: "connectivity"
             case .rateLimit: "rateLimit"
+            case .fleet: "fleet"
             case .gate: "gate"
             case .concurrency: "concurrency"
             case .backoff: "backoff"

@@ -31,6 +31,7 @@ let targets: [Target] = [
     .connectTunnel,
     .socks5,
     .proxyEnvironment,
+    .fleetReplies,
 ]
 
 /// Ends the process with what does not hold, so that libFuzzer keeps the input.

@@ -60,7 +60,9 @@ struct CurlOption: Sendable {
         var reasons: [String: String] = [:]
         let own = "curl has no such policy"
         let policies = [
-            "rate", "idle-timeout", "deadline", "max-wait", "retry-unsafe", "hedge", "host", "cross-origin-body",
+            "rate", "share", "fleet-secret-env", "fleet-secret-fd", "idle-timeout", "deadline", "max-wait",
+            "retry-unsafe",
+            "hedge", "host", "cross-origin-body",
         ]
         for name in policies { reasons[name] = own }
         for name in ["scope", "audience", "token-param", "client-auth", "refresh-token-env"] {

@@ -116,7 +116,7 @@ final class DemoTally: Call.Observer {
         switch reason {
         case .connection: "for a connection"
         case .connectivity: "for a network"
-        case .rateLimit: "to keep to the rate"
+        case .rateLimit, .fleet: "to keep to the rate"
         case .gate: "because the server requested it"
         case .concurrency: "for other calls"
         case .backoff: "before trying again"

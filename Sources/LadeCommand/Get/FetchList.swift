@@ -16,6 +16,7 @@ struct FetchList: Sendable {
         guard calls.count != 1 else { return try await Fetch(settings: calls[0], context: context).run() }
         // Before calls that may run at the same time.
         for call in calls { _ = try call.output.recorder(context) }
+        for call in calls where !call.writesNothing { _ = try await context.limiter(of: call.policy, context.time) }
         var jar: CookieJar?
         if settings.session.name == nil {
             jar = try await settings.session.makeJar(nil, now: context.time.date) { line in

@@ -39,7 +39,10 @@ struct PagesRun: Sendable {
         // One option for both ways to another origin: a next page and a redirect.
         var policy = settings.policy
         policy.sendsBodyElsewhere = settings.paging.sendsBodyElsewhere
-        let line = PagesLine(console, time: context.time, isShown: showsProgress)
+        let line = PagesLine(console, time: context.time, isShown: showsProgress) {
+            [memberships = context.memberships] in
+            memberships.withLock { $0.values.first }?.words()
+        }
         let firstPage = Locked(Int?.none)
         let meter = Pages.Progress.Meter { progress in
             if progress.pages == 1 { firstPage.withLock { $0 = $0 ?? progress.items } }
@@ -469,7 +472,16 @@ final class PagesLine: Sendable {
     private let isWanted: Bool
     private let state: Locked<State>
 
-    init(_ console: Console, time: any TimeSource, isShown: Bool) {
+    /// The words of the line about the limits; nil for none.
+    private let words: @Sendable () -> String?
+
+    init(
+        _ console: Console,
+        time: any TimeSource,
+        isShown: Bool,
+        words: @escaping @Sendable () -> String? = { nil }
+    ) {
+        self.words = words
         talk = console.talk
         self.time = time
         isWanted = isShown
@@ -506,6 +518,7 @@ final class PagesLine: Sendable {
         text += progress.total.map { "\(progress.items) of \(PagesRun.items($0))" } ?? PagesRun.items(progress.items)
         text += ", \(ProgressLine.bytes(progress.bytes)), "
         text += "\(ProgressLine.bytes(ProgressLine.rate(progress.bytes, in: elapsed)))/s"
+        if let words = words() { text += ", \(words)" }
         if let waiting = progress.waiting { text += ", waiting for \(waiting)".escapedForDisplay(limit: 60) }
         return text
     }

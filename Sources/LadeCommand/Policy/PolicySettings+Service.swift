@@ -37,18 +37,21 @@ extension PolicySettings {
         settings.retries.hook = retryHook(settings.time, since: settings.time.now, delayLimit: retryLimit)
         settings.hedging = hedging
         settings.hosts = HostDirectory(hosts)
-        settings.rateLimiter = if let limiter { limiter } else { try makeLimiter(settings.time) }
+        settings.rateLimiter = if let limiter { limiter } else { try makeLimiter(settings.time, sharing: nil) }
     }
 
-    /// Makes a limiter for the rate and the longest delay.
-    fileprivate func makeLimiter(_ time: any TimeSource) throws(CommandError) -> RateLimiter {
+    /// Makes a limiter; a supply gives the slots of limits that are shared with other processes.
+    fileprivate func makeLimiter(
+        _ time: any TimeSource,
+        sharing supply: (any RateSupply)?
+    ) throws(CommandError) -> RateLimiter {
         var limits = RateLimits(default: rate)
         if let delayLimit {
             limits.delayLimit = delayLimit
             limits.quotaLimit = min(limits.quotaLimit, delayLimit)
         }
         return try CommandError.translating { [limits] () throws(LoadingError) in
-            try RateLimiter(limits, time: time)
+            try RateLimiter(limits, time: time, random: SystemRandom(), supply: supply)
         }
     }
 
@@ -128,17 +131,33 @@ extension URL {
 }
 
 extension CommandContext {
-    /// The limits that calls with one limiter have in common.
+    /// The settings that the calls of one limiter have in common.
     struct LimitKey: Hashable, Sendable {
-        var rate: RateLimits.Rate
+        var rate: RateLimits.Rate?
         var delayLimit: Duration?
+        var sharing: SharedLimits?
     }
 
-    /// The limiter of all calls of the command with these limits; one of its own for a call without a rate.
-    private func limiter(of policy: PolicySettings, _ time: any TimeSource) throws(CommandError) -> RateLimiter {
-        let made = try policy.makeLimiter(time)
-        guard let rate = policy.rate else { return made }
-        let key = LimitKey(rate: rate, delayLimit: policy.delayLimit)
+    /// The limiter of all calls of the command with these limits; nil without a rate and a fleet.
+    ///
+    /// The first use joins the fleet; uses at the same time would join it several times.
+    func limiter(of policy: PolicySettings, _ time: any TimeSource) async throws(CommandError) -> RateLimiter? {
+        guard policy.rate != nil || policy.sharing != nil else { return nil }
+        var sharing = policy.sharing
+        sharing?.secretSource = policy.fleetSecret
+        let key = LimitKey(rate: policy.rate, delayLimit: policy.delayLimit, sharing: sharing)
+        if let limiter = limiters.withLock({ $0[key] }) { return limiter }
+        var supply: (any RateSupply)?
+        if let sharing {
+            if let membership = memberships.withLock({ $0[sharing] }) {
+                supply = membership.supply
+            } else {
+                let membership = try await sharing.join(askingBy: PasswordPrompt(interruption: interruption), console)
+                memberships.withLock { $0[sharing] = membership }
+                supply = membership.supply
+            }
+        }
+        let made = try policy.makeLimiter(time, sharing: supply)
         return limiters.withLock { limiters in
             let limiter = limiters[key] ?? made
             limiters[key] = limiter
@@ -197,7 +216,7 @@ extension CommandContext {
             console.secrets.add([credentials.password])
             settings.attemptInterceptors.append(ProxyProof(credentials))
         }
-        try policy.apply(to: &settings, for: work, try limiter(of: policy, settings.time))
+        try policy.apply(to: &settings, for: work, try await limiter(of: policy, settings.time))
         let resolved = connection.resolvedHosts(for: request.url)
         if !resolved.isEmpty {
             settings.hosts = HostDirectory(policy.hosts.merging(resolved) { given, _ in given })

@@ -12,7 +12,7 @@ struct PolicySettings: Sendable {
     }
 
     /// The source of the secret for ``authorisation``; never an argument, which every user of the machine can read.
-    enum SecretSource: Equatable, Sendable {
+    enum SecretSource: Hashable, Sendable {
         case environment(String)
         case descriptor(Int32)
     }
@@ -57,6 +57,9 @@ struct PolicySettings: Sendable {
     var deadline: Duration?
     var delayLimit: Duration?
     var rate: RateLimits.Rate?
+    /// The store that shares the limits with other processes.
+    var sharing: SharedLimits?
+    var fleetSecret: SecretSource?
     var authorisation: AuthorisationChoice?
     var secretSource: SecretSource?
     var scopes: [String] = []
@@ -182,6 +185,35 @@ struct PolicySettings: Sendable {
             details: "For each host and first part of the path. BURST may start together after an idle time (1).",
             isCommon: false
         ) { settings, value throws(CommandError) in settings.rate = try RateLimits.Rate(argument: value) },
+        .value(
+            "share",
+            "URL",
+            .policy,
+            "Share --rate with all processes of a fleet",
+            details:
+                "redis://HOST/NAME, rediss:// with TLS, or redis+unix:///PATH?name=NAME: a Redis or Valkey server, and "
+                + "a name. Processes with the same name keep the rate together, and the delays that servers request. "
+                + "Without the server each calls at its share of the rate.",
+            isCommon: false
+        ) { settings, value in settings.sharing = SharedLimits(address: value) },
+        .value(
+            "fleet-secret-env",
+            "NAME",
+            .policy,
+            "The variable that has the password of --share",
+            isCommon: false
+        ) { settings, value throws(CommandError) in try settings.setFleetSecret(.environment(value)) },
+        .value(
+            "fleet-secret-fd",
+            "N",
+            .policy,
+            "The open file that has the password of --share",
+            isCommon: false
+        ) { settings, value throws(CommandError) in
+            try settings.setFleetSecret(
+                .descriptor(Int32(clamping: Quantity.count(value, of: "--fleet-secret-fd", from: 0)))
+            )
+        },
     ]
 
     private static let signInRows: [OptionRow<PolicySettings>] = [
@@ -331,6 +363,9 @@ struct PolicySettings: Sendable {
                 advice: "Say what it is for: --auth basic:USER, bearer or oauth2:URL."
             )
         }
+        if fleetSecret != nil, sharing == nil {
+            throw .usage("a password of a store without --share", advice: "Say which store: --share redis://HOST/NAME.")
+        }
         if authorisation != nil, request.user != nil {
             throw .usage("both --auth and --user", advice: "Choose one of them.")
         }
@@ -362,6 +397,16 @@ struct PolicySettings: Sendable {
             throw .usage("the secret comes from two places", advice: "Give --secret-env or --secret-fd, once.")
         }
         secretSource = source
+    }
+
+    private mutating func setFleetSecret(_ source: SecretSource) throws(CommandError) {
+        guard fleetSecret == nil else {
+            throw .usage(
+                "the password of --share comes from two places",
+                advice: "Give --fleet-secret-env or --fleet-secret-fd, once."
+            )
+        }
+        fleetSecret = source
     }
 
     private mutating func addHost(_ text: String) throws(CommandError) {

@@ -11,6 +11,8 @@ struct SecretReader: Sendable {
     let source: PolicySettings.SecretSource?
     /// The prompt on the terminal.
     let prompt: PasswordPrompt
+    /// The beginning of the options that name a source.
+    var option = "--secret"
 
     // A longer file is not a secret but the wrong file.
     private static let limit = 64 << 10
@@ -21,10 +23,10 @@ struct SecretReader: Sendable {
     func secret(asking question: String) async throws(CommandError) -> Secret {
         switch source {
         case nil:
-            return try await prompt.ask(question, otherwise: "Give it by --secret-env NAME or --secret-fd N.")
+            return try await prompt.ask(question, otherwise: "Give it by \(option)-env NAME or \(option)-fd N.")
         case .environment(let name):
             guard let value = try Environment.value(named: name), !value.isEmpty else {
-                throw .usage("--secret-env: the variable \(name) is not set", advice: "Set and export it.")
+                throw .usage("\(option)-env: the variable \(name) is not set", advice: "Set and export it.")
             }
             return Secret(value)
         case .descriptor(let number):
@@ -50,14 +52,14 @@ struct SecretReader: Sendable {
         switch result {
         case nil: throw .interrupted
         case .failure(let error):
-            throw .usage("--secret-fd \(descriptor.number): \(error.reason)", advice: "Open it in the shell: 3<FILE.")
+            throw .usage("\(option)-fd \(descriptor.number): \(error.reason)", advice: "Open it in the shell: 3<FILE.")
         case .success(let data):
             let isLineEnd = { (byte: UInt8) in byte == 0x0A || byte == 0x0D }
             let secret = data.prefix { !isLineEnd($0) }
             guard !secret.isEmpty, data.count <= Self.limit, data[secret.endIndex...].allSatisfy(isLineEnd),
                 !secret.contains(0), let text = String(validating: secret, as: UTF8.self)
             else {
-                throw .usage("--secret-fd \(descriptor.number) has no secret of one line", advice: "Check the file.")
+                throw .usage("\(option)-fd \(descriptor.number) has no secret of one line", advice: "Check the file.")
             }
             return Secret(text)
         }

@@ -13,7 +13,9 @@ struct CommandContext: Sendable {
     var time: any TimeSource = SystemTime()
     /// Whether a fault of the cache has been reported.
     let cacheFaultIsTold = Locked(false)
-    /// The limiters of the command's calls with a rate.
+    /// The fleets that the command has joined.
+    let memberships = Locked<[SharedLimits: SharedLimits.Membership]>([:])
+    /// The limiters of the command's calls with a rate or a fleet.
     let limiters = Locked<[LimitKey: RateLimiter]>([:])
     /// The recorders of the command's calls, by the paths of their files.
     let recorders = Locked([String: TrafficRecorder]())

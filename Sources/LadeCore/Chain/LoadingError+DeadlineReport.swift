@@ -211,6 +211,7 @@ extension Call.WaitReason: CustomStringConvertible {
         case .connectivity: "a network"
         case .rateLimit(let key): "the rate limit of \(key)"
         case .gate(let key): "\(key), which requested a delay"
+        case .fleet(let key): "the store that shares the rate limit of \(key)"
         case .concurrency(let key): "another call to \(key) to end"
         case .backoff(let attempt): "attempt \(attempt)"
         case .coalescing(let call): "the response to the equal call \(call)"

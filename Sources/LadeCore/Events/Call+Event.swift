@@ -47,6 +47,28 @@ extension Call {
         case gateClosed(key: String, for: Duration, status: Response.Status)
         /// The rate limit of a service was set to the one that its server announced; nil when that limit ended.
         case rateAdjusted(key: String, perSecond: Double?)
+        /// The process shares its limits with a fleet of so many members, itself included.
+        case fleetJoined(members: Int)
+        /// The store of the fleet does not respond: the process calls at its share of the rate.
+        case fleetAlone(members: Int, reason: String)
+        /// The store of the fleet responds again, after the time given.
+        case fleetRejoined(after: Duration)
+        /// The store has lost its contents, which the members replace.
+        case fleetLost
+        /// The clock of the store was set, by about this much.
+        case fleetClockJumped(by: Duration)
+        /// Members have different rates for a service; the lowest counts.
+        case fleetDisagrees(key: String)
+        /// The store has not responded for so long that members in contact with it no longer count this one.
+        case fleetSplit(members: Int)
+        /// The limits are kept, but not evenly or not fully used, for the reason given.
+        case fleetCoarse(reason: String)
+        /// The store sent something that no script returns, or refused a command.
+        case fleetFault(String)
+        /// The store has reserved slots for calls of this process; the last one starts after the time given.
+        case slotsGranted(key: String, count: Int, until: Duration)
+        /// Slots have passed without a call, or lie within a delay that a server requested.
+        case slotsVoided(key: String, count: Int)
         /// A value that a server sent, or that stands in the environment, is not understood whole and has no effect.
         case valueIgnored(name: String, value: String)
         /// An attempt uses another address than its host's own.
@@ -112,6 +134,8 @@ extension Call {
         case rateLimit(key: String)
         /// The end of a delay that the server requested for its service.
         case gate(key: String)
+        /// The first contact with the store that the rate limit of a service is shared by.
+        case fleet(key: String)
         /// A concurrency slot of a service.
         case concurrency(key: String)
         /// The delay before another attempt.

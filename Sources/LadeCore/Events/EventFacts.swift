@@ -149,6 +149,68 @@ package struct EventFacts: Sendable {
                     ?? "\(key) has its configured rate again",
                 [Fact("key", .text(key)), Fact("perSecond", rate.map { .number($0) } ?? .nothing)]
             )
+        case .fleetJoined(let members):
+            self.init(
+                "fleetJoined",
+                "the limits are shared by a fleet of \(members)",
+                [Fact("members", .count(Int64(members)))]
+            )
+        case .fleetAlone(let members, let reason):
+            self.init(
+                "fleetAlone",
+                "the store of the fleet does not respond (\(reason.escapedForDisplay(limit: 80))): "
+                    + "alone, 1/\(members) of the limit",
+                [Fact("members", .count(Int64(members))), Fact("reason", .text(reason))]
+            )
+        case .fleetRejoined(let duration):
+            self.init(
+                "fleetRejoined",
+                "the store of the fleet responds again, after \(duration.shortText)",
+                [Fact("after", .time(duration))]
+            )
+        case .fleetLost: self.init("fleetLost", "the store of the fleet has lost its contents")
+        case .fleetClockJumped(let duration):
+            self.init(
+                "fleetClockJumped",
+                "the clock of the store was set by \(duration.shortText)",
+                [Fact("by", .time(duration))]
+            )
+        case .fleetDisagrees(let key):
+            self.init(
+                "fleetDisagrees",
+                "the members of the fleet have different rates for \(key): the lowest counts",
+                [Fact("key", .text(key))]
+            )
+        case .fleetSplit(let members):
+            self.init(
+                "fleetSplit",
+                "members in contact with the store of the fleet do not count this one: their limits may add up to more",
+                [Fact("members", .count(Int64(members)))]
+            )
+        case .fleetCoarse(let reason):
+            self.init(
+                "fleetCoarse",
+                "the shared limits are coarse: \(reason.escapedForDisplay(limit: 200))",
+                [Fact("reason", .text(reason))]
+            )
+        case .fleetFault(let reason):
+            self.init(
+                "fleetFault",
+                "the store of the fleet sent something unexpected: \(reason.escapedForDisplay(limit: 200))",
+                [Fact("reason", .text(reason))]
+            )
+        case .slotsGranted(let key, let count, let until):
+            self.init(
+                "slotsGranted",
+                "\(count) slots of \(key), the last in \(until.shortText)",
+                [Fact("key", .text(key)), Fact("count", .count(Int64(count))), Fact("until", .time(until))]
+            )
+        case .slotsVoided(let key, let count):
+            self.init(
+                "slotsVoided",
+                "\(count) slots of \(key) were not used in time",
+                [Fact("key", .text(key)), Fact("count", .count(Int64(count)))]
+            )
         case .hostChosen(let host, let address):
             self.init("hostChosen", "\(host) is reached at \(address)", Self.address(host, address))
         case .hostMoved(let host, let from, let to):
@@ -363,6 +425,7 @@ package struct EventFacts: Sendable {
             case .connectivity: ("connectivity", [])
             case .rateLimit(let key): ("rateLimit", [Fact("key", .text(key))])
             case .gate(let key): ("gate", [Fact("key", .text(key))])
+            case .fleet(let key): ("fleet", [Fact("key", .text(key))])
             case .concurrency(let key): ("concurrency", [Fact("key", .text(key))])
             case .backoff(let attempt): ("backoff", [Fact("attempt", .count(Int64(attempt)))])
             case .authorisation(let name): ("authorisation", [authoriser(name)])

@@ -39,6 +39,8 @@ struct RateBucket: Sendable {
     /// The server-requested delay for all accounts.
     private(set) var gate = RateGate()
     var pace: QuotaPace?
+    /// The part that this process has of a limit shared by several; nil for a limit of its own.
+    var share: RateShare?
     private(set) var lanes: [String: RateLane] = [:]
     /// How many calls wait.
     private(set) var waiting = 0
@@ -81,6 +83,13 @@ struct RateBucket: Sendable {
     ///   - isPaced: Whether the pace of an announced quota delays the call; an exhausted one always does.
     /// - Returns: The instant; nil when unknown.
     func start(after ahead: Int, now: Instant, isPaced: Bool = true) -> Instant? {
+        guard let start = ownStart(after: ahead, now: now, isPaced: isPaced) else { return nil }
+        guard let share, let interval = rate?.interval else { return start }
+        return share.start(after: ahead, now: now, interval: interval).map { max(start, $0) }
+    }
+
+    /// When the limits of this process alone allow it; slots of a shared limit are kept to this arithmetic as well.
+    private func ownStart(after ahead: Int, now: Instant, isPaced: Bool = true) -> Instant? {
         var start = gate.start(after: ahead, now: now, isSpaced: rate != nil)
         if let rate {
             guard let interval = rate.interval else { return nil }
@@ -234,7 +243,13 @@ struct RateBucket: Sendable {
     ///   - blur: A number in `0 ..< 1` that places the next start after a delay.
     mutating func reserve(_ account: String, due: Instant, now: Instant, blur: Double) {
         inFlight += 1
-        let floor = max(due, now.advanced(nanoseconds: -Self.lateness))
+        var floor = max(due, now.advanced(nanoseconds: -Self.lateness))
+        let number = lastStart + 1
+        if share != nil, let interval = rate?.interval,
+            let slot = share?.use(number, now: now, interval: interval)
+        {
+            floor = min(now, slot)
+        }
         starts.add(slack: floor.duration(to: paidUntil).wholeNanoseconds)
         if let interval = rate?.interval {
             paidUntil = max(paidUntil, floor).advanced(nanoseconds: interval)
@@ -251,6 +266,48 @@ struct RateBucket: Sendable {
     /// The number of the last start.
     var lastStart: UInt64 { starts.count }
 
+    // MARK: - Shared limits
+
+    /// When the next ask is due; nil when no call needs a slot that is not held or requested.
+    func askInstant(now: Instant) -> Instant? {
+        guard let share, !share.isAsking else { return nil }
+        let held = share.held(from: voidBound(now))
+        guard needed(of: share, held) > 0, let own = ownStart(after: held, now: now) else { return nil }
+        return max(share.askAt, own.advanced(nanoseconds: -share.lead))
+    }
+
+    /// The instant before which slots are void: too late to be used, or within a server-requested delay.
+    private func voidBound(_ now: Instant) -> Instant {
+        let bound = now.advanced(nanoseconds: -RateShare.lateness(rate?.interval ?? 0))
+        guard gate.isClosed(at: now), let end = gate.end else { return bound }
+        return max(bound, end)
+    }
+
+    /// How many slots would be used beside those that are held and not void.
+    private func needed(of share: RateShare, _ held: Int) -> Int {
+        let ready = readyCounts.ahead(of: .low)
+        let calls = min(ready, concurrency.map { max(0, $0 - inFlight) } ?? ready)
+        // Spare slots are requested in blocks.
+        guard calls > held || held * 2 < share.spare else { return 0 }
+        return min(calls + share.spare, RateShare.most) - held
+    }
+
+    /// Removes slots that are void or not needed, and asks for the next ones when it is time.
+    ///
+    /// - Parameters:
+    ///   - now: The time.
+    ///   - mayAsk: Whether the store responds, and nothing else holds the calls.
+    /// - Returns: The number of void slots, the number to return, and the number to ask for.
+    mutating func consult(now: Instant, mayAsk: Bool) -> (void: Int, excess: Int, ask: Int) {
+        let bound = voidBound(now)
+        let void = share?.drop(before: bound) ?? 0
+        let excess = share?.trim(to: waiting) ?? 0
+        guard mayAsk, let due = askInstant(now: now), due <= now, let share else { return (void, excess, 0) }
+        let count = needed(of: share, share.slots.count)
+        self.share?.isAsking = true
+        return (void, excess, count)
+    }
+
     /// Returns a slot that was reserved and not used.
     ///
     /// - Parameters:
@@ -260,6 +317,7 @@ struct RateBucket: Sendable {
     mutating func giveBack(_ start: UInt64, _ account: String, now: Instant) {
         pace?.giveBack()
         lanes[account]?.pace?.giveBack()
+        share?.giveBack(start)
         if let interval = rate?.interval {
             paidUntil = paidUntil.advanced(nanoseconds: -starts.refund(start, atMost: interval))
         }

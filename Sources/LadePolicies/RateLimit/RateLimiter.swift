@@ -61,7 +61,7 @@ public final class RateLimiter: Sendable {
         }
     }
 
-    private let time: any TimeSource
+    let time: any TimeSource
     /// Which requests share a rate.
     public let keyRule: ServiceKey.Rule
     /// The longest time for which a server can close a gate; see ``RateLimits/gateLimit``.
@@ -72,7 +72,10 @@ public final class RateLimiter: Sendable {
     private let reserve: QuotaReserve
     private let delaySharing: RateLimits.Sharing
     // Guarded by its lock.
-    private let state: Locked<RateLimiterState>
+    let state: Locked<RateLimiterState>
+    /// Where slots of shared limits come from, and this limiter's number there; nil for limits of this process alone.
+    let supply: (any RateSupply)?
+    let supplyNumber: Atomic<Int>
 
     /// Makes a limiter.
     ///
@@ -81,10 +84,20 @@ public final class RateLimiter: Sendable {
     ///   - time: The time source of its waits; the same as that of the calls.
     ///   - random: The source of the jitter after a gate.
     /// - Throws: `LoadingError.Kind.invalidSetting` for a negative rate, a burst or a number of exchanges below one.
-    public init(
+    public convenience init(
         _ limits: RateLimits = RateLimits(),
         time: any TimeSource = SystemTime(),
         random: any RandomSource = SystemRandom()
+    ) throws(LoadingError) {
+        try self.init(limits, time: time, random: random, supply: nil)
+    }
+
+    /// Makes a limiter whose slots come from a supply; without one, it computes them alone.
+    package init(
+        _ limits: RateLimits,
+        time: any TimeSource,
+        random: any RandomSource,
+        supply: (any RateSupply)?
     ) throws(LoadingError) {
         try limits.default?.validate()
         for rate in limits.rates.values { try rate.validate() }
@@ -98,7 +111,14 @@ public final class RateLimiter: Sendable {
         respectsQuotas = limits.respectsQuotas
         reserve = limits.reserve
         delaySharing = limits.delaySharing
-        state = Locked(RateLimiterState(limits, seed: random.next()))
+        var state = RateLimiterState(limits, seed: random.next())
+        if supply != nil { state.sharing = RateSharing() }
+        self.state = Locked(state)
+        self.supply = supply
+        supplyNumber = Atomic(-1)
+        guard let supply else { return }
+        let number = supply.attach { [weak self] news in self?.receive(news) }
+        supplyNumber.store(number, ordering: .releasing)
     }
 
     /// The service that an address belongs to, for the functions below.
@@ -252,6 +272,7 @@ public final class RateLimiter: Sendable {
     @inline(never)
     func startNow(_ request: Request, call: Call) throws(LoadingError) -> Entry {
         guard !state.withLock({ $0.isUnlimited }) else { return .slot(nil) }
+        if supply != nil { use(in: call) }
         let key = keyRule(request)
         if let further = furtherKeys?(request), !further.isEmpty {
             return try startAll(RateKeys(key, further), request.priority, call)
@@ -372,6 +393,7 @@ public final class RateLimiter: Sendable {
             let key = keyRule(request)
             if let closed = close(key, delaySharing == .account ? call.account : nil, for: pause) {
                 call.record(.gateClosed(key: key.description, for: closed, status: status))
+                if supply != nil, delaySharing == .service { share(closed, of: key) }
             }
         }
         guard respectsQuotas else { return }
@@ -438,6 +460,7 @@ public final class RateLimiter: Sendable {
     @inline(never)
     private func slot(of key: ServiceKey, _ news: RateWake, _ call: Call) throws(LoadingError) -> Slot {
         call.noteWait(until: nil)
+        if supply != nil { use(in: call) }
         switch news {
         case .granted(let number):
             let slot = Slot(key, call.account, start: number, of: self)
@@ -488,6 +511,8 @@ public final class RateLimiter: Sendable {
             } catch {
                 return
             }
+            // It voids the slots that are held when the machine has slept since.
+            supply?.touch()
             let now = time.now
             wake(state.withLock { $0.fire(key, due: timer, now: now) })
         }
@@ -507,8 +532,9 @@ public final class RateLimiter: Sendable {
         return closed
     }
 
-    private func wake(_ wakes: RateLimiterState.Wakes) {
+    func wake(_ wakes: RateLimiterState.Wakes) {
         for wake in wakes { wake.resume() }
+        if supply != nil { carryOut() }
     }
 
     private static func impossible(_ wait: Duration, _ reason: Call.WaitReason, _ call: Call) -> LoadingError {

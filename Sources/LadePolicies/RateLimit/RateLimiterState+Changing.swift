@@ -54,7 +54,7 @@ extension RateLimiterState {
             return (pause, wakes)
         }
         let wasClosed = buckets[key]?.gate.isClosed(at: now) ?? false
-        let spread = limits.releaseSpread
+        let spread = releaseSpread
         let blur = nextBlur()
         guard change(key, { $0.close(until: end, spread: spread, blur: blur) }) ?? false else { return nil }
         if wasClosed, pause <= limits.delayLimit {
@@ -102,6 +102,7 @@ extension RateLimiterState {
                 if bucket.rate != fresh.rate { bucket.setRate(fresh.rate, now: now) }
                 bucket.concurrency = fresh.concurrency
             }
+            if sharing != nil { beginSharing(key, now) }
             guard buckets[key].map({ $0.waiting > 0 }) ?? false else { continue }
             recheck(key, now, &wakes)
             pump(key, now, &wakes)

@@ -63,6 +63,8 @@ struct RateLimiterState {
     private let keepsAccountsApart: Bool
     /// A separate generator (SplitMix64), so that no other lock is taken under the limiter's.
     private var blurState: UInt64
+    /// The state of a shared limit; nil without a supply.
+    var sharing: RateSharing?
 
     init(_ limits: RateLimits, seed: UInt64) {
         self.limits = limits
@@ -80,7 +82,7 @@ struct RateLimiterState {
     /// Whether there are no limits, so that no call can have to wait.
     var isUnlimited: Bool {
         buckets.isEmpty && defaultRate == nil && rates.isEmpty && concurrency == nil && totalConcurrency == nil
-            && concurrencies.isEmpty
+            && concurrencies.isEmpty && sharing == nil
     }
 
     /// The comparisons made to keep waiting calls in order, and the calls visited one by one; tests limit them.
@@ -115,7 +117,7 @@ struct RateLimiterState {
             }
             add(bucket, key, now)
         }
-        let (isCrowded, lane, spread) = (isCrowded && isCounted, lane(of: call.account), limits.releaseSpread)
+        let (isCrowded, lane, spread) = (isCrowded && isCounted, lane(of: call.account), releaseSpread)
         let (blur, otherBlur) = (nextBlur(), nextBlur())
         let obstacle = change(key) { bucket in
             bucket.advance(now: now, spread: spread, blur: otherBlur)
@@ -123,9 +125,10 @@ struct RateLimiterState {
         }
         guard case .some(.some(let arrival)) = obstacle else {
             if isCounted { inFlight += 1 }
+            if sharing != nil { consult(key, now, isCrowded: isCrowded) }
             return (.started(buckets[key]?.lastStart ?? 0), [])
         }
-        let reason = arrival.reason.reason(key)
+        let reason = reason(arrival.reason, key)
         if arrival.reason == .gate, arrival.wait > limits.delayLimit { return (.paused(arrival.wait), []) }
         // Waits of unknown length end at the deadline.
         if let start = arrival.start, let deadline, start > deadline { return (.refused(reason, arrival.wait), []) }
@@ -223,13 +226,16 @@ struct RateLimiterState {
         // Without a timer, the service must be found when the total number allows another exchange.
         let isCrowded = isCrowded
         if isCrowded { crowd(key) }
-        return buckets[key]?.nextTimer(now: now, isCrowded: isCrowded)
+        let next = buckets[key]?.nextTimer(now: now, isCrowded: isCrowded)
+        guard sharing != nil, !isCrowded, let ask = nextAsk(key, now) else { return next }
+        return next.map { min($0, ask) } ?? ask
     }
 
     /// Ensures that a waiter runs the timer, and that it fires early enough.
     ///
     /// The timer runs in the leader's task: a waiting call with a higher priority than the leader's takes it over.
     mutating func rearm(_ key: ServiceKey, _ now: Instant, _ wakes: inout Wakes) {
+        if sharing != nil { consult(key, now, isCrowded: isCrowded) }
         guard let next = nextTimer(key, now) else { return }
         if let leader = change(key, { $0.chooseLeader() }) ?? nil {
             change(key) { $0.armed = next }
@@ -246,7 +252,7 @@ struct RateLimiterState {
         due: Instant? = nil,
         _ wakes: inout Wakes
     ) {
-        let spread = limits.releaseSpread
+        let spread = releaseSpread
         let blur = nextBlur()
         change(key) { $0.advance(now: now, spread: spread, blur: blur) }
         while let head = buckets[key]?.head, buckets[key]?.isFull == false {
@@ -295,7 +301,7 @@ struct RateLimiterState {
     }
 
     mutating func releaseCrowd(_ now: Instant, _ wakes: inout Wakes) {
-        let spread = limits.releaseSpread
+        let spread = releaseSpread
         // The most urgent call first, then the one that has waited longest, across all services.
         while !isCrowded, let (key, place) = crowded.first {
             let blur = nextBlur()
@@ -333,7 +339,7 @@ struct RateLimiterState {
     private var isCrowded: Bool { totalConcurrency.map { inFlight >= $0 } ?? false }
 
     func makeBucket(_ key: ServiceKey) -> RateBucket {
-        RateBucket(rate: rate(of: key), concurrency: concurrencies[key] ?? concurrency)
+        RateBucket(rate: rate(of: key), concurrency: share(of: concurrencies[key] ?? concurrency))
     }
 
     /// Adds the state of a service, and removes idle ones when there are many.
@@ -344,6 +350,7 @@ struct RateLimiterState {
             sweepAt = max(limits.idleKeyLimit, 16, 2 * buckets.count)
         }
         buckets[key] = bucket
+        if sharing != nil { beginSharing(key, now) }
     }
 
     @discardableResult
@@ -352,7 +359,7 @@ struct RateLimiterState {
         return body(&buckets.values[index])
     }
 
-    private func hasWaiters(_ key: ServiceKey) -> Bool { buckets[key].map { $0.waiting > 0 } ?? false }
+    func hasWaiters(_ key: ServiceKey) -> Bool { buckets[key].map { $0.waiting > 0 } ?? false }
 
     /// The waiting calls with a call's identity.
     func waiters(of call: Call.ID) -> Set<UInt64> { waitersOfCalls[call] ?? [] }

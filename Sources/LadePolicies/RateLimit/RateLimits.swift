@@ -43,7 +43,7 @@ extension RateLimits {
         }
 
         /// The time from one start to the next in nanoseconds, at most twelve years; nil for a rate of zero.
-        var interval: Int64? {
+        package var interval: Int64? {
             perSecond > 0 ? Int64(min(1e9 / perSecond, 4e17)) : nil
         }
     }

@@ -64,6 +64,37 @@ struct RateBucketTests {
         #expect(bucket.start(after: 0, now: second(1)) == second(5))
     }
 
+    @Test("fleet RD-23 RD-24 slots that became void while no timer ran are asked for anew, at once", arguments: [1, 3])
+    func voidSlots(held: Int) {
+        var bucket = RateBucket(rate: .perSecond(10), concurrency: nil)
+        bucket.share = RateShare()
+        for id in UInt64(1)...3 {
+            let place = WaitPlace(priority: .normal, id: id)
+            bucket.enqueue(place, "", deadline: nil, taskPriority: 0, now: second(0))
+        }
+        let slots = (0..<held).map { second(1).advanced(by: .milliseconds(100 * Int64($0))) }
+        bucket.share?.grant(slots, lead: 5_000_000, interval: 100_000_000, now: second(0))
+
+        // With every slot held, no ask is due; the last call starts so late that its timer was never set.
+        #expect(held < 3 || bucket.askInstant(now: second(0)) == nil)
+        #expect(bucket.askInstant(now: second(9)).map { $0 <= second(9) } == true)
+        let (void, _, ask) = bucket.consult(now: second(9), mayAsk: true)
+        #expect(void == held && ask == 3)
+    }
+
+    @Test("fleet RD-34 slots within a delay that a server has requested count as none")
+    func slotsInDelay() {
+        var bucket = RateBucket(rate: .perSecond(10), concurrency: nil)
+        bucket.share = RateShare()
+        let place = WaitPlace(priority: .normal, id: 1)
+        bucket.enqueue(place, "", deadline: nil, taskPriority: 0, now: second(0))
+        bucket.share?.grant([second(1)], lead: 5_000_000, interval: 100_000_000, now: second(0))
+        _ = bucket.close(until: second(5), spread: .zero, blur: 0)
+
+        // Five milliseconds before the end of the delay.
+        #expect(bucket.askInstant(now: second(0)) == second(5).advanced(by: .milliseconds(-5)))
+    }
+
     @Test("a quota that all accounts share has counted the call whose answer brings it")
     func ownCall() throws {
         let headers: Headers = ["RateLimit-Remaining": "1", "RateLimit-Reset": "10"]

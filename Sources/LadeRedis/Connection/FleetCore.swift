@@ -1,0 +1,219 @@
+import LadeCore
+import LadePolicies
+import LadeWire
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// The state that the thread of a fleet and its callers share.
+final class FleetCore: RateSupply {
+    /// The facts known of the fleet.
+    struct Facts: Sendable, Equatable {
+        var members = 1
+        var active = 1
+        var mostMembers = 1
+        var isAlone = false
+        var isJoined = false
+        var roundTrips = 0
+    }
+
+    /// The mail for the thread since it last looked.
+    struct Mail {
+        var orders: [(limiter: Int, order: RateOrder)] = []
+        var addresses: [WireStream.Address]?
+        var hasDemand = false
+        var isLeaving = false
+    }
+
+    /// The result of the first contact.
+    enum Start: Sendable {
+        case joined
+        case refused(StoreRefusal)
+        case unreachable(reason: String, host: String)
+    }
+
+    private struct State {
+        var mail = Mail()
+        var limiters: [Int: @Sendable ([RateNews]) -> Void] = [:]
+        var lastLimiter = 0
+        var facts = Facts()
+        /// The latest contact, for limiters that are added.
+        var contact: [RateNews] = []
+        var start: Start?
+        var lastFailure: (reason: String, host: String)?
+        var joiners: [Resumption<Start>] = []
+        var joinDue = Instant(nanoseconds: .max)
+        var leavers: [Resumption<Void>] = []
+        var hasEnded = false
+        var asleep = WireStream.timeAsleep
+    }
+
+    // Guarded by its lock.
+    private let state = Locked(State())
+    /// The descriptor that ends a wait of the thread.
+    let wakeUp: Int32
+    private let onEvent: (@Sendable (Call.Event) -> Void)?
+    private let time = SystemTime()
+    /// Two readings of clocks differ by less, in nanoseconds.
+    static let sleepTolerance: Int64 = 10_000_000
+    private static let joinTime = Duration.milliseconds(1_500)
+
+    init(onEvent: (@Sendable (Call.Event) -> Void)?) {
+        self.onEvent = onEvent
+        wakeUp = WireStream.makeWakeUp()
+    }
+
+    deinit { close(wakeUp) }
+
+    // MARK: - Callers
+
+    func attach(_ receive: @escaping @Sendable ([RateNews]) -> Void) -> Int {
+        let (number, news) = state.withLock { state in
+            state.lastLimiter += 1
+            state.limiters[state.lastLimiter] = receive
+            // A limiter that is made after the contact learns of it, and so does its first call.
+            let joined: [RateNews] =
+                state.facts.isJoined ? [.event(.fleetJoined(members: state.facts.members))] : []
+            return (state.lastLimiter, state.contact + joined)
+        }
+        receive(news)
+        return number
+    }
+
+    func carryOut(_ orders: [RateOrder], for limiter: Int) {
+        state.withLock { state in
+            for order in orders where !state.hasEnded { state.mail.orders.append((limiter, order)) }
+        }
+        wake()
+    }
+
+    func touch() {
+        let asleep = WireStream.timeAsleep
+        let (isFirst, hasSlept) = state.withLock { state in
+            defer { (state.mail.hasDemand, state.asleep) = (true, asleep) }
+            return (!state.mail.hasDemand && !state.facts.isJoined, asleep - state.asleep > Self.sleepTolerance)
+        }
+        // The slots of before are void now; the thread may notice it only later.
+        if hasSlept { pass(.void, to: nil) }
+        if isFirst { wake() }
+    }
+
+    var facts: Facts { state.withLock(\.facts) }
+
+    /// Waits for the first contact.
+    func join() async -> Start {
+        await withResumption { resumption in
+            let due = time.now.advanced(by: Self.joinTime)
+            let start = state.withLock { state -> Start? in
+                if let start = state.start { return start }
+                if state.hasEnded { return .unreachable(reason: "the fleet was left", host: "") }
+                state.joiners.append(resumption)
+                state.joinDue = min(state.joinDue, due)
+                return nil
+            }
+            if let start { resumption.resume(returning: start) } else { wake() }
+        }
+    }
+
+    func leave() async {
+        await withResumption { (resumption: Resumption<Void>) in
+            let hasEnded = state.withLock { state in
+                if !state.hasEnded { state.leavers.append(resumption) }
+                state.mail.isLeaving = true
+                return state.hasEnded
+            }
+            if hasEnded { resumption.resume(returning: ()) } else { wake() }
+        }
+    }
+
+    /// Leaves without waiting.
+    func abandon() {
+        state.withLock { $0.mail.isLeaving = true }
+        wake()
+    }
+
+    // MARK: - The thread
+
+    func takeMail() -> Mail {
+        let now = time.now
+        let (mail, joiners, start) = state.withLock { state -> (Mail, [Resumption<Start>], Start?) in
+            var mail = Mail()
+            swap(&mail, &state.mail)
+            state.mail.isLeaving = mail.isLeaving
+            guard state.joinDue <= now, state.start == nil else { return (mail, [], nil) }
+            let failure = state.lastFailure ?? ("no reply within 1.5 s", "")
+            defer { (state.joiners, state.joinDue) = ([], Instant(nanoseconds: .max)) }
+            return (mail, state.joiners, .unreachable(reason: failure.reason, host: failure.host))
+        }
+        if let start { for joiner in joiners { joiner.resume(returning: start) } }
+        return mail
+    }
+
+    var isJoining: Bool { state.withLock { !$0.joiners.isEmpty } }
+    var joinDue: Instant { state.withLock(\.joinDue) }
+
+    func found(_ addresses: [WireStream.Address]) {
+        state.withLock { $0.mail.addresses = addresses }
+        wake()
+    }
+
+    func joined() { finish(.joined) }
+
+    func refused(_ refusal: StoreRefusal) { finish(.refused(refusal)) }
+
+    func failed(_ reason: String, host: String) {
+        state.withLock { $0.lastFailure = (reason, host) }
+    }
+
+    private func finish(_ start: Start) {
+        let joiners = state.withLock { state -> [Resumption<Start>] in
+            if case .joined = state.start { return [] }
+            state.start = start
+            defer { (state.joiners, state.joinDue) = ([], Instant(nanoseconds: .max)) }
+            return state.joiners
+        }
+        for joiner in joiners { joiner.resume(returning: start) }
+    }
+
+    func note(_ facts: Facts) { state.withLock { $0.facts = facts } }
+
+    /// Passes news to one limiter, or to all.
+    func pass(_ news: RateNews, to limiter: Int?) {
+        if case .event(let event) = news { onEvent?(event) }
+        let receivers = state.withLock { state in
+            switch news {
+            case .joined: state.contact = [news]
+            case .alone: state.contact = [news]
+            case .parted: if !state.contact.isEmpty { state.contact.append(news) }
+            default: break
+            }
+            return limiter.map { [$0] }?.compactMap { state.limiters[$0] } ?? Array(state.limiters.values)
+        }
+        for receive in receivers { receive([news]) }
+    }
+
+    func ended() {
+        let (leavers, joiners) = state.withLock { state in
+            state.hasEnded = true
+            state.mail = Mail()
+            state.limiters = [:]
+            defer { (state.leavers, state.joiners) = ([], []) }
+            return (state.leavers, state.joiners)
+        }
+        for joiner in joiners { joiner.resume(returning: .unreachable(reason: "the fleet was left", host: "")) }
+        for leaver in leavers { leaver.resume(returning: ()) }
+    }
+
+    func drain() {
+        var count: UInt64 = 0
+        _ = read(wakeUp, &count, 8)
+    }
+
+    private func wake() {
+        var one: UInt64 = 1
+        _ = write(wakeUp, &one, 8)
+    }
+}

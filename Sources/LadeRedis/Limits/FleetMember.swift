@@ -1,0 +1,496 @@
+package import LadeCore
+package import LadePolicies
+
+/// The state of a process in its fleet: a pure value, which decides what is sent to the store and what limiters receive.
+package struct FleetMember: Sendable {
+    /// The times and the names.
+    package struct Settings: Sendable {
+        package var fleet: String
+        package var id: String
+        package var name: String
+        package var declared = 1
+        package var beat = Duration.milliseconds(300)
+        package var lapse = Duration.seconds(1)
+        package var forget = Duration.seconds(60)
+        package var horizon = Duration.milliseconds(250)
+        package var replyTime = Duration.milliseconds(100)
+        package var idle = Duration.seconds(60)
+        package var sharesAlone = true
+
+        package init(fleet: String, id: String, name: String) {
+            (self.fleet, self.id, self.name) = (fleet, id, name)
+        }
+    }
+
+    /// A script with its arguments.
+    package struct Command: Sendable, Equatable {
+        package var script: StoreScript
+        package var keys: [String]
+        package var arguments: [String]
+
+        package init(script: StoreScript, keys: [String], arguments: [String]) {
+            (self.script, self.keys, self.arguments) = (script, keys, arguments)
+        }
+    }
+
+    /// A task for the owner.
+    package enum Action: Sendable {
+        /// Send a command; with its text when the store does not know the script.
+        case send(Command, asText: Bool)
+        /// Pass news to a limiter, or to all.
+        case news(Int?, RateNews)
+        /// Close the connection.
+        case close(String)
+        /// Close the connection, and continue at the server with these keys when the address of the fleet names it.
+        case move(to: String)
+        /// The store can never be used with these settings.
+        case refuse(StoreRefusal)
+    }
+
+    private enum Subject: Equatable {
+        case beat
+        case ask(Int, RateAsk)
+        case other
+    }
+
+    private struct Pending {
+        var subject: Subject
+        var command: Command
+        var sent: Instant
+    }
+
+    private enum Phase: Equatable {
+        case closed
+        /// Commands are sent; the store has not responded often enough to count.
+        case joining(replies: Int)
+        case joined
+        /// Deregistered for lack of calls; the connection stays open.
+        case left
+    }
+
+    /// The end of the last block of a limit.
+    private struct Block {
+        var end: Double
+        var spacing: Double
+        var count: Int
+    }
+
+    package private(set) var settings: Settings
+    private var phase = Phase.closed
+    private var pending: [Pending] = []
+    private var clock = StoreClock()
+    private var blocks: [String: Block] = [:]
+    /// The most members known, with the times, the last the least.
+    private var known: [(count: Int, time: Instant)] = []
+    package private(set) var members = 1
+    package private(set) var active = 1
+    package private(set) var isAlone = false
+    /// Whether other members know of this one.
+    private var isKnown = false
+    private var lastContact = Instant(nanoseconds: .min)
+    private var partedAt: Instant?
+    private var nextBeat = Instant(nanoseconds: .min)
+    private var lastDemand: Instant
+    private var wasSlow = false
+    private var isSplit = false
+    private var isFar = false
+    private var born: Double?
+    private var gateSequence = 0.0
+    private var differs: Set<String> = []
+    private var actions: [Action] = []
+    /// Commands with a reply.
+    package private(set) var roundTrips = 0
+    private static let mostGates = 256
+    private static let memory = Duration.seconds(600)
+    private static let aloneDelay = Duration.milliseconds(300)
+    /// The replies in a row that end a share of the rate after a store that was too slow.
+    private static let steadyReplies = 3
+    /// From this round trip on, blocks of slots are too short for the rate to be used evenly.
+    private static let farTrip = Duration.milliseconds(200)
+
+    package init(_ settings: Settings, now: Instant) {
+        self.settings = settings
+        lastDemand = now
+    }
+
+    /// Whether the store counts this process.
+    package var isJoined: Bool { phase == .joined }
+
+    /// Whether replies are outstanding.
+    package var hasPending: Bool { !pending.isEmpty }
+
+    /// The most members known within ten minutes, or declared.
+    package var mostMembers: Int { max(settings.declared, known.map(\.count).max() ?? 1, 1) }
+
+    package var leastRoundTrip: Duration { clock.leastRoundTrip }
+
+    package mutating func take() -> [Action] {
+        defer { actions = [] }
+        return actions
+    }
+
+    // MARK: - The connection
+
+    /// The connection is open, and the scripts are loaded.
+    package mutating func opened(_ now: Instant) {
+        phase = .joining(replies: 0)
+        clock.beginConnection()
+        sendBeat(joins: true, now)
+    }
+
+    /// The connection is closed, or the attempt to open it has failed.
+    package mutating func closed(_ now: Instant) {
+        for pending in pending {
+            if case .ask(let limiter, let ask) = pending.subject { actions.append(.news(limiter, .lost(ask.key))) }
+        }
+        pending = []
+        if phase == .joined || phase == .left { actions.append(.news(nil, .parted)) }
+        if phase == .joined { partedAt = partedAt ?? now }
+        phase = .closed
+    }
+
+    // MARK: - Orders
+
+    /// Carries out the order of a limiter.
+    package mutating func order(_ order: RateOrder, of limiter: Int, _ now: Instant) {
+        lastDemand = now
+        if phase == .left { rejoin(now) }
+        switch order {
+        case .ask(let ask):
+            guard phase == .joined, let interval = ask.rate.interval else {
+                actions.append(.news(limiter, .lost(ask.key)))
+                return
+            }
+            send(.ask(limiter, ask), askCommand(ask, interval: Double(interval) / 1_000), now)
+        case .giveBack(let key, let count):
+            let digest = digest(of: key)
+            guard phase == .joined, var block = blocks[digest], block.count > 0 else { return }
+            let amount = block.spacing * Double(min(count, block.count))
+            let command = Command(
+                script: .giveBack,
+                keys: [storeKey("l:" + digest)],
+                arguments: [Self.whole(block.end), Self.fraction(amount)]
+            )
+            block.count -= min(count, block.count)
+            // A lower witness is never wrong; where the slots were not returned, it only proves less.
+            block.end -= amount
+            blocks[digest] = block
+            send(.other, command, now)
+        case .gate(let key, let delay, let rate):
+            guard phase == .joined else { return }
+            let digest = digest(of: key)
+            let interval = rate?.interval.map { Double($0) / 1_000 } ?? 0
+            let command = Command(
+                script: .gate,
+                keys: [storeKey("g"), storeKey("k"), storeKey("l:" + digest)],
+                arguments: [
+                    digest, Self.whole(Double(delay.wholeNanoseconds) / 1_000), key.description,
+                    Self.fraction(interval), "\(rate?.burst ?? 1)", "\(Self.mostGates)",
+                ]
+            )
+            send(.other, command, now)
+        }
+    }
+
+    /// Deregisters; the last command before the process ends.
+    package mutating func leave(_ now: Instant) {
+        guard phase == .joined else { return }
+        send(.other, leaveCommand, now)
+        phase = .left
+        isKnown = false
+    }
+
+    /// Slots that are held are void, because the machine has slept.
+    package mutating func slept() {
+        clock = StoreClock()
+        actions.append(.news(nil, .void))
+    }
+
+    // MARK: - Time
+
+    /// When ``tick(_:hasDemand:)`` must be called.
+    package var due: Instant {
+        var due = Instant(nanoseconds: .max)
+        if case .closed = phase {} else if phase != .left { due = nextBeat }
+        if let first = pending.first { due = min(due, first.sent.advanced(by: replyTime)) }
+        if mayBeAlone { due = min(due, aloneAt) }
+        if maySplit { due = min(due, splitAt) }
+        return due
+    }
+
+    /// A second before the first reply of a connection: how far the store is is not known then.
+    private var replyTime: Duration { min(.seconds(1), max(settings.replyTime, clock.leastRoundTrip * 4)) }
+
+    private var mayBeAlone: Bool { isKnown && !isAlone && settings.sharesAlone && phase != .joined }
+
+    private var aloneAt: Instant { lastContact.advanced(by: settings.lapse).advanced(by: Self.aloneDelay) }
+
+    private var maySplit: Bool { isAlone && !isSplit && phase != .joined && mostMembers > 1 }
+
+    private var splitAt: Instant { lastContact.advanced(by: settings.forget) }
+
+    /// Sends what is due, and notices what did not arrive.
+    package mutating func tick(_ now: Instant, hasDemand: Bool) {
+        if hasDemand {
+            lastDemand = now
+            if phase == .left { rejoin(now) }
+        }
+        if let first = pending.first, first.sent.advanced(by: replyTime) <= now {
+            wasSlow = true
+            actions.append(.close("no reply within \(replyTime.wholeNanoseconds / 1_000_000) ms"))
+            closed(now)
+        }
+        if mayBeAlone, aloneAt <= now {
+            isAlone = true
+            let members = mostMembers
+            actions.append(.news(nil, .alone(members: members)))
+            let reason = wasSlow ? "it is too slow" : "no connection"
+            actions.append(.news(nil, .event(.fleetAlone(members: members, reason: reason))))
+        }
+        if maySplit, splitAt <= now {
+            isSplit = true
+            actions.append(.news(nil, .event(.fleetSplit(members: mostMembers))))
+        }
+        guard phase != .closed, phase != .left, nextBeat <= now else { return }
+        if phase == .joined, lastDemand.advanced(by: settings.idle) <= now { return leave(now) }
+        sendBeat(joins: phase != .joined, now)
+    }
+
+    private mutating func rejoin(_ now: Instant) {
+        sendBeat(joins: true, now)
+        phase = .joined
+    }
+
+    // MARK: - Replies
+
+    /// Takes the reply to the first pending command.
+    package mutating func reply(_ reply: StoreReply, _ now: Instant) {
+        guard !pending.isEmpty else { return fault("a reply without a command", now) }
+        let first = pending.removeFirst()
+        if case .error(let text) = reply {
+            if text.hasPrefix("NOSCRIPT") {
+                pending.append(Pending(subject: first.subject, command: first.command, sent: now))
+                return actions.append(.send(first.command, asText: true))
+            }
+            if text.hasPrefix("MOVED "), let place = text.parts(at: " ").last {
+                pending.insert(first, at: 0)
+                actions.append(.move(to: String(place)))
+                return closed(now)
+            }
+            if let refusal = StoreRefusal(text, isFirst: roundTrips == 0) {
+                actions.append(.refuse(refusal))
+                pending.insert(first, at: 0)
+                return fault(refusal.reason, now)
+            }
+            pending.insert(first, at: 0)
+            return fault("the \(first.command.script.rawValue) script: \(text.prefix(120))", now)
+        }
+        let isUnderstood: Bool
+        switch first.subject {
+        case .beat: isUnderstood = noteBeat(reply, first.sent, now)
+        case .ask(let limiter, let ask):
+            isUnderstood = noteAsk(reply, ask, limiter, first.sent, now)
+            if !isUnderstood { pending.insert(first, at: 0) }
+        case .other:
+            if case .integer = reply { isUnderstood = true } else { isUnderstood = false }
+        }
+        guard isUnderstood else {
+            return fault("a reply that the \(first.command.script.rawValue) script does not return", now)
+        }
+        roundTrips += 1
+        guard !isFar, roundTrips >= Self.steadyReplies, clock.leastRoundTrip > Self.farTrip else { return }
+        isFar = true
+        let milliseconds = clock.leastRoundTrip.wholeNanoseconds / 1_000_000
+        actions.append(.news(nil, .event(.fleetCoarse(reason: "the store takes \(milliseconds) ms to respond"))))
+    }
+
+    /// The store sent what no script returns; it counts as unreachable.
+    package mutating func fault(_ reason: String, _ now: Instant) {
+        actions.append(.news(nil, .event(.fleetFault(reason))))
+        actions.append(.close(reason))
+        closed(now)
+    }
+
+    private mutating func noteBeat(_ reply: StoreReply, _ sent: Instant, _ now: Instant) -> Bool {
+        guard case .list(let items) = reply, items.count == 7, let time = items[0].number, let count = items[1].number,
+            let heard = items[2].number, let born = items[3].number, let sequence = items[4].number,
+            let clash = items[5].number, case .list(let gates) = items[6], gates.count % 3 == 0,
+            (1...1e6).contains(count), (1...1e6).contains(heard), (0...9e15).contains(time), (0...9e15).contains(born)
+        else { return false }
+        let hasJumped = noteClock(time, sent, now)
+        if let last = self.born, last != born, !hasJumped {
+            gateSequence = -1
+            actions.append(.news(nil, .event(.fleetLost)))
+        }
+        self.born = born
+        gateSequence = sequence
+        noteMembers(Int(count), Int(heard), now)
+        lastContact = now
+        join(now)
+        for index in stride(from: 0, to: gates.count, by: 3) {
+            guard let digest = gates[index].string, let end = gates[index + 1].number,
+                let key = gates[index + 2].string
+            else { return false }
+            noteGate(digest, end, ServiceKey(key), now)
+        }
+        if clash == 1 { rename(now) }
+        return true
+    }
+
+    private mutating func noteAsk(
+        _ reply: StoreReply,
+        _ ask: RateAsk,
+        _ limiter: Int,
+        _ sent: Instant,
+        _ now: Instant
+    ) -> Bool {
+        guard case .list(let items) = reply, items.count == 11 else { return false }
+        let numbers = items.compactMap(\.number)
+        guard numbers.count == 11, numbers.allSatisfy({ (0...9e15).contains($0) }) else { return false }
+        let (time, base, spacing, count, end) = (numbers[0], numbers[1], numbers[2], Int(numbers[3]), numbers[4])
+        // Wide enough for the rounding of a microsecond; the member's own arithmetic is exact.
+        guard count <= ask.count, spacing > 0, base >= time, (1...1e6).contains(numbers[5]),
+            (1...1e6).contains(numbers[6])
+        else { return false }
+        _ = noteClock(time, sent, now)
+        noteMembers(Int(numbers[5]), Int(numbers[6]), now)
+        lastContact = now
+        let digest = digest(of: ask.key)
+        if numbers[7] == 1 { actions.append(.news(nil, .event(.fleetLost))) }
+        let isDifferent = numbers[8] == 1
+        if isDifferent != differs.contains(digest) {
+            if isDifferent {
+                differs.insert(digest)
+                actions.append(.news(nil, .event(.fleetDisagrees(key: ask.key.description))))
+            } else {
+                differs.remove(digest)
+            }
+        }
+        if count > 0 { blocks[digest] = Block(end: end, spacing: spacing, count: count) }
+        noteGate(digest, numbers[9], ask.key, now)
+        var slots: [Instant] = []
+        for number in 0..<count {
+            let instant = max(time, base + Double(number - ask.rate.burst + 1) * spacing)
+            guard let local = clock.local(instant) else { return false }
+            slots.append(local)
+        }
+        let lead = clock.leastRoundTrip * 2 + .milliseconds(5)
+        actions.append(.news(limiter, .granted(ask.key, slots: slots, lead: lead)))
+        return true
+    }
+
+    /// Notes the store's clock; true when it has jumped.
+    private mutating func noteClock(_ time: Double, _ sent: Instant, _ now: Instant) -> Bool {
+        guard let jump = clock.note(time, sent: sent, received: now) else { return false }
+        // The ends of blocks are instants of a clock that is no more.
+        blocks = [:]
+        actions.append(.news(nil, .event(.fleetClockJumped(by: jump))))
+        return true
+    }
+
+    private mutating func noteGate(_ digest: String, _ end: Double, _ key: ServiceKey, _ now: Instant) {
+        guard end > 0, digest == self.digest(of: key), let local = clock.local(end), local > now else { return }
+        actions.append(.news(nil, .gate(key, for: now.duration(to: local))))
+    }
+
+    private mutating func noteMembers(_ count: Int, _ heard: Int, _ now: Instant) {
+        known.removeAll { $0.count <= count || $0.time.advanced(by: Self.memory) < now }
+        known.append((count, now))
+        guard count != members || heard != active else { return }
+        (members, active) = (count, min(heard, count))
+        if phase == .joined { actions.append(.news(nil, .members(members, active: active))) }
+    }
+
+    /// Counts a reply of a store that was not in contact before.
+    private mutating func join(_ now: Instant) {
+        guard case .joining(let replies) = phase else {
+            isKnown = true
+            return
+        }
+        guard !wasSlow || replies + 1 >= Self.steadyReplies else {
+            phase = .joining(replies: replies + 1)
+            return
+        }
+        phase = .joined
+        actions.append(.news(nil, .joined(members: members, active: active)))
+        if isAlone, let partedAt {
+            actions.append(.news(nil, .event(.fleetRejoined(after: partedAt.duration(to: now)))))
+        } else if !isKnown {
+            actions.append(.news(nil, .event(.fleetJoined(members: members))))
+        }
+        (isKnown, isAlone, isSplit, wasSlow, partedAt) = (true, false, false, false, nil)
+    }
+
+    /// Takes a name of its own, because a member that is heard has the same.
+    private mutating func rename(_ now: Instant) {
+        send(.other, leaveCommand, now)
+        settings.name += "-" + settings.id.prefix(4)
+        actions.append(
+            .news(nil, .event(.fleetFault("another member has the same name; this one is \(settings.name)")))
+        )
+        sendBeat(joins: false, now)
+    }
+
+    // MARK: - Commands
+
+    private var me: String { settings.name + " " + settings.id }
+
+    private var leaveCommand: Command {
+        Command(script: .leave, keys: [storeKey("m"), storeKey("k")], arguments: [me])
+    }
+
+    private mutating func send(_ subject: Subject, _ command: Command, _ now: Instant) {
+        pending.append(Pending(subject: subject, command: command, sent: now))
+        actions.append(.send(command, asText: false))
+    }
+
+    private mutating func sendBeat(joins: Bool, _ now: Instant) {
+        nextBeat = now.advanced(by: settings.beat)
+        let command = Command(
+            script: .beat,
+            keys: [storeKey("m"), storeKey("k"), storeKey("g")],
+            arguments: [
+                me, settings.name, joins ? "1" : "0", "\(mostMembers)", micro(settings.lapse), micro(settings.forget),
+                Self.whole(gateSequence), born.map(Self.whole) ?? "",
+            ]
+        )
+        send(.beat, command, now)
+    }
+
+    private func askCommand(_ ask: RateAsk, interval: Double) -> Command {
+        let digest = digest(of: ask.key)
+        let horizon = max(settings.horizon, clock.leastRoundTrip * 4)
+        return Command(
+            script: .ask,
+            keys: [storeKey("m"), storeKey("k"), storeKey("g"), storeKey("l:" + digest)],
+            arguments: [
+                me, "\(mostMembers)", micro(settings.lapse), micro(settings.forget), Self.fraction(interval),
+                "\(ask.rate.burst)", "\(ask.count)", blocks[digest].map { Self.whole($0.end) } ?? "0",
+                ask.holdsNone ? "1" : "0", micro(horizon), micro(settings.lapse), digest, ask.key.description, "64",
+                born.map(Self.whole) ?? "",
+            ]
+        )
+    }
+
+    private func storeKey(_ part: String) -> String { "lade:1:{\(settings.fleet)}:\(part)" }
+
+    /// The digest that stands for a service in the store.
+    private func digest(of key: ServiceKey) -> String {
+        let text = Array(settings.fleet.utf8) + [0] + Array(key.description.utf8) + [0]
+        let digits = Array("0123456789abcdef".utf8)
+        let bytes = SHA256.hash(text).prefix(16).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private func micro(_ duration: Duration) -> String { Self.whole(Double(duration.wholeNanoseconds) / 1_000) }
+
+    /// A number without a fraction.
+    private static func whole(_ value: Double) -> String { "\(Int64(max(-9e15, min(9e15, value.rounded()))))" }
+
+    /// A number with three decimals.
+    private static func fraction(_ value: Double) -> String {
+        let thousandths = Int64(max(0, min(9e15, (value * 1_000).rounded())))
+        let rest = "\(thousandths % 1_000)"
+        return "\(thousandths / 1_000)." + String(repeating: "0", count: 3 - rest.count) + rest
+    }
+}

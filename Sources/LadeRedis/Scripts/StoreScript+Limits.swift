@@ -1,0 +1,95 @@
+extension StoreScript {
+    /// Reserves slots; `KEYS[4]` is the limit, the others as for the census.
+    ///
+    /// `ARGV`, first the member's: its name, most members known, lapse, forget, interval, burst. Then the ask's: slots wanted,
+    /// witness, holds none, horizon, time for which a new store is careful. Then the limit's: digest, readable key, most slots,
+    /// birth of the store known.
+    static let askText = """
+        local me, known, lapse, forget = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+        local I, b, wanted = tonumber(ARGV[5]), tonumber(ARGV[6]), math.min(tonumber(ARGV[7]), tonumber(ARGV[14]))
+        local witness, H, Q = tonumber(ARGV[8]), tonumber(ARGV[10]), tonumber(ARGV[11])
+        local n, a, born = census(me, known, lapse, forget, ARGV[15])
+        local f = fields(KEYS[4], 'tat', 'iv', 'iw', 'it', 'seen')
+        local tat, iv, iw, it, seen = tonumber(f[1] or ''), tonumber(f[2] or ''), f[3], tonumber(f[4] or ''), tonumber(f[5] or '')
+        if tat and seen and seen - now > 1000 then
+          tat = tat - (seen - now)
+          it = it and it - (seen - now)
+        end
+        local differs = 0
+        if iv and iw ~= me and it and now - it <= forget and iv ~= I then differs = 1 end
+        if not iv or I >= iv or iw == me or not it or now - it > forget then
+          iv, iw, it = I, me, now
+        end
+        I = iv
+        local E = I * n / a
+        local lost = 0
+        if not tat then
+          tat = now
+          if now - born < Q then tat = now + H + (b - 1) * E end
+        end
+        local w = math.min(witness, now + math.max(H, n * I) + b * I)
+        if w > tat + 1 then
+          tat = math.max(w, now + H)
+          lost = 1
+        end
+        local g = redis.pcall('HGET', KEYS[3], ARGV[12])
+        local gate = type(g) == 'string' and tonumber(string.match(g, '^(%d+) ')) or 0
+        if gate > now then tat = math.max(tat, gate + (b - 1) * I) else gate = 0 end
+        local base = math.max(tat, now)
+        local k = math.min(wanted, math.floor((now + H - base) / E) + b, math.max(1, math.floor(H / (E * a))))
+        if k < 1 then k = ARGV[9] == '1' and 1 or 0 end
+        if k > 0 then tat = math.ceil(base + k * E) end
+        redis.call('HSET', KEYS[4], 'tat', s(tat), 'iv', ARGV[5], 'iw', iw, 'it', s(it), 'seen', s(now), 'name', ARGV[13])
+        if iv ~= tonumber(ARGV[5]) then redis.call('HSET', KEYS[4], 'iv', string.format('%.3f', iv)) end
+        redis.call('PEXPIRE', KEYS[4], s(60000 + math.max(0, tat - now) / 1000))
+        return { s(now), s(base), string.format('%.3f', E), k, s(tat), n, a, lost, differs, s(gate), s(born) }
+        """
+
+    /// Deregisters a member: `KEYS[1]` members, `KEYS[2]` marker; `ARGV`: member.
+    static let leaveText = """
+        local gone = redis.call('ZREM', KEYS[1], ARGV[1])
+        local least = redis.pcall('HGET', KEYS[2], 'least')
+        if gone == 1 and type(least) == 'string' and tonumber(least) > 1 then redis.call('HINCRBY', KEYS[2], 'least', -1) end
+        return gone
+        """
+
+    /// Returns the last slots of a block where the limit still ends with them; `KEYS[1]` is the limit.
+    ///
+    /// `ARGV`: end of the block, what it shrinks by.
+    static let giveBackText = """
+        local tat = tonumber(redis.call('HGET', KEYS[1], 'tat') or '')
+        if not tat or math.abs(tat - tonumber(ARGV[1])) > 1 then return 0 end
+        redis.call('HSET', KEYS[1], 'tat', string.format('%.0f', math.ceil(tat - tonumber(ARGV[2]))))
+        return 1
+        """
+
+    /// Notes a delay that a server has requested of a member: `KEYS[1]` delays, `KEYS[2]` marker, `KEYS[3]` limit.
+    ///
+    /// `ARGV`: digest, delay, readable key, interval or 0, burst, most delays.
+    static let gateText = """
+        local e = now + math.max(0, math.min(tonumber(ARGV[2]), 86400000000))
+        if redis.call('TYPE', KEYS[1]).ok ~= 'hash' then redis.call('DEL', KEYS[1]) end
+        local old = redis.call('HGET', KEYS[1], ARGV[1])
+        local was = old and tonumber(string.match(old, '^(%d+) ')) or 0
+        if was >= e then return 0 end
+        if not old and redis.call('HLEN', KEYS[1]) >= tonumber(ARGV[6]) then
+          local g = redis.call('HGETALL', KEYS[1])
+          for i = 1, #g, 2 do
+            if tonumber(string.match(g[i + 1], '^(%d+) ') or 0) <= now then redis.call('HDEL', KEYS[1], g[i]) end
+          end
+          if redis.call('HLEN', KEYS[1]) >= tonumber(ARGV[6]) then return 0 end
+        end
+        local q = redis.call('HINCRBY', KEYS[2], 'gs', 1)
+        redis.call('HSET', KEYS[1], ARGV[1], s(e) .. ' ' .. q .. ' ' .. ARGV[3])
+        local left = redis.call('PTTL', KEYS[1])
+        redis.call('PEXPIRE', KEYS[1], s(math.max(left, 60000 + (e - now) / 1000)))
+        local I = tonumber(ARGV[4])
+        local tat = tonumber(redis.call('HGET', KEYS[3], 'tat') or '')
+        if I > 0 and tat then
+          tat = math.max(tat, e + (tonumber(ARGV[5]) - 1) * I)
+          redis.call('HSET', KEYS[3], 'tat', s(tat))
+          redis.call('PEXPIRE', KEYS[3], s(60000 + math.max(0, tat - now) / 1000))
+        end
+        return 1
+        """
+}

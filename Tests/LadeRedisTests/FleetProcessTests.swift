@@ -1,0 +1,162 @@
+import Foundation
+import LadeCore
+import LadeRedis
+import LadeTesting
+import SharedDoubles
+import Testing
+
+/// `lade get --share` in eight processes, judged by the server that they call.
+@Suite(.timeLimit(.minutes(30)), .serialized)
+struct FleetProcessTests {
+    /// The program that the tests were built with.
+    private static let program =
+        URL(fileURLWithPath: (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? "")
+        .deletingLastPathComponent().path + "/lade"
+    private static let members = 8
+
+    /// Starts the members, each of which calls an address so many times.
+    private func start(_ address: String, _ count: Int, _ store: StoreServer) throws -> [ChildProcess] {
+        let line = [
+            "get", "\(address)?n=[1-\(count)]", "-Z", "--parallel-max", "6", "--rate", "100/s", "--share", store.url,
+            "--no-config", "-o", "/dev/null", "-f", "-s",
+        ]
+        let null = open("/dev/null", O_WRONLY)
+        defer { close(null) }
+        return try (0..<Self.members).map { _ in try ChildProcess(Self.program, line, output: null, error: null) }
+    }
+
+    @Test("fleet RD-03 RD-101 the calls of one command are one member, which leaves at the end")
+    func oneMember() async throws {
+        let store = try StoreServer.start()
+        let server = try LoopbackServer { _ in .text("x") }
+        let line = [
+            "get", server.address("/x") + "?n=[1-20]", "-Z", "--rate", "200/s", "--share", store.url, "--no-config",
+            "-o",
+            "/dev/null", "-s",
+        ]
+        #expect(try await ChildProcess(Self.program, line).ended() == 0)
+        let client = StoreClient(store.path)
+        guard case .text(let bytes)? = client.command(["INFO", "commandstats"]) else {
+            Issue.record("no statistics")
+            return
+        }
+        // A connection loads each script once.
+        let loads = String(decoding: bytes, as: UTF8.self).split(separator: "\r\n").first { $0.contains("script|load") }
+        #expect(loads?.contains("calls=5,") == true, "\(String(describing: loads))")
+        #expect(client.command(["ZCARD", "lade:1:{test}:m"]) == .integer(0))
+        #expect(server.requestCount == 20)
+    }
+
+    @Test("fleet RD-02 RD-104 a wrong password is exit code 9 before anything is sent, and the right one is taken")
+    func password() async throws {
+        let store = try StoreServer.start(.redis, ["--requirepass", "right"])
+        let server = try LoopbackServer { _ in .text("x") }
+        let line = [
+            "get", server.address("/x"), "--rate", "20/s", "--share", store.url, "--fleet-secret-env", "STORE",
+            "--no-config", "-o", "/dev/null", "-s",
+        ]
+        for (secret, status) in [("wrong", 9), ("right", 0)] as [(String, Int32)] {
+            let variables = ["STORE": secret, "HOME": store.folder, "PATH": "/usr/bin:/bin"]
+            let null = open("/dev/null", O_WRONLY)
+            defer { close(null) }
+            #expect(try await ChildProcess(Self.program, line, environment: variables, error: null).ended() == status)
+        }
+        #expect(server.requestCount == 1)
+    }
+
+    @Test("fleet RD-04 no proxy of the environment is used for the store")
+    func proxies() async throws {
+        let store = try StoreServer.start(StoreServer.Settings(hasPort: true))
+        let server = try LoopbackServer { _ in .text("x") }
+        let line = [
+            "get", server.address("/x"), "--rate", "20/s", "--share", store.portURL, "--no-config", "--noproxy",
+            "127.0.0.1",
+            "-o", "/dev/null", "-s",
+        ]
+        // No server listens there.
+        let proxy = "http://127.0.0.1:1"
+        let variables = [
+            "http_proxy": proxy, "https_proxy": proxy, "all_proxy": proxy, "HOME": store.folder,
+            "PATH": "/usr/bin:/bin",
+        ]
+        #expect(try await ChildProcess(Self.program, line, environment: variables).ended() == 0)
+        #expect(server.requestCount == 1)
+    }
+
+    @Test("fleet RD-121 RD-122 processes that are killed and stopped at random moments keep the limit")
+    func killed() async throws {
+        let first = Soak.current.seed(for: "FleetProcessTests.killed")
+        for await round in Soak.turns(Soak.current.rounds(of: 200, few: 2)) {
+            let seed = first &+ UInt64(round)
+            let random = SeededRandom(seed: seed)
+            let (judge, time) = (Judge(), SystemTime())
+            let store = try StoreServer.start()
+            let server = try LoopbackServer { _ in
+                judge.note(0, time.now)
+                return .text("x")
+            }
+            let processes = try start(server.address("/x"), 1_000, store)
+            var next = 40 + Int(random.next() % 40)
+            var (rest, stopped) = (Array(processes.indices), [Int]())
+            while judge.count < 400 {
+                try await time.sleep(for: .milliseconds(5))
+                guard judge.count >= next, rest.count > 4 else { continue }
+                next += 20 + Int(random.next() % 40)
+                let index = Int(random.next() % UInt64(rest.count))
+                switch random.next() % 3 {
+                case 0: processes[rest.remove(at: index)].send(SIGKILL)
+                case 1:
+                    stopped.append(rest.remove(at: index))
+                    processes[stopped[stopped.count - 1]].send(SIGSTOP)
+                default:
+                    guard !stopped.isEmpty else { continue }
+                    rest.append(stopped.removeFirst())
+                    processes[rest[rest.count - 1]].send(SIGCONT)
+                }
+            }
+            for process in processes { process.send(SIGKILL) }
+            for process in processes { _ = try await process.ended() }
+            let excess = judge.excess(rate: 100)
+            #expect(excess <= Double(Self.members), "seed \(seed)")
+        }
+    }
+
+    @Test("fleet RD-122 nginx with the same limit and a burst of the members refuses nothing")
+    func nginx() async throws {
+        let programs = ["/usr/sbin/nginx", "/usr/local/sbin/nginx"]
+        guard let program = programs.first(where: FileManager.default.isExecutableFile) else {
+            try Test.cancel("nginx is missing: Scripts/bootstrap test installs it")
+        }
+        let (folder, port) = (try TemporaryFolder(), try StoreServer.freePort())
+        let path = folder.path
+        try folder.write("x", to: "x")
+        let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map { "\($0)_temp_path \(path)\($0);" }
+        let configuration = """
+            daemon off; master_process off; pid \(path)pid; error_log \(path)errors error;
+            events {}
+            http {
+                \(temporary.joined(separator: " "))
+                log_format status '$status'; access_log \(path)log status;
+                limit_req_zone $server_name zone=all:1m rate=100r/s;
+                server {
+                    listen 127.0.0.1:\(port); root \(path);
+                    location / { limit_req zone=all burst=\(Self.members) nodelay; }
+                }
+            }
+            """
+        let server = try ChildProcess(
+            program,
+            ["-p", path, "-c", try folder.file("conf", configuration), "-e", path + "errors"]
+        )
+        defer { server.send(SIGKILL) }
+        // It is written when the sockets are open.
+        while folder.text("pid") == nil { try await SystemTime().sleep(for: .milliseconds(5)) }
+        let store = try StoreServer.start()
+        let processes = try start("http://127.0.0.1:\(port)/x", 60, store)
+        for process in processes { #expect(try await process.ended() == 0) }
+        // Its log is written when a request has ended, so all of them are in it.
+        let statuses = (folder.text("log") ?? "").split(separator: "\n")
+        #expect(statuses.count == 60 * Self.members)
+        #expect(Set(statuses) == ["200"])
+    }
+}
