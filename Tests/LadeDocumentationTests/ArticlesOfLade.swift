@@ -152,6 +152,26 @@ private func settingsOfRequests(api: API, draft: Show) throws {
 
 private struct Receipt: Decodable, Sendable { var bytes: Int }
 
+private func shortForm(user: String, password: String) throws {
+    let request = try Request(.post, "https://example.com/login", body: .form(["user": user, "password": password]))
+    _ = request
+}
+
+private func cookies(user: String, password: String) async throws {
+    let jar = try CookieJar(file: "cookies")
+    var settings = Account.Settings()
+    settings.cookies = .jar(jar)
+    let loader = try Service().account(settings).makeLoader()
+    let login = try Request(.post, "https://example.com/login", body: .form(["user": user, "password": password]))
+    _ = try await loader.load(login)
+
+    for var cookie in jar.cookies where cookie.expires == nil {
+        cookie.expires = Date.now.addingTimeInterval(7 * 24 * 3600)
+        jar.insert(cookie, at: Date.now)
+    }
+    try await jar.save()
+}
+
 private func uploads(image: URL, json: Data, loader: Loader, api: API) async throws {
     var form = MultipartForm()
     form.addField("title", "Tagesschau")

@@ -54,7 +54,14 @@ final class ValueSplitter {
             let rest = ready[(ready.startIndex + position)...]
             let line = rest.prefix { $0 != 0x0A }
             position += line.count + 1
-            if line.contains(where: { !Self.isSpace($0) }) { return line }
+            guard line.contains(where: { !Self.isSpace($0) }) else { continue }
+            guard line.count <= valueLimit else {
+                let end = offset - Int64(self.rest.count + ready.count - position) - 1
+                ready = Data()
+                fail(JSONError(.itemTooLarge(limit: valueLimit), offset: end))
+                break
+            }
+            return line
         }
         if let failure { throw failure }
         return nil
@@ -106,7 +113,6 @@ final class ValueSplitter {
         } else {
             rest.append(chunk)
         }
-        // A line that is complete was bounded by this limit and one chunk.
         if rest.count > valueLimit { fail(JSONError(.itemTooLarge(limit: valueLimit), offset: offset)) }
     }
 
@@ -117,7 +123,11 @@ final class ValueSplitter {
         isFinished = true
         switch form {
         case .undecided: break
-        case .lines: ready = rest + [0x0A]
+        case .lines:
+            // The line feed that the last line lacks.
+            ready = rest + [0x0A]
+            rest = Data()
+            offset += 1
         case .array(let pointer):
             do throws(JSONError) { try splitter.finish() } catch { fail(error) }
             if failure == nil, splitter.listState != .array {

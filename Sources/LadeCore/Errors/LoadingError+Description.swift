@@ -53,7 +53,7 @@ extension LoadingError: CustomStringConvertible {
         case .requestBodyFailed: "The request's body could not be made" + cause
         case .file(let fault):
             "The file \(fault.path) cannot be \(fault.operation == .read ? "read" : "written"): \(fault.reason)"
-        case .deadlineExceeded(let report): report.sentence(attempts: context.attempts)
+        case .deadlineExceeded(let report): report.sentence(attempts: context.attempts) + lastFailure
         case .rateLimited(let key, let wait):
             "\(key) must not be called for another \(wait.shortText)" + context.reason
         case .redirectRefused(let fault): fault.description
@@ -65,6 +65,11 @@ extension LoadingError: CustomStringConvertible {
         case .transport(let code, let message): "The transport failed: \(message) (\(code))"
         }
     }
+    /// The failure of the attempt before a retry that has no time.
+    private var lastFailure: String {
+        (underlyingError as? LoadingError).map { "; the last attempt failed: \($0.reason)" } ?? ""
+    }
+
     /// The underlying error, after a colon.
     private var cause: String { underlyingError.map { ": \($0)" } ?? "" }
 }

@@ -106,6 +106,9 @@ public struct LoadingError: Error, Sendable {
         /// A local file could not be read or written.
         case file(LoadingError.FileCause)
         /// The call did not end, or could not have ended, before its deadline; the report says where the time went.
+        ///
+        /// When an attempt has failed and the delay of its retry would end after the deadline, ``LoadingError/underlyingError`` is
+        /// the failure of that attempt.
         case deadlineExceeded(LoadingError.DeadlineReport)
         /// The rate limit of the service requires a longer wait than the caller accepts; `wait` is its length.
         case rateLimited(key: String, wait: Duration)

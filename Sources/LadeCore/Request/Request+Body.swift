@@ -64,6 +64,20 @@ extension Request {
             bytes(Data(text.utf8), contentType: contentType)
         }
 
+        /// A form of names and values in the coding of addresses, as a page sends it: `application/x-www-form-urlencoded`.
+        ///
+        /// ```swift
+        /// let request = try Request(.post, "https://example.com/login", body: .form(["user": user, "password": password]))
+        /// ```
+        ///
+        /// - Parameter fields: The fields, in their order. A name may occur more than once. Each byte of their UTF-8 but letters,
+        ///   digits and `-._~` is percent-encoded.
+        /// - Returns: The body, which can be sent again.
+        public static func form(_ fields: KeyValuePairs<String, String>) -> Body {
+            let pairs = fields.map { "\($0.utf8.percentEncoded())=\($1.utf8.percentEncoded())" }
+            return text(pairs.joined(separator: "&"), contentType: "application/x-www-form-urlencoded")
+        }
+
         /// A body from a file, streamed from the disk each time it is sent.
         ///
         /// - Parameters:

@@ -38,7 +38,8 @@ extension Authorisation {
         ///   - scope: Where the tokens may be sent.
         ///   - identifier: The name in events and errors.
         ///   - settings: How tokens are renewed.
-        ///   - source: Returns a token. The closure receives the last token, and only one call of the closure runs at a time.
+        ///   - source: Returns a token. The closure receives the last token, nil the first time, and the context of the renewal. Only
+        ///     one call of the closure runs at a time.
         public init(
             scope: Authorisation.Scope,
             identifier: String = "Bearer",

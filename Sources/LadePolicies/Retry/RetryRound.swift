@@ -159,8 +159,16 @@ struct RetryRound {
         case .exceedDeadline(let wait):
             let stage = Call.StageTimes.Stage.wait(.backoff(attempt: attempt.number + 1))
             let report = call.deadlineReport(at: call.time.now, impossible: .init(stage: stage, duration: wait))
-            let error = LoadingError(.deadlineExceeded(report))
+            let error = LoadingError(.deadlineExceeded(report), underlyingError: Self.last(outcome))
             return .fail(Self.described(error, outcome, attempt.number))
+        }
+    }
+
+    /// The failure of the last attempt, for the error of a retry that has no time.
+    private static func last(_ outcome: Result<Response, LoadingError>) -> LoadingError {
+        switch outcome {
+        case .success(let response): LoadingError(.unacceptableStatus(response.status))
+        case .failure(let error): error
         }
     }
 

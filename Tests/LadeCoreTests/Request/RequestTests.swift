@@ -23,6 +23,20 @@ struct RequestTests {
         #expect(try Request("https://a.test/", headers: ["Connection": value]).headers["Connection"] == value)
     }
 
+    @Test(
+        "a form has each field in its order, with everything but letters, digits and -._~ percent-encoded",
+        arguments: [
+            (["user": "ann", "password": "p&ä ss+"], "user=ann&password=p%26%C3%A4%20ss%2B"),
+            (["a": "1", "a": "", "b=c": "~.-_"], "a=1&a=&b%3Dc=~.-_"), ([:], ""),
+        ] as [(KeyValuePairs<String, String>, String)]
+    )
+    func forms(fields: KeyValuePairs<String, String>, text: String) throws {
+        let body = Request.Body.form(fields)
+        #expect(body.contentType == "application/x-www-form-urlencoded" && body.isReplayable)
+        guard case .bytes(let bytes) = body.content else { throw LoadingError(.cancelled) }
+        #expect(String(decoding: bytes, as: UTF8.self) == text)
+    }
+
     @Test("a length may be written only with a body whose length is known and the same")
     func lengths() throws {
         let (same, other): (Headers, Headers) = (["Content-Length": "5"], ["Content-Length": "4"])

@@ -200,6 +200,20 @@ struct DeadlineInterceptorTests {
         #expect(time.now == seconds(12))
         #expect(error?.context.status == 503)
         #expect(error?.context.attempts == 1)
+        #expect((error?.underlyingError as? LoadingError)?.kind == .unacceptableStatus(503))
+        #expect(error?.description.contains("; the last attempt failed: The server responded with 503") == true)
+    }
+
+    @Test("policies PL-02 the error of a retry that has no time keeps the failure of the attempt before it")
+    func keepsFailure() async throws {
+        let refused = LoadingError(.cannotConnect(host: "svc.example.com", reason: .refused))
+        transport.onAnyRequest().respond(.fails(refused))
+        var policy = RetryPolicy()
+        policy.backoff = .exponentialTimer(initial: .seconds(90), maximum: .seconds(90), growth: 1, jitter: 0)
+        let error = await failure(request, chain(policy: policy))
+        guard case .deadlineExceeded? = error?.kind else { throw error ?? LoadingError(.cancelled) }
+        #expect((error?.underlyingError as? LoadingError)?.kind == refused.kind)
+        #expect(error?.description.contains("; the last attempt failed: No connection to svc.example.com") == true)
     }
 
     @Test("policies PL-03 names the stages that used the time, and their sum is the time that passed")

@@ -106,6 +106,22 @@ struct DecodedValuesTests {
         #expect(found.ids == [1, 2] && [fault.line, fault.column] == [2, 10] && fault.path == ["2"])
     }
 
+    @Test(
+        "refuses a value one byte above the limit in whatever chunks, after the values before it",
+        arguments: [
+            "{\"id\":1}\n{\"id\":234}\n{\"id\":5}\n", "{\"id\":1}\n{\"id\":234}",
+            "[{\"id\":1},{\"id\":234},{\"id\":5}]",
+        ]
+    )
+    func tooLarge(_ text: String) async {
+        for size in 1...text.utf8.count {
+            let (found, whole) = (await ids(text, size: size, limit: 9), await ids(text, size: size, limit: 10))
+            let fault = found.error?.underlyingError as? JSONError
+            #expect(found.ids == [1] && fault?.reason == .itemTooLarge(limit: 9), "in chunks of \(size)")
+            #expect(whole.error == nil && whole.ids.starts(with: [1, 234]), "in chunks of \(size)")
+        }
+    }
+
     @Test("refuses documents that are cut off, whose list is missing, or whose values are too large")
     func refusals() async throws {
         let rows: [(String, Response.Body.JSONFraming, String, [Int])] = [
