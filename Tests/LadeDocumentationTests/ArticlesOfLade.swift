@@ -185,8 +185,7 @@ private func signature(of request: Request, with key: Secret) -> Secret { key }
 
 private struct Signing: Interceptor {
     let key: Secret
-    // The type has a question mark; a property of the type `[String]` is another one, and has no effect.
-    var changedFields: [String]? { ["X-Signature"] }
+    var changedFields: [String] { ["X-Signature"] }
 
     func intercept(_ request: Request, next: Chain.Next) async throws(LoadingError) -> Response {
         var signed = request

@@ -216,7 +216,7 @@ struct ExchangeTap: Interceptor {
     let tap: TrafficTap
 
     var observesScope: Bool { true }
-    var changedFields: [String]? { [] }
+    var changedFields: [String] { [] }
 
     func intercept(_ request: Request, next: Chain.Next) async throws(LoadingError) -> Response {
         let exchange = RecordedExchange(request, next.call, tap)
@@ -234,7 +234,7 @@ struct StoreTap: Interceptor {
     let tap: TrafficTap
 
     var observesScope: Bool { true }
-    var changedFields: [String]? { [] }
+    var changedFields: [String] { [] }
 
     func intercept(_ request: Request, next: Chain.Next) async throws(LoadingError) -> Response {
         let (start, date) = (next.call.time.now, next.call.time.date)
