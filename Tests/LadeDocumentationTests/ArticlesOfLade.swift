@@ -156,7 +156,7 @@ private func uploads(image: URL, json: Data, loader: Loader, api: API) async thr
     var form = MultipartForm()
     form.addField("title", "Tagesschau")
     try form.addFile("image", image, contentType: "image/png")
-    try form.addData("details", json, fileName: "details.json", contentType: "application/json")
+    try form.addData("details", json, contentType: "application/json")
     let receipt: Receipt = try await loader.load(api.post("images").body(form.body))
     _ = receipt
 }
