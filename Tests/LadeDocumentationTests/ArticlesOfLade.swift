@@ -233,7 +233,7 @@ private struct Tick: Decodable { var number: Int }
 
 private func ticks(of request: Request, loader: Loader) async throws {
     for try await event in loader.events(from: request) where event.type == "tick" {
-        let tick = try FastJSONDecoder().decode(Tick.self, from: Data(event.data.utf8))
+        let tick = try event.decode(Tick.self)
         print(event.lastEventID, tick.number)
     }
 }
