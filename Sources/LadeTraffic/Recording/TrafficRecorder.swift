@@ -141,6 +141,9 @@ final class TrafficTap: Call.Observer {
 
     init(_ recorder: TrafficRecorder) { self.recorder = recorder }
 
+    /// False: the entries have the fields from the responses themselves.
+    var needsHeads: Bool { false }
+
     func record(_ event: Call.Event, of call: Call) {
         switch event {
         case .waitEnded(let reason, let duration): noteWait(reason, duration, call)
