@@ -201,10 +201,12 @@ final class TrafficTap: Call.Observer {
     /// Ends an exchange, and returns what is known of it.
     func end(_ number: UInt64, of call: Call) -> Draft {
         state.withLock { state in
-            let index = state.drafts[call.id]?.firstIndex { $0.number == number }
-            let draft = index.flatMap { state.drafts[call.id]?.remove(at: $0) }
-            if state.drafts[call.id]?.isEmpty == true { state.drafts[call.id] = nil }
-            return draft ?? Draft(number: number, hedge: call.hedge, facts: CallFacts())
+            guard var drafts = state.drafts.removeValue(forKey: call.id),
+                let index = drafts.firstIndex(where: { $0.number == number })
+            else { return Draft(number: number, hedge: call.hedge, facts: CallFacts()) }
+            let draft = drafts.remove(at: index)
+            if !drafts.isEmpty { state.drafts[call.id] = drafts }
+            return draft
         }
     }
 
