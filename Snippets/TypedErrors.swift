@@ -35,7 +35,7 @@ await withTaskGroup(of: Void.self) { group in
             let show: Show = try await loader.load(Endpoint(address + "/missing"))
             print("group:", show.title)
         } catch {
-            print("group:", error.context.status?.code ?? 0)
+            print("group:", error.context.status?.code ?? 0, error.localizedDescription)
         }
     }
 }

@@ -1,7 +1,7 @@
 #if canImport(FoundationEssentials)
-    import FoundationEssentials
+    public import FoundationEssentials
 #else
-    import Foundation
+    public import Foundation
 #endif
 public import LadeCache
 public import LadeCore
@@ -59,6 +59,26 @@ public final class SQLiteStore: Sendable, CacheStore {
     ) throws(CacheError) {
         guard settings.limit >= Self.leastLimit else { throw CacheError(.limitTooSmall(least: Self.leastLimit)) }
         try self.init(StoreFolder(directory), settings, time, random)
+    }
+
+    /// Opens the store of a folder that a URL names, such as one below `URL.cachesDirectory`, as the initialiser with a path does.
+    ///
+    /// - Throws: `CacheError.Reason.file` also for a URL that is no file URL.
+    public convenience init(
+        directory: URL,
+        settings: Settings = Settings(),
+        time: some TimeSource = SystemTime(),
+        random: some RandomSource = SystemRandom()
+    ) throws(CacheError) {
+        guard directory.isFileURL else {
+            let cause = LoadingError.FileCause(
+                path: directory.redacted(),
+                operation: .write,
+                reason: "it is not a file URL"
+            )
+            throw CacheError(.file(cause))
+        }
+        try self.init(directory: directory.path(percentEncoded: false), settings: settings, time: time, random: random)
     }
 
     init(

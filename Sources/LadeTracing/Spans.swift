@@ -31,7 +31,7 @@
         let tracer: (any Tracer)?
 
         var observesScope: Bool { true }
-        var changedFields: [String]? { [] }
+        var changedFields: [String] { [] }
 
         func intercept(_ request: Request, next: Chain.Next) async throws(LoadingError) -> Response {
             guard let tracer = currentTracer else { return try await next(request) }
@@ -88,7 +88,7 @@
         let fields: [String]
 
         var observesScope: Bool { true }
-        var changedFields: [String]? { fields }
+        var changedFields: [String] { fields }
 
         func intercept(_ request: Request, next: Chain.Next) async throws(LoadingError) -> Response {
             guard let parent = request[CallSpan.self] else { return try await next(request) }

@@ -176,7 +176,7 @@ private func uploads(image: URL, json: Data, loader: Loader, api: API) async thr
     var form = MultipartForm()
     form.addField("title", "Tagesschau")
     try form.addFile("image", image, contentType: "image/png")
-    try form.addData("details", json, fileName: "details.json", contentType: "application/json")
+    try form.addData("details", json, contentType: "application/json")
     let receipt: Receipt = try await loader.load(api.post("images").body(form.body))
     _ = receipt
 }
@@ -205,8 +205,7 @@ private func signature(of request: Request, with key: Secret) -> Secret { key }
 
 private struct Signing: Interceptor {
     let key: Secret
-    // The type has a question mark; a property of the type `[String]` is another one, and has no effect.
-    var changedFields: [String]? { ["X-Signature"] }
+    var changedFields: [String] { ["X-Signature"] }
 
     func intercept(_ request: Request, next: Chain.Next) async throws(LoadingError) -> Response {
         var signed = request
@@ -254,7 +253,7 @@ private struct Tick: Decodable { var number: Int }
 
 private func ticks(of request: Request, loader: Loader) async throws {
     for try await event in loader.events(from: request) where event.type == "tick" {
-        let tick = try FastJSONDecoder().decode(Tick.self, from: Data(event.data.utf8))
+        let tick = try event.decode(Tick.self)
         print(event.lastEventID, tick.number)
     }
 }

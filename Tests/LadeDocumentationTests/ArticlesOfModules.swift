@@ -142,7 +142,7 @@ private func retries() throws {
 private func backoff() {
     var settings = Service.Settings()
     settings.retries.limit = 4
-    settings.retries.backoff = .fullJitter(base: .milliseconds(250), maximum: .seconds(5))
+    settings.retries.backoff = .fullJitter(base: .milliseconds(500), maximum: .seconds(5))
 }
 
 private func callsAtTheSameTime(_ settings: inout Service.Settings) throws {

@@ -115,7 +115,10 @@ struct ProgramTests {
             ]
         ),
         ("HarvestRules", ["6 items in 3 pages", "6 lines"]),
-        ("TypedErrors", ["function: none", "task: none", "group: 404", "program: Sea", "beside: none"]),
+        (
+            "TypedErrors",
+            ["function: none", "task: none", "group: 404 This could not be found", "program: Sea", "beside: none"]
+        ),
         ("FileUpload", ["sent", "received 200000 bytes"]),
         ("JSONValues", ["Sea", "2026", #"["isNew", "rating", "title", "year"] 4.5 true"#, "true"]),
         ("TwoLimits", ["4 searches took at least 150 ms: true", "5 other calls took at least 80 ms: true"]),

@@ -67,6 +67,9 @@ extension API {
             }
         }
 
+        /// The octets that a component may have beside unreserved ones (RFC 3986 §3.3).
+        fileprivate static let kept: StaticString = "!$&'()*+,;=:@"
+
         /// The encoded path, without a leading slash.
         let text: String
         let fault: Fault?
@@ -82,6 +85,22 @@ extension API {
         public init(stringInterpolation: StringInterpolation) {
             var interpolation = stringInterpolation
             interpolation.endComponent()
+            self.init(text: interpolation.text, fault: interpolation.fault)
+        }
+
+        /// Makes a path from a text that is no literal, such as a line of a file.
+        ///
+        /// Slashes separate its components. Every other character that a path does not allow is percent-encoded, a percent sign and a
+        /// question mark too. A component that is `.` or `..` makes the path invalid, and so does an empty one between two others.
+        public init(_ text: String) {
+            let components = text.parts(at: "/")
+            var interpolation = StringInterpolation(literalCapacity: text.utf8.count, interpolationCount: 0)
+            for (index, component) in components.enumerated() {
+                if index > 0 { interpolation.text += "/" }
+                interpolation.text += component.utf8.percentEncoded(keeping: Self.kept)
+                interpolation.hasValue = !component.isEmpty || index > 0 && index < components.count - 1
+                interpolation.endComponent()
+            }
             self.init(text: interpolation.text, fault: interpolation.fault)
         }
 
@@ -114,5 +133,5 @@ extension API {
 
 extension StringProtocol {
     /// A component of a path with the octets percent-encoded that a path does not allow (RFC 3986 §3.3).
-    fileprivate var pathEncoded: String { utf8.percentEncoded(keeping: "!$&'()*+,;=:@", keepsTriples: true) }
+    fileprivate var pathEncoded: String { utf8.percentEncoded(keeping: API.Path.kept, keepsTriples: true) }
 }

@@ -103,9 +103,7 @@ public struct Download: Sendable {
         }
 
         /// The hexadecimal digits.
-        public var description: String {
-            bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
-        }
+        public var description: String { bytes.hexadecimalDigits }
     }
 
     /// How the reason begins for which an existing file was not completed.
@@ -130,6 +128,13 @@ public struct Download: Sendable {
     public var response: Response
     /// Whether the file was left as it was, or not made, because a condition of the request holds.
     public var isUnchanged = false
+}
+
+extension Data {
+    /// The bytes as `sha256sum` prints them.
+    var hexadecimalDigits: String {
+        map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+    }
 }
 
 extension Int {

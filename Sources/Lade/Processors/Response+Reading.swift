@@ -38,3 +38,30 @@ extension Response {
         try Endpoint(request).processing(with: processor).value(from: self)
     }
 }
+
+extension Response.ServerSentEvent {
+    /// Decodes a value from the data of the event, which is JSON by default.
+    ///
+    /// ```swift
+    /// for try await event in loader.events(from: request) where event.type == "tick" {
+    ///     let tick = try event.decode(Tick.self)
+    ///     print(event.lastEventID, tick.number)
+    /// }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - type: The type of the value.
+    ///   - decoder: The decoder of the data in UTF-8.
+    /// - Returns: The value.
+    /// - Throws: `LoadingError.Kind.decoding`, whose underlying error is that of the decoder.
+    public func decode<Value: Decodable>(
+        _ type: Value.Type = Value.self,
+        decoder: some BodyDecoder = FastJSONDecoder()
+    ) throws(LoadingError) -> Value {
+        do {
+            return try decoder.decode(type, from: Data(data.utf8))
+        } catch {
+            throw LoadingError(.decoding, underlyingError: error)
+        }
+    }
+}

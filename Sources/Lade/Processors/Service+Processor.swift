@@ -89,7 +89,7 @@ extension ProcessingError: CustomStringConvertible {
             "its media type is “\(type.escapedForDisplay(limit: 80))”, not \(expected)"
         case .mediaType(let expected, nil): "it has no media type, and should have \(expected)"
         case .digest(let field, let expected, let actual):
-            "its SHA-256 is \(actual.base64EncodedString()), but \(field) says \(expected.base64EncodedString())"
+            "its SHA-256 is \(actual.hexadecimalDigits), but \(field) says \(expected.hexadecimalDigits)"
         }
     }
 }

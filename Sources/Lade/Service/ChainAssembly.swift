@@ -112,8 +112,9 @@ extension CallIdentity {
         }
     }
 
-    private static func joined(_ names: Set<String>?, _ others: [String]?) -> Set<String>? {
-        guard let names, let others else { return nil }
+    /// The names of both; nil when one of them stands for any.
+    private static func joined(_ names: Set<String>?, _ others: [String]) -> Set<String>? {
+        guard let names, !others.contains("*") else { return nil }
         return names.union(others.map { $0.lowercased() })
     }
 }

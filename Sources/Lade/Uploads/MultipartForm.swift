@@ -83,11 +83,16 @@ public struct MultipartForm: Sendable {
 
     /// Adds a part from memory.
     ///
+    /// - Parameters:
+    ///   - name: The name of the field.
+    ///   - data: The content.
+    ///   - fileName: The file name to send; nil, the default, for a part that is no file, such as JSON beside a file.
+    ///   - contentType: The content type; `application/octet-stream` by default.
     /// - Throws: The same as ``addBody(_:_:fileName:)``.
     public mutating func addData(
         _ name: String,
         _ data: Data,
-        fileName: String,
+        fileName: String? = nil,
         contentType: String? = nil
     ) throws(LoadingError) {
         try addBody(name, .bytes(data, contentType: contentType), fileName: fileName)
@@ -98,13 +103,12 @@ public struct MultipartForm: Sendable {
     /// - Parameters:
     ///   - name: The name of the field.
     ///   - body: The content. If its length is unknown, the length of the whole form is unknown, too.
-    ///   - fileName: The file name to send.
+    ///   - fileName: The file name to send; nil, the default, for a part that is no file.
     /// - Throws: `LoadingError.Kind.invalidRequest` for a content type that is not a valid field value, such as one with a
     ///   line break.
-    public mutating func addBody(_ name: String, _ body: Request.Body, fileName: String) throws(LoadingError) {
-        let type = body.contentType ?? "application/octet-stream"
-        if let fault = Headers([("Content-Type", type)]).fault { throw LoadingError(.invalidRequest(.header(fault))) }
-        add(name, head: "; filename=\"\(Self.quoted(fileName))\"\r\nContent-Type: \(type)", .body(body))
+    public mutating func addBody(_ name: String, _ body: Request.Body, fileName: String? = nil) throws(LoadingError) {
+        let fields = Headers([("Content-Type", body.contentType ?? "application/octet-stream")])
+        try addPart(name, fileName: fileName, fields: fields, body)
     }
 
     /// Adds a part whose head the caller decides.

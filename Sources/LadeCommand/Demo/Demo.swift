@@ -126,7 +126,7 @@ struct Demo: Sendable {
         service.random = SeededRandom(seed: settings.seed)
         service.userAgent = .string("lade-demo/\(Version.number)")
         service.retries.limit = 8
-        service.retries.backoff = .fullJitter(base: .milliseconds(100), maximum: .seconds(1))
+        service.retries.backoff = .fullJitter(base: .milliseconds(200), maximum: .seconds(1))
         service.deadlines.buffered = .seconds(60)
         // A response that takes longer has stalled.
         service.deadlines.attempt = .seconds(1)

@@ -10,7 +10,7 @@ struct BodyThrottle: Interceptor {
     let bytesPerSecond: Int
 
     /// Empty: it only delays bodies.
-    var changedFields: [String]? { [] }
+    var changedFields: [String] { [] }
 
     /// Sends the request, and delays the chunks of its body and of its response.
     func intercept(_ request: Request, next: Chain.Next) async throws(LoadingError) -> Response {

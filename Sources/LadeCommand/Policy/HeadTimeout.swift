@@ -13,7 +13,7 @@ struct HeadTimeout: Interceptor {
     }
 
     /// Empty: it only limits the time.
-    var changedFields: [String]? { [] }
+    var changedFields: [String] { [] }
 
     /// Passes the request on, and cancels it when its head does not arrive in time.
     ///

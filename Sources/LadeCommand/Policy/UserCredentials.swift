@@ -67,7 +67,7 @@ private final class ChallengedAuthoriser: ChallengeAnswering {
     var owner: Authorisation.Owner? { digest.owner }
 
     /// `Authorization`.
-    var changedFields: [String]? { basic.changedFields }
+    var changedFields: [String] { basic.changedFields }
 
     init(_ digest: Authorisation.Digest, _ basic: Authorisation.Basic) {
         self.digest = digest

@@ -98,7 +98,7 @@ struct SentTeller: Interceptor {
     var observesScope: Bool { true }
 
     /// Empty, because the interceptor only reports.
-    var changedFields: [String]? { [] }
+    var changedFields: [String] { [] }
 
     /// Reports the request and passes it on.
     func intercept(_ request: Request, next: Chain.Next) async throws(LoadingError) -> Response {

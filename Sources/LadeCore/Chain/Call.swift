@@ -149,7 +149,9 @@ public struct Call: Sendable {
     /// The event is not built when there is no sink.
     public func record(_ event: @autoclosure () -> Call.Event) {
         guard !context.events.isEmpty else { return }
-        let event = event().redacted(extras?.facts.redaction ?? .standard)
+        let made = event()
+        guard !made.showsHead || context.events.contains(where: \.needsHeads) else { return }
+        let event = made.redacted(extras?.facts.redaction ?? .standard)
         if case .exchangeStarted = event { object?.exchangeBegan() }
         for sink in context.events { sink.record(event, of: self) }
         switch event {

@@ -21,20 +21,20 @@ public protocol Interceptor: Sendable {
     /// the end of its call until it returns.
     var observesScope: Bool { get }
 
-    /// The names of the request's fields that the interceptor may add or change; nil, the default, for any.
+    /// The names of the request's fields that the interceptor may add or change; `*`, the default, stands for any.
     ///
     /// A stored response whose `Vary` names a field that an interceptor below the cache may set is validated before each use.
     /// If such an interceptor adds credentials, the response is stored only for an account with an identifier. Return an empty
     /// list when address and fields of requests are passed on as they are.
-    var changedFields: [String]? { get }
+    var changedFields: [String] { get }
 }
 
 extension Interceptor {
     /// False: the interceptor observes only its task.
     public var observesScope: Bool { false }
 
-    /// Nil: the interceptor may change any field.
-    public var changedFields: [String]? { nil }
+    /// `*`: the interceptor may change any field.
+    public var changedFields: [String] { ["*"] }
 }
 
 extension Chain {

@@ -191,6 +191,12 @@ extension Call {
         /// as much as one of a service without observers. The observer may receive events of a call that it does not need.
         func observes(_ request: Request) -> Bool
 
+        /// Whether the observer needs the events that show the fields of responses; true by default.
+        ///
+        /// These are ``Call/Event/headReceived(status:headers:version:)`` and ``Call/Event/interimResponse(status:headers:)``, which
+        /// cost more than all others, because their secrets are searched for. They are not made where no observer needs them.
+        var needsHeads: Bool { get }
+
         /// Receives one event.
         ///
         /// It is called on any thread, possibly the transport's own: return quickly and never block.
@@ -201,4 +207,7 @@ extension Call {
 extension Call.Observer {
     /// True: every call is observed.
     public func observes(_ request: Request) -> Bool { true }
+
+    /// True: the observer needs all events.
+    public var needsHeads: Bool { true }
 }

@@ -1,4 +1,12 @@
 extension Call.Event {
+    /// Whether the event shows the fields of a response.
+    var showsHead: Bool {
+        switch self {
+        case .headReceived, .interimResponse: true
+        default: false
+        }
+    }
+
     /// The event without secrets: those that field and query names identify, and those that the call carries.
     ///
     /// Errors redact themselves; see `LoadingError.Context`.

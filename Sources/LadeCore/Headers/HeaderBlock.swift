@@ -257,8 +257,8 @@ package struct HeaderBlock: @unchecked Sendable {
         guard let memory else { preconditionFailure("an empty section has no field") }
         let mark = memory.mark(position)
         return memory.withBytes { bytes in
-            let value = bytes[Int(mark.value.lowerBound)..<Int(mark.value.upperBound)]
-            let text = String(validating: value, as: UTF8.self)
+            let value = UnsafeBufferPointer(rebasing: bytes[Int(mark.value.lowerBound)..<Int(mark.value.upperBound)])
+            let text = Self.valid(value)
             return Headers.Field(
                 uncheckedName: Self.text(bytes, mark.name),
                 value: text ?? Self.text(bytes, mark.value),
@@ -270,9 +270,16 @@ package struct HeaderBlock: @unchecked Sendable {
     /// UTF-8 where valid and ISO-8859-1 otherwise, so that no byte is lost (RFC 9110 §5.5).
     private static func text(_ bytes: UnsafeBufferPointer<UInt8>, _ range: Range<Int32>) -> String {
         let part = UnsafeBufferPointer(rebasing: bytes[Int(range.lowerBound)..<Int(range.upperBound)])
-        if let text = String(validating: part, as: UTF8.self) { return text }
+        if let text = valid(part) { return text }
         var result = ""
         for byte in part { result.unicodeScalars.append(Unicode.Scalar(byte)) }
         return result
+    }
+
+    /// The bytes as text; nil where they are not UTF-8.
+    private static func valid(_ bytes: UnsafeBufferPointer<UInt8>) -> String? {
+        // Nearly every field is ASCII, which is not worth the general validation.
+        bytes.allSatisfy { $0 < 0x80 }
+            ? String(decoding: bytes, as: UTF8.self) : String(validating: bytes, as: UTF8.self)
     }
 }

@@ -259,13 +259,22 @@ package struct Redaction: Sendable {
 extension Redaction {
     /// The rule for a request and its response: the declared names and values, and the secrets in the request.
     package init(_ request: Request) {
-        self.init(names: request.secretQueryNames, values: Self.secrets(of: request).map { $0.reveal() })
+        let secrets = Self.secrets(of: request)
+        guard !secrets.isEmpty || !request.secretQueryNames.isEmpty else {
+            self = .standard
+            return
+        }
+        self.init(names: request.secretQueryNames, values: secrets.map { $0.reveal() })
     }
 
     /// The secrets that a request declares or carries.
     package static func secrets(of request: Request) -> [Secret] {
-        let rule = Redaction(names: request.secretQueryNames, values: [])
-        var found = rule.secrets(of: request.url.absoluteString)
+        var found: [String] = []
+        let address = request.url.absoluteString
+        // Most addresses have neither a query nor a user.
+        if Self.standard.mayChange(address) {
+            found = Redaction(names: request.secretQueryNames, values: []).secrets(of: address)
+        }
         for field in request.headers where field.carriesCredentials { found += secrets(of: field) }
         return request.secretValues + found.filter { $0.utf8.count >= leastLength }.map { Secret($0) }
     }

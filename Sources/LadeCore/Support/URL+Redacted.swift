@@ -11,6 +11,7 @@ extension URL {
     /// the names that commonly carry credentials. `token`, `access_token`, `api_key` and `signature` are among them, in
     /// any case.
     public func redacted(secretQueryNames: Set<String> = []) -> String {
-        Redaction(names: secretQueryNames, values: []).address(absoluteString)
+        let rule = secretQueryNames.isEmpty ? .standard : Redaction(names: secretQueryNames, values: [])
+        return rule.address(absoluteString)
     }
 }

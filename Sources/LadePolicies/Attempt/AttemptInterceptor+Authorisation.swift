@@ -13,15 +13,8 @@ extension AttemptInterceptor {
         authorisers.isEmpty ? nil : authorisers.firstIndex { $0.claims(request) }
     }
 
-    /// The fields that authorisers set; nil where one may set any.
-    package var authorisedFields: [String]? {
-        var names: [String] = []
-        for authoriser in authorisers {
-            guard let own = authoriser.changedFields else { return nil }
-            names += own
-        }
-        return names
-    }
+    /// The fields that authorisers set, with `*` where one may set any.
+    package var authorisedFields: [String] { authorisers.flatMap(\.changedFields) }
 
     /// Authorises the request and sends it; replays it once when an authoriser has other credentials after a refusal.
     ///

@@ -40,7 +40,7 @@ extension Authorisation {
         public var owner: Authorisation.Owner? { Authorisation.Owner(key) }
 
         /// The field of the key; empty for a query item.
-        public var changedFields: [String]? { if case .header(let name) = place { [name] } else { [] } }
+        public var changedFields: [String] { if case .header(let name) = place { [name] } else { [] } }
 
         /// Whether the scope of the key contains the request.
         public func claims(_ request: Request) -> Bool { scope.contains(request) }

@@ -48,7 +48,7 @@ extension Authorisation {
         public var owner: Authorisation.Owner? { Authorisation.Owner(credentials) }
 
         /// `Authorization`.
-        public var changedFields: [String]? { ["Authorization"] }
+        public var changedFields: [String] { ["Authorization"] }
 
         /// Whether the scope of the credentials contains the request.
         public func claims(_ request: Request) -> Bool { scope.contains(request) }

@@ -65,7 +65,7 @@ extension Authorisation {
         }
 
         /// `Authorization`.
-        public var changedFields: [String]? { ["Authorization"] }
+        public var changedFields: [String] { ["Authorization"] }
 
         /// Whether the scope of the token contains the request.
         public func claims(_ request: Request) -> Bool { scope.contains(request) }

@@ -79,11 +79,11 @@ public protocol Authoriser: Sendable {
     /// responses to be found by a later run of the program.
     var owner: Authorisation.Owner? { get }
 
-    /// The names of the fields that the authoriser may set; nil, the default, for any.
+    /// The names of the fields that the authoriser may set; `*`, the default, stands for any.
     ///
     /// An authoriser may set a field, and not always set it as a credential. A stored response whose `Vary` names a
     /// field of this kind is validated before each use.
-    var changedFields: [String]? { get }
+    var changedFields: [String] { get }
 }
 
 /// The authorisers of this module, and what they share: where credentials may go, when they expire, how they are renewed.
@@ -137,8 +137,8 @@ extension Authoriser {
     /// Nil: the user is not known.
     public var owner: Authorisation.Owner? { nil }
 
-    /// Nil: the authoriser may set any field.
-    public var changedFields: [String]? { nil }
+    /// `*`: the authoriser may set any field.
+    public var changedFields: [String] { ["*"] }
 }
 
 /// An authoriser that proves its credentials by responding to challenges of the server, to each of them once.

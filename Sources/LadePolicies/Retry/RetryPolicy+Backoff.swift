@@ -13,12 +13,18 @@ extension RetryPolicy {
 
         let shape: Shape
 
-        /// Uniform between zero and a bound that doubles with each attempt: base × 2ⁿ before the n-th further attempt.
+        /// Uniform between zero and a bound that doubles with each attempt: base × 2ⁿ⁻¹ before the n-th further attempt.
         ///
         /// The bounds with the defaults: n = 1 → 1 s, 2 → 2 s, 5 → 16 s, 6 and more → 20 s. Clients that failed together
         /// are spread over the whole interval.
+        ///
+        /// - Parameters:
+        ///   - base: The longest delay before the first further attempt; 1 s by default. `.milliseconds(100)` delays the attempts by at
+        ///     most 100 ms, 200 ms, 400 ms and so on.
+        ///   - maximum: The longest delay of all; 20 s by default.
+        /// - Returns: The back-off.
         public static func fullJitter(
-            base: Duration = .milliseconds(500),
+            base: Duration = .seconds(1),
             maximum: Duration = .seconds(20)
         ) -> RetryPolicy.Backoff {
             RetryPolicy.Backoff(shape: .fullJitter(base: max(.zero, base), maximum: max(.zero, maximum)))
@@ -64,8 +70,8 @@ extension RetryPolicy {
                 count += 1
                 switch shape {
                 case .fullJitter(let base, let maximum):
-                    // 2⁶² half seconds exceed any maximum.
-                    let bound = base.inSeconds * Double(UInt64(1) << UInt64(min(count, 62)))
+                    // 2⁶² seconds exceed any maximum.
+                    let bound = base.inSeconds * Double(UInt64(1) << UInt64(min(count - 1, 62)))
                     return random.duration(below: .seconds(min(bound, maximum.inSeconds)))
                 case .timer(var timer):
                     if count == 1 { timer.blur(random) }

@@ -9,6 +9,13 @@ import LadeCore
 enum HARDate {
     /// The date with milliseconds, in UTC.
     static func text(_ date: Date) -> String {
+        var bytes: [UInt8] = []
+        append(date, to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Appends the date with milliseconds, in UTC.
+    static func append(_ date: Date, to bytes: inout [UInt8]) {
         let milliseconds = Int64((date.timeIntervalSince1970 * 1_000).rounded())
         let seconds = milliseconds >= 0 ? milliseconds / 1_000 : (milliseconds - 999) / 1_000
         let days = seconds >= 0 ? seconds / 86_400 : (seconds - 86_399) / 86_400
@@ -23,10 +30,18 @@ enum HARDate {
         let day = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
         let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
         let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
-        return padded(year, 4) + "-" + padded(month, 2) + "-" + padded(day, 2) + "T" + padded(second / 3_600, 2) + ":"
-            + padded(second / 60 % 60, 2) + ":" + padded(second % 60, 2) + "."
-            + padded(milliseconds - seconds * 1_000, 3)
-            + "Z"
+        func add(_ mark: Unicode.Scalar, _ number: Int64, width: Int = 2) {
+            bytes.append(UInt8(ascii: mark))
+            bytes.append(decimal: number, width: width)
+        }
+        bytes.append(decimal: year, width: 4)
+        add("-", month)
+        add("-", day)
+        add("T", second / 3_600)
+        add(":", second / 60 % 60)
+        add(":", second % 60)
+        add(".", milliseconds - seconds * 1_000, width: 3)
+        bytes.append(UInt8(ascii: "Z"))
     }
 
     /// The date of a text; nil for what is no whole date.
@@ -69,10 +84,30 @@ enum HARDate {
         guard digits.allSatisfy({ (0x30...0x39).contains($0) }), !digits.isEmpty else { return nil }
         return digits.reduce(0) { $0 * 10 + Int64($1 - 0x30) }
     }
+}
 
-    private static func padded(_ number: Int64, _ count: Int) -> String {
-        let digits = String(number)
-        return String(repeating: "0", count: max(0, count - digits.utf8.count)) + digits
+extension [UInt8] {
+    /// Appends a number in decimal, with zeros in front up to a width.
+    mutating func append(decimal number: Int64, width: Int = 1) {
+        if number < 0 { append(UInt8(ascii: "-")) }
+        var (unit, digits) = (UInt64(1), 1)
+        while number.magnitude / unit >= 10 { (unit, digits) = (unit * 10, digits + 1) }
+        for _ in digits..<Swift.max(width, digits) { append(UInt8(ascii: "0")) }
+        while unit > 0 {
+            append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number.magnitude / unit % 10))
+            unit /= 10
+        }
+    }
+
+    /// Appends a duration in milliseconds, as JSON: `12.345`.
+    mutating func append(milliseconds duration: Duration) {
+        let microseconds = duration.microseconds
+        if microseconds < 0 { append(UInt8(ascii: "-")) }
+        append(decimal: Int64(clamping: microseconds.magnitude / 1_000))
+        let rest = Int64(clamping: microseconds.magnitude % 1_000)
+        guard rest > 0 else { return }
+        append(UInt8(ascii: "."))
+        append(decimal: rest, width: 3)
     }
 }
 
@@ -82,11 +117,8 @@ extension Duration {
 
     /// The duration in milliseconds, as JSON: `12.345`.
     var millisecondsText: String {
-        let microseconds = microseconds
-        let rest = abs(microseconds % 1_000)
-        let whole = (microseconds < 0 && microseconds > -1_000 ? "-" : "") + String(microseconds / 1_000)
-        guard rest > 0 else { return whole }
-        let digits = String(rest)
-        return whole + "." + String(repeating: "0", count: 3 - digits.utf8.count) + digits
+        var bytes: [UInt8] = []
+        bytes.append(milliseconds: self)
+        return String(decoding: bytes, as: UTF8.self)
     }
 }

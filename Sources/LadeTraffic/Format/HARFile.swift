@@ -28,6 +28,7 @@ public final class HARFile: Sendable {
         var failure: HARFault?
     }
 
+    private static let separator = Array(",\n".utf8)
     private static let tail = Array("\n]}}\n".utf8)
 
     private let descriptor: Int32
@@ -45,7 +46,7 @@ public final class HARFile: Sendable {
         let creator = "{\"name\":\"Lade\",\"version\":\"\(UserAgent.LibraryVersion.number)\"}"
         let head = Array("{\"log\":{\"version\":\"1.2\",\"creator\":\(creator),\"entries\":[\n".utf8)
         state = Locked(State(end: Int64(head.count)))
-        if let failure = Self.write(head + Self.tail, to: descriptor, at: 0) {
+        if let failure = Self.write((head + Self.tail)[...], to: descriptor, at: 0) {
             close(descriptor)
             throw failure
         }
@@ -58,20 +59,32 @@ public final class HARFile: Sendable {
     /// It is in the file when this returns, unless another thread is writing; that one then writes it too. A failure is kept
     /// for ``flush()``, and nothing is written after one.
     public func add(_ entry: HAREntry) {
-        var text = HARText()
+        var text = HARText(after: Self.separator)
         text.object { entry.write(to: &$0) }
-        let isWriter = state.withLock { state in
-            guard state.failure == nil else { return false }
-            state.pending += state.count > 0 ? [UInt8(ascii: ","), UInt8(ascii: "\n")] : []
-            state.pending += text.bytes
+        add(text.bytes)
+    }
+
+    /// Adds an entry with the separator before it.
+    private func add(_ entry: [UInt8]) {
+        let bytes = entry + Self.tail
+        let first = state.withLock { state -> (bytes: ArraySlice<UInt8>, offset: Int64)? in
+            guard state.failure == nil else { return nil }
+            let kept = (state.count == 0 ? Self.separator.count : 0)..<entry.count
             state.count += 1
-            defer { state.isWriting = true }
-            return !state.isWriting
+            guard !state.isWriting else {
+                state.pending += bytes[kept]
+                return nil
+            }
+            defer { state.end += Int64(kept.count) }
+            state.isWriting = true
+            return (bytes[kept.lowerBound...], state.end)
         }
-        guard isWriter else { return }
-        while let (bytes, end) = next() {
-            guard let failure = Self.write(bytes + Self.tail, to: descriptor, at: end) else { continue }
-            state.withLock { ($0.failure, $0.pending) = (failure, []) }
+        var chunk = first
+        while let (bytes, offset) = chunk {
+            if let failure = Self.write(bytes, to: descriptor, at: offset) {
+                state.withLock { ($0.failure, $0.pending) = (failure, []) }
+            }
+            chunk = next()
         }
     }
 
@@ -85,20 +98,22 @@ public final class HARFile: Sendable {
         if let failure = state.withLock(\.failure) { throw failure }
     }
 
-    private func next() -> ([UInt8], Int64)? {
+    /// The entries that other threads have added during the last write; nil for none, so that the next thread writes.
+    private func next() -> (bytes: ArraySlice<UInt8>, offset: Int64)? {
         state.withLock { state in
             guard !state.pending.isEmpty else {
                 state.isWriting = false
                 return nil
             }
-            let (bytes, end) = (state.pending, state.end)
-            state.pending = []
-            state.end += Int64(bytes.count)
-            return (bytes, end)
+            defer {
+                state.end += Int64(state.pending.count)
+                state.pending = []
+            }
+            return ((state.pending + Self.tail)[...], state.end)
         }
     }
 
-    private static func write(_ bytes: [UInt8], to descriptor: Int32, at offset: Int64) -> HARFault? {
+    private static func write(_ bytes: ArraySlice<UInt8>, to descriptor: Int32, at offset: Int64) -> HARFault? {
         bytes.withUnsafeBytes { bytes in
             var written = 0
             while written < bytes.count {
@@ -142,7 +157,7 @@ public final class HARFile: Sendable {
         let new = path + ".repaired"
         let file = try HARFile(new)
         do throws(HARFault) {
-            _ = try lenient.readLines(path) { _, line in file.add(line: line) }
+            _ = try lenient.readLines(path) { _, line in file.add(Self.separator + line) }
             try file.flush()
             guard fsync(file.descriptor) == 0, rename(new, path) == 0 else { throw fault("it cannot be replaced") }
         } catch {
@@ -150,18 +165,5 @@ public final class HARFile: Sendable {
             throw error
         }
         return Repair(kept: summary.count, wasDamaged: true)
-    }
-
-    private func add(line: Data) {
-        let (end, isFirst) = state.withLock { state in
-            defer { state.count += 1 }
-            return (state.end, state.count == 0)
-        }
-        let bytes = (isFirst ? [] : [UInt8(ascii: ","), UInt8(ascii: "\n")]) + Array(line)
-        let failure = Self.write(bytes + Self.tail, to: descriptor, at: end)
-        state.withLock { state in
-            state.end += Int64(bytes.count)
-            state.failure = state.failure ?? failure
-        }
     }
 }

@@ -7,8 +7,15 @@ import LadeJSON
 
 /// JSON text that grows byte by byte, for entries that are written once.
 struct HARText {
-    private(set) var bytes: [UInt8] = []
+    private(set) var bytes: [UInt8]
     private var needsComma = false
+
+    /// Begins a text behind some bytes.
+    init(after bytes: [UInt8] = []) {
+        self.bytes = bytes
+        // An entry without bodies has about this length.
+        self.bytes.reserveCapacity(2 << 10)
+    }
 
     /// An object whose members `body` writes.
     mutating func object(_ body: (inout HARText) -> Void) {
@@ -47,7 +54,8 @@ struct HARText {
 
     mutating func member(_ name: StaticString, _ number: Int64) {
         self.name(name)
-        raw(String(number))
+        bytes.append(decimal: number)
+        needsComma = true
     }
 
     mutating func member(_ name: StaticString, _ flag: Bool) {
@@ -57,7 +65,17 @@ struct HARText {
 
     mutating func member(_ name: StaticString, milliseconds duration: Duration?) {
         self.name(name)
-        raw(duration?.millisecondsText ?? "-1")
+        guard let duration else { return raw("-1") }
+        bytes.append(milliseconds: duration)
+        needsComma = true
+    }
+
+    mutating func member(_ name: StaticString, _ date: Date) {
+        self.name(name)
+        bytes.append(UInt8(ascii: "\""))
+        HARDate.append(date, to: &bytes)
+        bytes.append(UInt8(ascii: "\""))
+        needsComma = true
     }
 
     /// A text that is JSON already.
@@ -87,10 +105,12 @@ struct HARText {
         var position = 0
         while position < text.count {
             let byte = text[position]
-            let isPlain = byte >= 0x20 && byte < 0x7F && byte != 0x22 && byte != 0x5C
+            if byte >= 0x20 && byte < 0x7F && byte != 0x22 && byte != 0x5C {
+                position += 1
+                continue
+            }
             // Only these first bytes begin a character that controls the display.
-            let isHarmless = byte > 0x7F && byte != 0xC2 && byte != 0xD8 && byte != 0xE2
-            if isPlain || isHarmless {
+            if byte > 0x7F && byte != 0xC2 && byte != 0xD8 && byte != 0xE2 {
                 position += 1
                 continue
             }
@@ -123,7 +143,7 @@ extension HAREntry {
     }
 
     func write(to text: inout HARText) {
-        text.member("startedDateTime", HARDate.text(started))
+        text.member("startedDateTime", started)
         text.member("time", milliseconds: time)
         text.name("request")
         text.object { request.write(to: &$0) }

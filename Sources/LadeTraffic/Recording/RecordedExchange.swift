@@ -27,8 +27,8 @@ final class RecordedExchange: Sendable {
     private let number: UInt64
     private let start: Instant
     private let date: Date
-    // Guarded by its lock: written by the task that sends the body.
-    private let upload = Locked(Capture())
+    // Guarded by its lock: written by the task that sends the body. Nil for a body that is not captured.
+    private let upload: Locked<Capture>?
 
     init(_ request: Request, _ call: Call, _ tap: TrafficTap) {
         self.request = request
@@ -39,10 +39,11 @@ final class RecordedExchange: Sendable {
         let limit = tap.recorder.settings.bodyLimit + Self.margin
         guard let body = request.body, case .stream(let write) = body.content, tap.recorder.settings.bodyLimit > 0
         else {
-            sent = request
+            (sent, upload) = (request, nil)
             return
         }
-        let upload = upload
+        let upload = Locked(Capture())
+        self.upload = upload
         var copied = Request.Body.writer(
             length: body.length,
             isReplayable: body.isReplayable,
@@ -115,7 +116,7 @@ final class RecordedExchange: Sendable {
             let handle = settings.bodyLimit > 0 ? FileBytes(path, offset: offset, limit: limit).bytes : nil
             return HAREntry.Content(handle, type: type, size: body.length)
         case .stream:
-            let capture = upload.withLock(\.self)
+            let capture = upload?.withLock(\.self) ?? Capture()
             return HAREntry.Content(capture.bytes, type: type, size: max(capture.size, Int64(capture.bytes.count)))
         }
     }

@@ -141,6 +141,9 @@ final class TrafficTap: Call.Observer {
 
     init(_ recorder: TrafficRecorder) { self.recorder = recorder }
 
+    /// False: the entries have the fields from the responses themselves.
+    var needsHeads: Bool { false }
+
     func record(_ event: Call.Event, of call: Call) {
         switch event {
         case .waitEnded(let reason, let duration): noteWait(reason, duration, call)
@@ -198,10 +201,12 @@ final class TrafficTap: Call.Observer {
     /// Ends an exchange, and returns what is known of it.
     func end(_ number: UInt64, of call: Call) -> Draft {
         state.withLock { state in
-            let index = state.drafts[call.id]?.firstIndex { $0.number == number }
-            let draft = index.flatMap { state.drafts[call.id]?.remove(at: $0) }
-            if state.drafts[call.id]?.isEmpty == true { state.drafts[call.id] = nil }
-            return draft ?? Draft(number: number, hedge: call.hedge, facts: CallFacts())
+            guard var drafts = state.drafts.removeValue(forKey: call.id),
+                let index = drafts.firstIndex(where: { $0.number == number })
+            else { return Draft(number: number, hedge: call.hedge, facts: CallFacts()) }
+            let draft = drafts.remove(at: index)
+            if !drafts.isEmpty { state.drafts[call.id] = drafts }
+            return draft
         }
     }
 
@@ -216,7 +221,7 @@ struct ExchangeTap: Interceptor {
     let tap: TrafficTap
 
     var observesScope: Bool { true }
-    var changedFields: [String]? { [] }
+    var changedFields: [String] { [] }
 
     func intercept(_ request: Request, next: Chain.Next) async throws(LoadingError) -> Response {
         let exchange = RecordedExchange(request, next.call, tap)
@@ -234,7 +239,7 @@ struct StoreTap: Interceptor {
     let tap: TrafficTap
 
     var observesScope: Bool { true }
-    var changedFields: [String]? { [] }
+    var changedFields: [String] { [] }
 
     func intercept(_ request: Request, next: Chain.Next) async throws(LoadingError) -> Response {
         let (start, date) = (next.call.time.now, next.call.time.date)

@@ -20,14 +20,20 @@ struct TrafficRedaction {
             let secret = String(decoding: pair[equals...].dropFirst(), as: UTF8.self)
             if secret.utf8.count >= 8 { secrets.append(secret) }
         }
-        rule = Redaction(names: request.secretQueryNames, values: secrets)
+        let hasRule = !secrets.isEmpty || !request.secretQueryNames.isEmpty
+        rule = hasRule ? Redaction(names: request.secretQueryNames, values: secrets) : .standard
         hasSecrets = !secrets.isEmpty
-        let path = request.url.path(percentEncoded: true).asciiLowercased
-        var isGrant = false
-        if case .bytes(let bytes) = request.body?.content {
-            isGrant = bytes.prefix(64 << 10).firstRange(of: Data("grant_type".utf8)) != nil
+        isOfTokens = request.method == .post && Self.isForTokens(request)
+    }
+
+    private static func isForTokens(_ request: Request) -> Bool {
+        if case .bytes(let bytes) = request.body?.content,
+            bytes.prefix(64 << 10).firstRange(of: Data("grant_type".utf8)) != nil
+        {
+            return true
         }
-        isOfTokens = request.method == .post && (isGrant || path.utf8.suffix(5).elementsEqual("token".utf8))
+        let path = request.url.path(percentEncoded: true).asciiLowercased
+        return path.utf8.suffix(5).elementsEqual("token".utf8)
     }
 
     func address(_ address: String) -> String { rule.address(address) }

@@ -265,6 +265,19 @@ struct SQLiteFilesTests {
         #expect(testFolder.names() == ["bodies-2", "cache-2.sqlite", "lock"])
     }
 
+    @Test("opens the folder that a file URL names, and refuses another URL")
+    func folderByURL() async throws {
+        let testFolder = try TestStoreFolder()
+        let folder = URL(filePath: testFolder.path + "/a b")
+        let store = try SQLiteStore(directory: folder)
+        await store.close()
+        #expect(FileManager.default.fileExists(atPath: testFolder.path + "/a b/cache-2.sqlite"))
+
+        let other = try #require(URL(string: "https://example.com/a"))
+        let error = #expect(throws: CacheError.self) { try SQLiteStore(directory: other) }
+        #expect(error?.description.hasSuffix("https://example.com/a: it is not a file URL") == true)
+    }
+
     @Test("cache CA-208 CA-209 all files are for the user alone, whatever the mask, and missing folders are made")
     func permissions() async throws {
         let testFolder = try TestStoreFolder()

@@ -45,11 +45,11 @@ struct CacheFindingTests {
     @Test(
         "finding CK-10 what a layer below the cache may set is asked for again, unless the layer says that it sets no such field",
         arguments: [
-            (nil, [0, 1, 1], [false, false, false]), (["X-Tenant"], [0, 1, 1], [false, false, false]),
+            (["*"], [0, 1, 1], [false, false, false]), (["X-Tenant"], [0, 1, 1], [false, false, false]),
             (["X-Other"], [0, 0, 0], [false, true, true]), ([], [0, 0, 0], [false, true, true]),
-        ] as [([String]?, [Int], [Bool])]
+        ] as [([String], [Int], [Bool])]
     )
-    func interceptors(changedFields: [String]?, tenants: [Int], hits: [Bool]) async throws {
+    func interceptors(changedFields: [String], tenants: [Int], hits: [Bool]) async throws {
         let tenant = Locked(0)
         let interceptor = Chain.interceptor(observesScope: true, changedFields: changedFields) { request, next in
             var sent = request
@@ -67,6 +67,24 @@ struct CacheFindingTests {
             let response = try await rig.loader.load(rig.request())
             #expect(try await response.wholeText == (number == 0 ? "none" : "\(number)"))
             #expect((response.source == .cache) == hit)
+        }
+    }
+
+    @Test("finding CK-10 the names that a type of the app lists count as those of a closure")
+    func typesOfApps() async throws {
+        let rig = Rig.caching(service: { $0.attemptInterceptors = [Naming()] })
+        rig.transport.onAnyRequest().respond(.text("a", headers: .fresh(60, ["Vary": "Accept, X-Tenant"])))
+        for isHit in [false, true] {
+            #expect((try await rig.loader.load(rig.request()).source == .cache) == isHit)
+        }
+    }
+
+    private struct Naming: Interceptor {
+        let observesScope = true
+        // As an app writes it, of the type that every list of names has.
+        let changedFields = ["X-Other"]
+        func intercept(_ request: Request, next: Chain.Next) async throws(LoadingError) -> Response {
+            try await next(request)
         }
     }
 
@@ -94,7 +112,7 @@ struct CacheFindingTests {
     private final class LateAuthoriser: Authoriser {
         let identifier = "late"
         let token = Locked<String?>(nil)
-        var changedFields: [String]? { ["Authorization"] }
+        var changedFields: [String] { ["Authorization"] }
         func claims(_ request: Request) -> Bool { true }
         func authorise(_ request: Request, in context: Authorisation.Context) async throws -> Request {
             var request = request

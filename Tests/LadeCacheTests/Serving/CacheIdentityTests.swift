@@ -110,7 +110,7 @@ extension Way {
         },
     ]
 
-    private static func signing(_ user: String, changedFields: [String]? = nil) -> some Interceptor {
+    private static func signing(_ user: String, changedFields: [String] = ["*"]) -> some Interceptor {
         Chain.interceptor(observesScope: true, changedFields: changedFields) { request, next in
             var sent = request
             sent.headers["X-Signature"] = user

@@ -177,6 +177,25 @@ struct HarTests {
         #expect(try HARFile.repair(path).wasDamaged == false)
     }
 
+    @Test("traffic HT-77 loses no entry when the program is killed while it writes", arguments: [2, 3, 5, 9])
+    func killedWhileWriting(_ requests: Int) async throws {
+        // Large bodies, so that the program writes most of the time; the next request follows an entry that is written.
+        let body = "[" + String(repeating: #""0123456789","#, count: 50_000) + "0]"
+        let server = try LoopbackServer { _ in .json(body) }
+        let path = folder.file("w\(requests).har")
+        let process = try LadeProcess(["get"] + (0..<100).map { server.address("/\($0)") } + ["--har", path])
+        try await server.requests(atLeast: requests)
+        process.send(SIGKILL)
+        _ = try await process.outcome()
+
+        let repair = try HARFile.repair(path)
+
+        let entries = try HARReader().entries(of: path)
+        #expect(entries.count == repair.kept)
+        #expect(entries.count >= requests - 1)
+        #expect(entries.allSatisfy { $0.response.content.bytes == Data(body.utf8) })
+    }
+
     @Test("traffic HT-78 serves a recording to other programs")
     func serves() async throws {
         let (server, path) = try await record()

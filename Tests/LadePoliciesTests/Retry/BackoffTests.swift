@@ -79,4 +79,14 @@ struct BackoffTests {
             #expect(abs(sums[index] / 2_000 - bound / 2) < bound * 0.03)
         }
     }
+
+    @Test("policies PL-10 takes the base as the longest first delay")
+    func startsWithTheBase() {
+        let largest = (0..<2_000).map { _ in
+            var delays = RetryPolicy.Backoff.fullJitter(base: .milliseconds(250)).makeDelays()
+            return delays.next(random)
+        }.max()
+        #expect((largest ?? .zero) < .milliseconds(250))
+        #expect((largest ?? .zero) > .milliseconds(245))
+    }
 }

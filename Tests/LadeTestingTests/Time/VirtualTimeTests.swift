@@ -73,6 +73,29 @@ struct VirtualTimeTests {
         await #expect(throws: LoadingError.self) { try await task.value }
     }
 
+    @Test("reports once, after 10 s of real time without a change, which tasks sleep", arguments: [true, false])
+    func standstill(hasSleeper: Bool) async throws {
+        let clock = VirtualTime()
+        let lines = Locked<[String]>([])
+        let time = VirtualTime(watchedBy: clock) { line in lines.withLock { $0.append(line) } }
+        time.advance(by: .seconds(1))
+        let waiting = Task {
+            if hasSleeper { try await time.sleep(for: .seconds(3)) } else { _ = try await time.nextSleeper() }
+        }
+
+        let look = try await clock.advanceToNextSleeper()
+        for _ in 0..<3 { try await clock.advanceToNextSleeper() }
+        _ = try await clock.nextSleeper()
+
+        #expect(look.remaining == .seconds(10))
+        let line = try #require(lines.withLock(\.self).first)
+        #expect(lines.withLock(\.count) == 1)
+        #expect(line.contains("Asleep at 1.0 s: sleep 1 ends in 3.0 s.") == hasSleeper)
+        #expect(line.contains("The test waits for a task that sleeps, and none does.") == !hasSleeper)
+        waiting.cancel()
+        _ = await waiting.result
+    }
+
     @Test("runs hours of waits by itself, each at its own deadline")
     func runsAutomatically() async throws {
         let time = VirtualTime()

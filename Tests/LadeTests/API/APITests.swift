@@ -95,6 +95,21 @@ struct APITests {
         #expect(throws: LoadingError.self) { try api.get("shows", "", "x") }
     }
 
+    @Test(
+        "makes a path of a text that is no literal, in which slashes separate components",
+        arguments: [
+            ("shows/a b/x", "/v1/shows/a%20b/x"), ("/shows/", "/v1/shows/"), ("a%2Fb?c#d", "/v1/a%252Fb%3Fc%23d"),
+            ("a:b;c@d", "/v1/a:b;c@d"), ("", "/v1/"), ("shows/../x", nil), ("./x", nil), ("shows//x", nil),
+        ] as [(String, String?)]
+    )
+    func texts(text: String, target: String?) throws {
+        guard let target else {
+            #expect(throws: LoadingError.self) { try api.get(API.Path(text)) }
+            return
+        }
+        #expect(try api.get(API.Path(text)).request.url.absoluteString == "http://example.test" + target)
+    }
+
     @Test("puts its own query items before those of the endpoint, and leaves out those without a value")
     func queries() throws {
         var api = api

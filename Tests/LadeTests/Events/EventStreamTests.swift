@@ -53,6 +53,18 @@ struct EventStreamTests {
         #expect(rig.time.now == Instant(nanoseconds: 6_000_000_000))
     }
 
+    @Test("the data of an event is decoded from JSON, and data that is none is an error of decoding")
+    func values() async throws {
+        let rig = Rig()
+        rig.transport.on(.get, "/feed").respond(.text("data: [1,\ndata: 2]\n\ndata: [\n\n", headers: headers))
+
+        let found = try await events(rig, 2)
+
+        #expect(try found[0].decode([Int].self) == [1, 2])
+        let error = #expect(throws: LoadingError.self) { try found[1].decode([Int].self) }
+        #expect(error?.kind == .decoding && error?.underlyingError != nil)
+    }
+
     @Test("the server sets the delay, and it doubles while connections bring no event")
     func delays() async throws {
         let rig = Rig()

@@ -231,6 +231,28 @@ struct ServiceLinksTests {
         #expect(few.received.all.count == 2)
     }
 
+    /// Keeps the names of the events that it receives.
+    private struct Naming: Call.Observer {
+        let needsHeads: Bool
+        let received = Journal<String>()
+
+        func record(_ event: Call.Event, of call: Call) {
+            if case .headReceived = event { received.add("head") } else { received.add("other") }
+        }
+    }
+
+    @Test("policies PL-64 no event shows a head where no observer needs one", arguments: [true, false])
+    func neededHeads(isNeeded: Bool) async throws {
+        let naming = Naming(needsHeads: isNeeded)
+        let rig = Rig { $0.observers = [naming] }
+        rig.transport.onAnyRequest().respond(.text("ok"))
+
+        _ = try await rig.loader.load(rig.request())
+
+        #expect(naming.received.all.contains("head") == isNeeded)
+        #expect(naming.received.all.contains("other"))
+    }
+
     private enum Screen: Request.Tag { static let defaultValue = "" }
 
     @Test("policies PL-63 continues a trace that the request or its task has, with a parent for each exchange")

@@ -30,6 +30,7 @@ struct UploadTests {
         form.addField("ti\"tle", "Tagesschau")
         try form.addData("data", Data([1, 2, 3]), fileName: "a.bin")
         try form.addFile("file", path: path, fileName: "b.txt", contentType: "text/plain")
+        try form.addData("details", Data("{}".utf8), contentType: "application/json")
 
         let received = try await post(form.body)
 
@@ -38,7 +39,8 @@ struct UploadTests {
             + "--B\r\nContent-Disposition: form-data; name=\"data\"; filename=\"a.bin\"\r\n"
             + "Content-Type: application/octet-stream\r\n\r\n\u{1}\u{2}\u{3}\r\n"
             + "--B\r\nContent-Disposition: form-data; name=\"file\"; filename=\"b.txt\"\r\nContent-Type: text/plain\r\n\r\n"
-            + "from the disk\r\n--B--\r\n"
+            + "from the disk\r\n--B\r\nContent-Disposition: form-data; name=\"details\"\r\n"
+            + "Content-Type: application/json\r\n\r\n{}\r\n--B--\r\n"
         #expect(received.text == expected)
         #expect(form.body.length == Int64(expected.utf8.count))
         #expect(form.body.isReplayable)

@@ -55,7 +55,7 @@ extension Authorisation {
         public var owner: Authorisation.Owner? { Authorisation.Owner([Secret(user), password]) }
 
         /// `Authorization`.
-        public var changedFields: [String]? { ["Authorization"] }
+        public var changedFields: [String] { ["Authorization"] }
 
         /// Whether the scope of the proof contains the request.
         public func claims(_ request: Request) -> Bool { scope.contains(request) }
