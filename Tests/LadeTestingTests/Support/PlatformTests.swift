@@ -42,7 +42,8 @@ struct PlatformTests {
                 // These targets exist on Linux only.
                 let isCurls = [
                     "/Sources/LadeCurl/", "/Sources/LadeWire/", "/Tests/LadeCurlTests/", "/Tests/LadeWireTests/",
-                    "/Tests/LadePeerTests/", "/Tests/LadeExchangeTests/", "/Sources/LadeRedis/", "/Tests/LadeRedisTests/",
+                    "/Tests/LadePeerTests/", "/Tests/LadeExchangeTests/", "/Sources/LadeRedis/",
+                    "/Tests/LadeRedisTests/",
                 ]
                 .contains { file.path.contains($0) }
                 guard !isCurls, file.lastPathComponent != "PlatformTests.swift" else { continue }
