@@ -48,8 +48,8 @@ public final class SQLiteStore: Sendable, CacheStore {
     ///   - settings: The limits.
     ///   - time: The clock; the system's by default.
     ///   - random: Where the names of files and the key of the digests come from; the system's generator by default.
-    /// - Throws: `CacheError.Reason.file` for a folder or file that belongs to another user, that others can change, or that is
-    ///   a symbolic link. The same for a folder or file that cannot be used for another reason.
+    /// - Throws: `CacheError.Reason.file` for a folder or file that belongs to another user, that others can change, or that is a
+    ///   symbolic link. `CacheError.Reason.file` also for a folder or file that is unusable for another reason.
     ///   `CacheError.Reason.limitTooSmall`.
     public convenience init(
         directory: String,

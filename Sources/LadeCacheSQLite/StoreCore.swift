@@ -366,7 +366,7 @@ final class StoreCore: Sendable {
         return isPaused ? nil : BodyWriter(self, write, limit: settings.bodyLimit)
     }
 
-    /// The fault of a write that no call waited for, once.
+    /// Takes the fault of a write that no call waited for, so that the fault is reported only once.
     func takeFault() -> CacheError? {
         state.withLock { state in
             defer { state.fault = nil }

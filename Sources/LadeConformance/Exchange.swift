@@ -94,7 +94,8 @@ extension ConformanceContext {
         }
     }
 
-    /// Records a deviation unless a response without a server has this status and text.
+    /// Records a deviation unless the exchange succeeded with this status and text, for an address without a server (`file:`,
+    /// `data:`).
     func expect(local exchange: Exchange, gives status: Response.Status, _ text: String? = nil) {
         expect(
             exchange.error == nil && exchange.status == status && (text == nil || exchange.text == text),

@@ -153,7 +153,7 @@ extension StructuredField.KeyedValues<StructuredField.Member> {
         try self.init(bytes: lines.map { Array($0.utf8) }, limits: limits)
     }
 
-    /// Reads a field that is defined as a dictionary from bytes as they were received.
+    /// Reads a dictionary field from the received bytes of its lines.
     ///
     /// - Throws: `Headers.FieldError` if this is not a dictionary.
     public init(bytes lines: [[UInt8]], limits: StructuredField.Limits = .init()) throws(Headers.FieldError) {

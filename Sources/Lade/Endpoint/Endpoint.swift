@@ -95,7 +95,7 @@ extension Endpoint where Value == Data {
         self.init(try Request(method, address))
     }
 
-    /// Makes an endpoint from a request, whose value is the raw body.
+    /// Makes an endpoint from a request; the endpoint's value is the raw body.
     public init(_ request: Request) {
         self.init(request: request, acceptableStatuses: nil, decorators: [], processorNames: []) { data, _ in data }
     }

@@ -126,7 +126,7 @@ extension Loader {
 }
 
 extension Error {
-    /// The error of a value at a position in a list: a coding path begins with it.
+    /// The same error with the position of its value in the list at the beginning of the coding path.
     fileprivate func within(_ position: Int) -> any Error {
         func moved(_ context: DecodingError.Context) -> DecodingError.Context {
             .init(

@@ -19,7 +19,7 @@ final class CacheEntryWriting: Sendable {
     private let work: CacheWork
     private let storage: Explained<StorageDecision>
     private let writer: any CacheWriter
-    /// The head of an older part together with this one; nil where no part is joined.
+    /// The head of an older stored part joined with this response; nil where no part is joined.
     private let joined: StoredHead?
     // Guarded by its lock; one task at a time writes.
     private let state: Locked<State>

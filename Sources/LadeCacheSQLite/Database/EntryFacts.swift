@@ -143,7 +143,8 @@ struct StoredSelection: Sendable {
         (self.kind, self.values) = (kind, values)
     }
 
-    /// Whether entries that are being written may be selected: those have no number yet.
+    /// Whether the selection may include entries that are being written. A selection by number cannot, because these entries have
+    /// no number yet.
     var concernsWrites: Bool { kind != .ids }
 
     /// Whether every entry is selected.

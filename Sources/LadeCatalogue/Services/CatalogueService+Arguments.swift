@@ -33,7 +33,7 @@ extension CatalogueService {
         package let name: String
         /// The form of the value.
         package let form: Form
-        /// Whether the service cannot be called without it; a day in a path is the current day by default.
+        /// Whether a call needs the argument. A day in a path is optional; its default is the current day.
         package let isRequired: Bool
     }
 

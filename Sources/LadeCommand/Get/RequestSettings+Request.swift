@@ -79,7 +79,7 @@ extension RequestSettings {
             || (headers + items).contains { $0.name.equalsIgnoringASCIICase("Authorization") }
     }
 
-    /// Completes the request where the user's fields and its body state the same thing (RFC 9110 §8.3, RFC 9112 §6).
+    /// Combines the user's fields with the body where both state the content type or the framing (RFC 9110 §8.3, RFC 9112 §6).
     ///
     /// A multipart type without a boundary gets the boundary of the body. The caller of this method refuses a type with a
     /// different boundary. `Request.validate()` refuses every other contradiction.

@@ -32,7 +32,7 @@ extension Call {
         case delayTooLong(Duration)
         /// The delay would end after the deadline of the call.
         case deadline
-        /// The received part of a body was malformed, so that nothing continues it.
+        /// The received part of a body was malformed, so no request continues it.
         case malformedBody
         /// The server named no version by which the rest of a body could be requested.
         case noVersion

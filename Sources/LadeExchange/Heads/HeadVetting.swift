@@ -153,7 +153,7 @@ package struct HeadVetting: Sendable {
         }
     }
 
-    /// `HTTP/2 200 ` with its line end.
+    /// The length of the status line `HTTP/2 200 ` with its line end.
     private static let statusLineOfHTTP2 = 13
 
     // MARK: - Lines

@@ -470,7 +470,7 @@ private final class OpenStream {
 struct HTTP2Section {
     /// The index of its first field.
     var start = 0
-    /// Its size, counted as lines of HTTP/1.1.
+    /// The bytes that its fields would take as lines of HTTP/1.1.
     var bytes = 0
     /// Whether its end has not arrived.
     var isOpen = false

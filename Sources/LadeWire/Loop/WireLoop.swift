@@ -65,7 +65,7 @@ final class WireLoop: @unchecked Sendable {
     @exclusivity(unchecked) private var turns = 0
     /// The work that this turn has done, and may still do.
     @exclusivity(unchecked) var work = TurnWork()
-    /// How much overhead nothing may pay for; a test sets a smaller one.
+    /// The most bytes of unpaid overhead on a connection (``OverheadMeter``); a test sets a smaller limit.
     @exclusivity(unchecked) var overheadLimit = OverheadMeter.limit
     @exclusivity(unchecked) var publications = Publications()
     @exclusivity(unchecked) private var resumptions: [LoopWaiter] = []

@@ -47,7 +47,7 @@ struct ConnectionPool<Connection: Pooled> {
         case stream(Connection)
         /// It waits until a connection is open that others wait for too.
         case wait(Connection)
-        /// An idle connection carries it, which must be checked before.
+        /// An idle connection carries it, after a check that the connection is still usable.
         case reuse(Connection)
         /// A connection is opened for it whose exchange has left.
         case join(Connection)
