@@ -143,8 +143,9 @@ struct StoredSelection: Sendable {
         (self.kind, self.values) = (kind, values)
     }
 
-    /// Whether the selection may include entries that are being written. A selection by number cannot, because these entries have
-    /// no number yet.
+    /// Whether the selection may include entries that are being written.
+    ///
+    /// A selection by number cannot, because these entries have no number yet.
     var concernsWrites: Bool { kind != .ids }
 
     /// Whether every entry is selected.

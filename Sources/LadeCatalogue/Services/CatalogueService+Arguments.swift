@@ -33,7 +33,9 @@ extension CatalogueService {
         package let name: String
         /// The form of the value.
         package let form: Form
-        /// Whether a call needs the argument. A day in a path is optional; its default is the current day.
+        /// Whether a call needs the argument.
+        ///
+        /// A day in a path is optional; its default is the current day.
         package let isRequired: Bool
     }
 
