@@ -31,6 +31,7 @@ struct FleetMemberTests {
     private func words(_ member: inout FleetMember) -> [String] {
         member.take().map { action in
             switch action {
+            case .send(let command, _) where command.script == .beat && command.arguments[2] == "2": "send probe"
             case .send(let command, let asText): (asText ? "text " : "send ") + command.script.rawValue
             case .close: "close"
             case .move(let place): "move \(place)"
@@ -92,7 +93,24 @@ struct FleetMemberTests {
         #expect(member.isAlone)
         member.opened(at(2_000))
         member.reply(ScriptTests.beat(members: 2, after: 2_000), at(2_001))
-        #expect(words(&member) == ["send beat", "joined 2", "fleetRejoined"])
+        #expect(words(&member) == ["send probe", "joined 2", "fleetRejoined", "send beat"])
+    }
+
+    @Test("fleet RD-42 a member that calls at its share probes the store, and counts only when it joins")
+    func probes() {
+        var member = joined(members: 8)
+        member.order(ask, of: 1, at(10))
+        member.tick(at(200), hasDemand: true)
+        member.tick(at(1_301), hasDemand: true)
+        _ = member.take()
+        member.opened(at(2_000))
+        for beat in 0..<2 {
+            member.reply(ScriptTests.beat(members: 7, after: 2_000 + beat * 300), at(2_001 + Int64(beat) * 300))
+            member.tick(at(2_300 + Int64(beat) * 300), hasDemand: true)
+        }
+        #expect(words(&member) == ["send probe", "send probe", "send probe"])
+        member.reply(ScriptTests.beat(members: 7, after: 2_600), at(2_601))
+        #expect(words(&member) == ["joined 7", "fleetRejoined", "send beat"])
     }
 
     @Test("fleet RD-01 RD-39 the declared number of members counts for one that is alone")

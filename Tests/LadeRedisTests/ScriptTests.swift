@@ -41,7 +41,7 @@ struct ScriptTests {
                     script: .beat,
                     keys: [base + "m", base + "k", base + "g"],
                     arguments: [
-                        me, String(me.prefix(2)), "\(random.next() % 2)", "\(1 + random.next() % 9)", "2000", "20000",
+                        me, String(me.prefix(2)), "\(random.next() % 3)", "\(1 + random.next() % 9)", "2000", "20000",
                         "\(random.next() % 5)", random.next() % 2 == 0 ? born : "",
                     ]
                 )

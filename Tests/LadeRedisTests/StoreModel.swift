@@ -56,7 +56,8 @@ struct StoreModel {
         _ lapse: Double,
         _ forget: Double,
         _ from: String,
-        _ now: Double
+        _ now: Double,
+        probes: Bool = false
     )
         -> (n: Double, a: Double, born: Double)
     {
@@ -69,12 +70,12 @@ struct StoreModel {
             for name in gates.keys { gates[name]?.end -= back }
         }
         (self.born, seen) = (born, now)
-        members[me] = now
+        if !probes { members[me] = now }
         members = members.filter { $0.value > now - forget }
         var n = Double(members.count)
         let a = Double(members.values.count { $0 >= now - lapse })
         if now - born < forget, least > n { n = least }
-        return (n, max(a, 1), born)
+        return (max(n, 1), max(a, 1), born)
     }
 
     private mutating func beat(_ arguments: [String], _ now: Double) -> StoreReply {
@@ -91,7 +92,8 @@ struct StoreModel {
             Self.number(arguments[4]),
             Self.number(arguments[5]),
             arguments[7],
-            now
+            now,
+            probes: arguments[2] == "2"
         )
         let from = arguments[7] == Self.text(born) ? Self.number(arguments[6]) : -1
         var list: [StoreReply] = []

@@ -418,7 +418,9 @@ package struct FleetMember: Sendable {
         } else if !isKnown {
             actions.append(.news(nil, .event(.fleetJoined(members: members))))
         }
+        let hasProbed = isAlone
         (isKnown, isAlone, isSplit, wasSlow, partedAt) = (true, false, false, false, nil)
+        if hasProbed { sendBeat(joins: true, now) }
     }
 
     /// Takes a name of its own, because a member that is heard has the same.
@@ -450,7 +452,8 @@ package struct FleetMember: Sendable {
             script: .beat,
             keys: [storeKey("m"), storeKey("k"), storeKey("g")],
             arguments: [
-                me, settings.name, joins ? "1" : "0", "\(mostMembers)", micro(settings.lapse), micro(settings.forget),
+                me, settings.name, joins ? isAlone ? "2" : "1" : "0", "\(mostMembers)", micro(settings.lapse),
+                micro(settings.forget),
                 Self.whole(gateSequence), born.map(Self.whole) ?? "",
             ]
         )

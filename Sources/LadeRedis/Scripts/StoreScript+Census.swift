@@ -1,10 +1,10 @@
 extension StoreScript {
-    /// Notes the member as alive, and counts the members: `KEYS[1]` members, `KEYS[2]` marker, `KEYS[3]` delays.
+    /// Notes the member as alive, unless it probes, and counts the members: `KEYS[1]` members, `KEYS[2]` marker, `KEYS[3]` delays.
     ///
     /// A clock that was set back moves all stored instants by as much. A new store has at least the members that each knew
     /// from the store before, less those that have left. The count that a member has from this store itself does not matter.
     static let census = """
-        local function census(me, known, lapse, forget, from)
+        local function census(me, known, lapse, forget, from, probes)
           local m = fields(KEYS[2], 'born', 'seen', 'least')
           local least = tonumber(m[3] or 1)
           if from ~= m[1] and known > least then least = known end
@@ -23,7 +23,7 @@ extension StoreScript {
             end
           end
           redis.call('HSET', KEYS[2], 'born', s(born), 'seen', s(now), 'least', least)
-          redis.call('ZADD', KEYS[1], s(now), me)
+          if not probes then redis.call('ZADD', KEYS[1], s(now), me) end
           redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', s(now - forget))
           local life = s(math.max(120000, forget / 1000 + 60000))
           redis.call('PEXPIRE', KEYS[1], life)
@@ -31,12 +31,15 @@ extension StoreScript {
           local n = redis.call('ZCARD', KEYS[1])
           local a = redis.call('ZCOUNT', KEYS[1], s(now - lapse), '+inf')
           if now - born < forget and least > n then n = least end
-          return n, math.max(a, 1), born
+          return math.max(n, 1), math.max(a, 1), born
         end
 
         """
 
     /// `ARGV`: member, name, joins, most members known, lapse, forget, sequence of delays known, birth of the store known.
+    ///
+    /// `joins` is 1 for a member that joins, and 2 for one that only probes the store: it calls at its share, which the others
+    /// must not use meanwhile.
     static let beatText = """
         local me = ARGV[1]
         local clash = 0
@@ -52,7 +55,7 @@ extension StoreScript {
             end
           end
         end
-        local n, a, born = census(me, tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[8])
+        local n, a, born = census(me, tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[8], ARGV[3] == '2')
         local gs = tonumber(fields(KEYS[2], 'gs')[1] or 0)
         local list = {}
         local from = tonumber(ARGV[7])
