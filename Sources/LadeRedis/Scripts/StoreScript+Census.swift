@@ -38,8 +38,8 @@ extension StoreScript {
 
     /// `ARGV`: member, name, joins, most members known, lapse, forget, sequence of delays known, birth of the store known.
     ///
-    /// `joins` is 1 for a member that joins, and 2 for one that only probes the store: it calls at its share, which the others
-    /// must not use meanwhile.
+    /// `joins` is 1 for a member that joins, and 2 for one that only probes the store. The others must not use the share at which
+    /// a probing member calls.
     static let beatText = """
         local me = ARGV[1]
         local clash = 0
