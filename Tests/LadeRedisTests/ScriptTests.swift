@@ -141,7 +141,7 @@ struct ScriptTests {
         #expect(StoreRefusal("ERR syntax error script: x", isFirst: false) == nil)
     }
 
-    /// What a member's user may do.
+    /// The rights of a member's user.
     static let rights =
         ("+evalsha +eval +script|load +time +hmget +hget +hset +hdel +hlen +hgetall +hincrby +del +type +zadd +zrem "
         + "+zrange +zscore +zcard +zcount +zremrangebyscore +pexpire +pttl").split(separator: " ").map(String.init)

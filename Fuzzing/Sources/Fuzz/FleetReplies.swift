@@ -3,7 +3,7 @@
 @testable import LadeRedis
 
 extension Target {
-    /// What a store sends: the same replies whole and in pieces of the size that the first byte chooses; a member grants no
+    /// The bytes of a store: the same replies whole and in pieces of the size that the first byte chooses; a member grants no
     /// more than was asked for.
     static let fleetReplies = Target(name: "fleet-replies") { bytes in
         guard let first = bytes.first else { return }
