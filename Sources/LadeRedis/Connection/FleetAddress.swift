@@ -43,7 +43,7 @@ package struct FleetAddress: Sendable, Equatable {
         let (body, items) = whole.cut(at: "?").map { ($0.before, $0.after) } ?? (whole, "")
         let query = whole.has("?") ? items.parts(at: "&") : []
         if scheme == "redis+unix://" {
-            guard body.hasPrefix("/"), body.utf8.count < 108 else {
+            guard body.utf8.starts(with: "/".utf8), body.utf8.count < 108 else {
                 throw Self.fault("the path of its socket is not absolute, or too long")
             }
             path = String(body)
@@ -85,7 +85,7 @@ package struct FleetAddress: Sendable, Equatable {
 
     private static func host(_ text: Substring) throws(LoadingError) -> Host {
         var (name, rest) = (text, Substring())
-        if text.hasPrefix("[") {
+        if text.utf8.starts(with: "[".utf8) {
             guard let end = text.dropFirst().cut(at: "]") else {
                 throw fault("an address in brackets has no end")
             }
@@ -95,7 +95,7 @@ package struct FleetAddress: Sendable, Equatable {
             (name, rest) = (halves.text, halves.rest)
         }
         guard !name.isEmpty else { throw fault("a host is empty") }
-        guard rest.isEmpty || (rest.hasPrefix(":") && rest.count > 1) else {
+        guard rest.isEmpty || (rest.utf8.starts(with: ":".utf8) && rest.utf8.count > 1) else {
             throw fault("a port is missing after a host")
         }
         guard let port = rest.isEmpty ? Self.port : UInt16(rest.dropFirst()), port > 0 else {

@@ -13,7 +13,8 @@ package enum StoreRefusal: Error, Sendable, Equatable {
     ///   - text: The error.
     ///   - isFirst: Whether the store has never carried out a script of this member.
     package init?(_ text: String, isFirst: Bool) {
-        if text.hasPrefix("WRONGPASS") || text.hasPrefix("NOAUTH") || text.contains("invalid password") {
+        let isUnauthorised = ["WRONGPASS", "NOAUTH"].contains { text.utf8.starts(with: $0.utf8) }
+        if isUnauthorised || text.contains("invalid password") {
             self = .password
         } else if Self.missingRights.contains(where: text.contains) {
             self = .right(text)

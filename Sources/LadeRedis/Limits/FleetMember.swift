@@ -268,11 +268,11 @@ package struct FleetMember: Sendable {
         guard !pending.isEmpty else { return fault("a reply without a command", now) }
         let first = pending.removeFirst()
         if case .error(let text) = reply {
-            if text.hasPrefix("NOSCRIPT") {
+            if text.utf8.starts(with: "NOSCRIPT".utf8) {
                 pending.append(Pending(subject: first.subject, command: first.command, sent: now))
                 return actions.append(.send(first.command, asText: true))
             }
-            if text.hasPrefix("MOVED "), let place = text.parts(at: " ").last {
+            if text.utf8.starts(with: "MOVED ".utf8), let place = text.parts(at: " ").last {
                 pending.insert(first, at: 0)
                 actions.append(.move(to: String(place)))
                 return closed(now)
