@@ -177,7 +177,8 @@ public final class LoopbackServer: Sendable {
 
     /// Stops listening; open connections continue.
     ///
-    /// Returns once new connections are refused.
+    /// Returns once new connections are refused. The port refuses connections until the server stops; no other
+    /// program gets it before.
     public func stopAccepting() {
         core.stopAccepting()
     }

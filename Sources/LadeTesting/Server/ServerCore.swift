@@ -66,6 +66,7 @@ final class ServerCore: Sendable {
 
     private func acceptConnections() {
         var isListening = true
+        var held: Int32?
         while true {
             let ready = Sockets.waitUntilReadable(isListening ? [wake.read, listener] : [wake.read])
             if isStopped { break }
@@ -74,7 +75,10 @@ final class ServerCore: Sendable {
                 var byte: UInt8 = 0
                 _ = read(wake.read, &byte, 1)
                 isListening = watched.read(\.isAccepting)
-                if !isListening { stopListening() }
+                if !isListening {
+                    held = Sockets.hold(listener, at: options.address)
+                    stopListening()
+                }
                 continue
             }
             let descriptor = accept(listener, nil, nil)
@@ -95,6 +99,7 @@ final class ServerCore: Sendable {
             begin(descriptor)
         }
         if isListening { stopListening() }
+        if let held { close(held) }
         watched.change { $0.hasAcceptThread = false }
     }
 

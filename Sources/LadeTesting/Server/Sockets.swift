@@ -51,13 +51,7 @@ enum Sockets {
     static func listen(on endpoint: LoopbackServer.Address, backlog: Int32) throws(SystemCallError) -> (
         Int32, UInt16
     ) {
-        let family: Int32
-        switch endpoint {
-        case .ipv4: family = AF_INET
-        case .ipv6: family = AF_INET6
-        case .unixSocket: family = AF_UNIX
-        }
-        let descriptor = socket(family, stream, 0)
+        let descriptor = socket(endpoint.family, stream, 0)
         guard descriptor >= 0 else { throw failure("socket") }
         do throws(SystemCallError) {
             try prepare(descriptor)
@@ -69,6 +63,31 @@ enum Sockets {
             close(descriptor)
             throw error
         }
+    }
+
+    /// A socket that keeps the port of a listener and refuses connections, once the listener is closed.
+    ///
+    /// Without it the system gives a closed port to the next socket that asks for any port. A Unix-domain socket
+    /// needs none; nil also when the system does not let two sockets have one port.
+    static func hold(_ listener: Int32, at address: LoopbackServer.Address) -> Int32? {
+        let port = port(of: listener)
+        let held: LoopbackServer.Address
+        switch address {
+        case .ipv4: held = .ipv4(port: port)
+        case .ipv6: held = .ipv6(port: port)
+        case .unixSocket: return nil
+        }
+        let descriptor = socket(address.family, stream, 0)
+        guard descriptor >= 0 else { return nil }
+        // Only now, so that no server shares a port with another one while it listens.
+        setOption(listener, SOL_SOCKET, SO_REUSEPORT, 1)
+        setOption(descriptor, SOL_SOCKET, SO_REUSEPORT, 1)
+        guard (try? prepare(descriptor)) != nil, (try? bind(descriptor, held)) != nil else {
+            // The port is free then, as it is for any server that has ended.
+            close(descriptor)
+            return nil
+        }
+        return descriptor
     }
 
     /// Keeps the descriptor out of child processes, and prevents SIGPIPE.
@@ -262,6 +281,16 @@ enum Sockets {
         guard result == 0, storage.ss_family != sa_family_t(AF_UNIX) else { return 0 }
         // The port is at the same offset for both families.
         return withUnsafeBytes(of: &storage) { UInt16(bigEndian: $0.loadUnaligned(fromByteOffset: 2, as: UInt16.self)) }
+    }
+}
+
+extension LoopbackServer.Address {
+    fileprivate var family: Int32 {
+        switch self {
+        case .ipv4: AF_INET
+        case .ipv6: AF_INET6
+        case .unixSocket: AF_UNIX
+        }
     }
 }
 

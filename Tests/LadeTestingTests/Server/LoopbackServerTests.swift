@@ -209,6 +209,20 @@ struct LoopbackServerTests {
         #expect(client.receiveAll() == "late")
     }
 
+    @Test("keeps its port after stopAccepting until it stops", arguments: [LoopbackServer.Address.ipv4(), .ipv6()])
+    func keepsPort(address: LoopbackServer.Address) throws {
+        var options = LoopbackServer.Options()
+        options.address = address
+        let server = try LoopbackServer(options, script: [.stall])
+        let port = server.port
+        server.stopAccepting()
+        let same: LoopbackServer.Address = if case .ipv6 = address { .ipv6(port: port) } else { .ipv4(port: port) }
+        options.address = same
+        #expect(throws: SystemCallError.self) { try LoopbackServer(options, script: [.stall]) }
+        server.stop()
+        #expect(throws: Never.self) { try LoopbackServer(options, script: [.stall]) }
+    }
+
     @Test("keeps a digest of a body too large to keep")
     func digests() async throws {
         var options = LoopbackServer.Options()
