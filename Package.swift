@@ -344,7 +344,10 @@ if hasCurl {
         .target(name: "LadeRedis", dependencies: ["Lade", "LadeCore", "LadePolicies", "LadeWire"]),
         .testTarget(
             name: "LadeRedisTests",
-            dependencies: ["Lade", "LadeCore", "LadePolicies", "LadeRedis", "LadeTesting", "LadeWire", "SharedDoubles"]
+            dependencies: [
+                "Lade", "LadeCatalogueServer", "LadeCore", "LadePolicies", "LadeRedis", "LadeTesting", "LadeWire",
+                "SharedDoubles",
+            ]
         ),
         // Doubles of the tests of transports.
         .target(name: "TransportDoubles", dependencies: ["CZlib", "LadeCore"], path: "Tests/TransportDoubles"),

@@ -10,10 +10,7 @@ import LadeTesting
 final class CatalogueResponder: Sendable {
     private struct State {
         var counts = LocalCatalogue.Counts()
-        /// The expiry of each access token.
-        var tokens: [String: Instant] = [:]
-        var refreshTokens: Set<String> = []
-        var issued = 0
+        var tokens = IssuedTokens()
         var listRequests = 0
         /// The number of requests for each address with a limited fault.
         var asked: [String: Int] = [:]
@@ -38,10 +35,16 @@ final class CatalogueResponder: Sendable {
         responses = CatalogueResponses(stock, maximumPageSize: options.maximumPageSize)
     }
 
-    var counts: LocalCatalogue.Counts { state.withLock { $0.counts } }
+    var counts: LocalCatalogue.Counts {
+        state.withLock { state in
+            var counts = state.counts
+            (counts.tokens, counts.reusedTokens) = (state.tokens.issued, state.tokens.reused)
+            return counts
+        }
+    }
 
     func expireTokens() {
-        state.withLock { $0.tokens.removeAll() }
+        state.withLock { $0.tokens.expire() }
     }
 
     func respond(_ request: ServerRequest) throws -> ServerResponse {
@@ -192,7 +195,7 @@ final class CatalogueResponder: Sendable {
         guard let field = request["Authorization"], field.lowercased().hasPrefix("bearer ") else { return false }
         let token = String(field.dropFirst(7))
         let now = options.time.now
-        return state.withLock { state in state.tokens[token].map { now < $0 } ?? false }
+        return state.withLock { $0.tokens.accepts(token, at: now) }
     }
 
     private func unauthorised(_ fields: [ServerField]) -> ServerResponse {
@@ -213,26 +216,22 @@ final class CatalogueResponder: Sendable {
             let fields = noStore + [ServerField("WWW-Authenticate", "Basic realm=\"catalogue\"")]
             return .json(#"{"error":"invalid_client"}"#, status: 401, fields)
         }
-        let isKnown: Bool
+        let now = options.time.now
+        let end = now.advanced(by: options.tokenLifetime)
+        let pair: IssuedTokens.Pair?
         switch form["grant_type"] {
-        case "client_credentials": isKnown = true
+        case "client_credentials": pair = state.withLock { $0.tokens.signIn(until: end, at: now) }
         case "refresh_token":
+            // The client's secret is the refresh token of a new sign-in, for demonstrations.
             let old = form["refresh_token"] ?? ""
-            // Each refresh token is valid once (RFC 9700 §4.14.2); the first is the client's secret, for
-            // demonstrations.
-            isKnown =
-                old == LocalCatalogue.client.secret || state.withLock { $0.refreshTokens.remove(old) != nil }
+            let isFirst = old == LocalCatalogue.client.secret
+            pair = state.withLock { state in
+                isFirst ? state.tokens.signIn(until: end, at: now) : state.tokens.replace(old, until: end, at: now)
+            }
         default: return .json(#"{"error":"unsupported_grant_type"}"#, status: 400, noStore)
         }
-        guard isKnown else { return .json(#"{"error":"invalid_grant"}"#, status: 400, noStore) }
-        let now = options.time.now
-        let (access, refresh) = state.withLock { state in
-            state.issued += 1
-            state.counts.tokens += 1
-            state.tokens = state.tokens.filter { now < $0.value }
-            state.tokens["access-\(state.issued)"] = now.advanced(by: options.tokenLifetime)
-            state.refreshTokens.insert("refresh-\(state.issued)")
-            return ("access-\(state.issued)", "refresh-\(state.issued)")
+        guard let (access, refresh) = pair else {
+            return .json(#"{"error":"invalid_grant"}"#, status: 400, noStore)
         }
         let seconds = options.tokenLifetime.components.seconds
         let body =

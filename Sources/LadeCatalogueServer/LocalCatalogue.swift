@@ -23,7 +23,7 @@ public import LadeTesting
 /// | `/medias?page=N&per_page=M` | medias as a plain array, `Link` and `X-Total-Count` |
 /// | `/medias?offset=N&limit=M` | the same by offset |
 /// | `/graphql` | POST: medias as a connection in `/data/medias`, from `variables.after`, whatever the query |
-/// | `/oauth2/token` | POST: `client_credentials` and `refresh_token` grants (RFC 6749 §4.4, §6) |
+/// | `/oauth2/token` | POST: `client_credentials` and `refresh_token` grants (RFC 6749 §4.4, §6); a second use of a refresh token revokes its sign-in |
 ///
 /// A list has at most ``Options/maximumPageSize`` items on a page, 10 without `pageSize`, and the address of the next
 /// page in `next`. Some lists accept `pageSize=unlimited`.
@@ -96,6 +96,8 @@ public final class LocalCatalogue: Sendable {
         package var pages = 0
         /// Tokens that were issued.
         package var tokens = 0
+        /// Refresh tokens that were used a second time, each of which has ended its sign-in.
+        package var reusedTokens = 0
         /// Requests refused because they had no valid token.
         package var unauthorised = 0
         /// Requests refused because of the limit.

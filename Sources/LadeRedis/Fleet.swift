@@ -17,8 +17,9 @@ import LadeWire
 /// settings.rateLimiter = try RateLimiter(RateLimits(default: .perSecond(10)), fleet: fleet)
 /// ```
 ///
-/// Each member keeps its own settings, requests and credentials. The store gives instants at which calls may start, and
-/// passes on the delays that servers request. No call waits for the store. While the store does not respond, each member
+/// Each member keeps its own settings, requests and credentials, apart from the tokens that
+/// ``credentials(_:isReusable:seal:open:)`` shares. The store gives instants at which calls may start, and passes on the
+/// delays that servers request. No call waits for the store. While the store does not respond, each member
 /// calls at its share of the rate.
 ///
 /// A store needs the same protection as the key of the API. A hostile one can stop the work, or let each member reach the
@@ -47,6 +48,8 @@ public final class Fleet: Sendable {
         public var silenceLimit = Duration.seconds(60)
         /// The way for calls without the store; the share of the rate by default.
         public var whenAlone = Fallback.share
+        /// Whether shared tokens may travel to a store on another machine without TLS; false by default.
+        public var sharesTokensInPlain = false
         /// Receives the events of the fleet, from its thread; they reach the observers of calls as well.
         public var onEvent: (@Sendable (Call.Event) -> Void)?
 
@@ -66,8 +69,10 @@ public final class Fleet: Sendable {
         public var roundTrips: Int
     }
 
-    private let core: FleetCore
+    let core: FleetCore
     private let address: FleetAddress
+    /// Whether tokens may travel to the store.
+    let maySendTokens: Bool
 
     /// Makes a member, which connects in the background.
     ///
@@ -97,6 +102,7 @@ public final class Fleet: Sendable {
         let member = FleetMember(values, now: SystemTime().now)
         let core = FleetCore(onEvent: settings.onEvent)
         (self.core, self.address) = (core, address)
+        maySendTokens = address.isSecure || address.isLocal || settings.sharesTokensInPlain
         let code = WireStream.startThread {
             FleetThread(core, address, secret, security, member).run()
         }

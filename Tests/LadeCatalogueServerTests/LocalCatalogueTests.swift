@@ -86,8 +86,16 @@ struct LocalCatalogueTests {
         let refresh = "grant_type=refresh_token&refresh_token=\(first["refresh_token"] as? String ?? "")&\(secret)"
         let (_, second) = try await grant(refresh)
         #expect(try await list(second["access_token"]) == 200)
-        #expect(try await grant(refresh).0 == 400)
         #expect(try await grant("grant_type=client_credentials&client_id=lade&client_secret=no").0 == 401)
+
+        // A second use of a refresh token revokes what came from its sign-in, and nothing else (RFC 9700 §4.14.2).
+        let (_, other) = try await grant("grant_type=client_credentials&\(secret)")
+        #expect(try await grant(refresh).0 == 400)
+        #expect(try await list(second["access_token"]) == 401)
+        let newest = "grant_type=refresh_token&refresh_token=\(second["refresh_token"] as? String ?? "")&\(secret)"
+        #expect(try await grant(newest).0 == 400)
+        #expect(try await list(other["access_token"]) == 200)
+        #expect(catalogue.counts.reusedTokens == 1)
     }
 
     @Test("refuses what goes beyond its limit, and says when to come again")

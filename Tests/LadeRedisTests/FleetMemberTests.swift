@@ -29,13 +29,15 @@ struct FleetMemberTests {
 
     /// The actions in words.
     private func words(_ member: inout FleetMember) -> [String] {
-        member.take().map { action in
+        let words = member.take().map { action in
             switch action {
             case .send(let command, _) where command.script == .beat && command.arguments[2] == "2": "send probe"
             case .send(let command, let asText): (asText ? "text " : "send ") + command.script.rawValue
             case .close: "close"
             case .move(let place): "move \(place)"
             case .refuse: "refuse"
+            case .offer: ""
+            case .credentials(let number, let reply, _): "reply \(number) \(reply == nil ? "none" : "some")"
             case .news(_, let news):
                 switch news {
                 case .granted(_, let slots, _): "granted \(slots.count)"
@@ -50,6 +52,7 @@ struct FleetMemberTests {
                 }
             }
         }
+        return words.filter { !$0.isEmpty }
     }
 
     @Test("fleet RD-15 a member beats each 300 ms, whether calls wait or not")
@@ -58,6 +61,32 @@ struct FleetMemberTests {
         #expect(member.due == at(300))
         member.tick(at(300), hasDemand: true)
         #expect(words(&member) == ["send beat"])
+    }
+
+    @Test("fleet RD-06 RD-59 orders for credentials wait two seconds for the connection, and as long for a reply")
+    func credentials() {
+        let rules = CredentialRules(Authorisation.RefreshSettings(), isReusable: false, hasUser: true)
+        let record = SharedRecord(name: "t", sharer: 1, rules: rules)
+        var member = makeMember()
+        member.order(.forget, of: record, number: 1, at(0))
+        #expect(words(&member) == [])
+        #expect(member.due == at(2_000))
+        member.tick(at(2_000), hasDemand: false)
+        #expect(words(&member) == ["reply 1 none"])
+
+        member.order(.forget, of: record, number: 2, at(2_500))
+        member.opened(at(3_000))
+        #expect(words(&member) == ["send beat", "send credentials"])
+        member.reply(ScriptTests.beat(), at(3_001))
+        _ = member.take()
+        member.reply(.list(ScriptTests.texts(["1000000", "done"])), at(3_900))
+        #expect(words(&member) == ["reply 2 some"])
+
+        member.order(.forget, of: record, number: 3, at(3_950))
+        _ = member.take()
+        #expect(member.due == at(3_300))
+        member.tick(at(5_950), hasDemand: false)
+        #expect(words(&member).contains("reply 3 none"))
     }
 
     @Test("fleet RD-06 a late reply closes the connection, and what it may have granted is lost")

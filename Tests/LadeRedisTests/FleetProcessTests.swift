@@ -1,4 +1,5 @@
 import Foundation
+import LadeCatalogueServer
 import LadeCore
 import LadeRedis
 import LadeTesting
@@ -42,7 +43,7 @@ struct FleetProcessTests {
         }
         // A connection loads each script once.
         let loads = String(decoding: bytes, as: UTF8.self).split(separator: "\r\n").first { $0.contains("script|load") }
-        #expect(loads?.contains("calls=5,") == true, "\(String(describing: loads))")
+        #expect(loads?.contains("calls=6,") == true, "\(String(describing: loads))")
         #expect(client.command(["ZCARD", "lade:1:{test}:m"]) == .integer(0))
         #expect(server.requestCount == 20)
     }
@@ -158,5 +159,111 @@ struct FleetProcessTests {
         let statuses = (folder.text("log") ?? "").split(separator: "\n")
         #expect(statuses.count == 60 * Self.members)
         #expect(Set(statuses) == ["200"])
+    }
+
+    /// The moment at which the process that renews a token is killed.
+    enum Moment: String, CaseIterable, Sendable {
+        /// The server has the request, and has not replaced the token.
+        case arrived
+        /// The server has replaced the token, and has not responded.
+        case replaced
+        /// The process uses the new token.
+        case published
+    }
+
+    @Test(
+        "fleet RD-127 RD-54 RD-101 a process that is killed before, during or after a refresh is replaced",
+        arguments: Moment.allCases
+    )
+    func killedHolder(moment: Moment) async throws {
+        let clock = try await MovedClock()
+        let store = try StoreServer.start(StoreServer.Settings(environment: clock.environment))
+        let holder = Locked<ChildProcess?>(nil)
+        // Kills the holder once, and says whether it did.
+        @Sendable func kill(_ now: Moment) -> Bool {
+            guard now == moment, let process = holder.withLock(\.self) else { return false }
+            process.send(SIGKILL)
+            holder.withLock { $0 = nil }
+            return true
+        }
+        // The second use of a token is allowed, as by a server with a time of grace.
+        let tokens = RotatingTokens(toleratesReuse: true)
+        let server = try LoopbackServer { request in
+            guard request.target.hasPrefix("/token") else {
+                if kill(.published) { return .status(503) }
+                return tokens.accepts(request["Authorization"]) ? .text("x") : .status(401)
+            }
+            if kill(.arrived) { return .status(503) }
+            let (status, body) = tokens.respond(to: request.text)
+            if kill(.replaced) { return .status(503) }
+            return .json(body, status: status)
+        }
+        let line = [
+            "get", server.address("/x"), "--share", store.url, "--no-config", "-f", "-s", "-o", "/dev/null", "--auth",
+            "oauth2:" + server.address("/token").replacingOccurrences(of: "http://", with: "http://app@"),
+            "--client-auth", "none", "--refresh-token-env", "TOKEN",
+        ]
+        let variables = ["TOKEN": "refresh-0", "HOME": store.folder, "PATH": "/usr/bin:/bin"]
+        let null = open("/dev/null", O_WRONLY)
+        defer { close(null) }
+        let first = try ChildProcess(Self.program, line, environment: variables, error: null)
+        holder.withLock { $0 = first }
+        _ = try await first.ended()
+        let second = try ChildProcess(Self.program, line, environment: variables, error: null)
+        // The lease of 40 s and the doubt of 60 s, for a holder that has not published.
+        if moment != .published { try clock.move(by: 101) }
+        #expect(try await second.ended() == 0)
+        #expect(tokens.refreshes == (moment == .replaced ? 2 : 1))
+        #expect(tokens.mostUses == (moment == .replaced ? 2 : 1))
+    }
+
+    @Test("fleet RD-51 RD-101 eight processes that need a token at a time make one refresh")
+    func oneRefresh() async throws {
+        let (store, tokens) = (try StoreServer.start(), RotatingTokens())
+        let server = try tokens.server()
+        let line = [
+            "get", server.address("/x") + "?n=[1-5]", "--share", store.url, "--no-config", "-f", "-s", "-o",
+            "/dev/null", "--auth",
+            "oauth2:" + server.address("/token").replacingOccurrences(of: "http://", with: "http://app@"),
+            "--client-auth", "none", "--refresh-token-env", "TOKEN",
+        ]
+        let variables = ["TOKEN": "refresh-0", "HOME": store.folder, "PATH": "/usr/bin:/bin"]
+        let null = open("/dev/null", O_WRONLY)
+        defer { close(null) }
+        let processes = try (0..<Self.members).map { _ in
+            try ChildProcess(Self.program, line, environment: variables, error: null)
+        }
+        for process in processes { #expect(try await process.ended() == 0) }
+        #expect(tokens.refreshes == 1)
+        #expect(tokens.mostUses == 1)
+        // Neither the password of a user nor a token is part of a key.
+        guard case .list(let keys)? = StoreClient(store.path).command(["KEYS", "*"]) else { return }
+        #expect(!"\(keys)".contains("refresh-"))
+    }
+
+    @Test("fleet RD-127 RD-51 an endpoint that revokes a sign-in when a refresh token is used twice sees no second use")
+    func rotation() async throws {
+        var options = LocalCatalogue.Options()
+        (options.requiresToken, options.tokenLifetime) = (true, .seconds(3_600))
+        let (catalogue, store) = (try LocalCatalogue(options), try StoreServer.start())
+        let line = [
+            "get", catalogue.address("/medias") + "?n=[1-15]", "-Z", "--share", store.url, "--no-config", "-f", "-s",
+            "-o", "/dev/null", "--auth", "oauth2:http://lade@127.0.0.1:\(catalogue.port)/oauth2/token",
+            "--secret-env", "SECRET", "--refresh-token-env", "SECRET",
+        ]
+        let variables = ["SECRET": LocalCatalogue.client.secret, "HOME": store.folder, "PATH": "/usr/bin:/bin"]
+        let null = open("/dev/null", O_WRONLY)
+        defer { close(null) }
+        for round in 1...4 {
+            let processes = try (0..<4).map { _ in
+                try ChildProcess(Self.program, line, environment: variables, error: null)
+            }
+            for process in processes { #expect(try await process.ended() == 0, "round \(round)") }
+            // The store takes the token for a valid one.
+            catalogue.expireTokens()
+        }
+
+        #expect(catalogue.counts.tokens == 4)
+        #expect(catalogue.counts.reusedTokens == 0)
     }
 }

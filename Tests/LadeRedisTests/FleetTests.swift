@@ -155,29 +155,14 @@ struct FleetTests {
 
     @Test("fleet RD-120 RD-46 a store whose clock is set costs at most N calls")
     func clockJumps() async throws {
-        let folder = try TemporaryFolder()
-        let source = #filePath.split(separator: "/").dropLast(2).reduce("") { $0 + "/" + $1 } + "/Peers/storeclock.c"
-        let (library, clock) = (folder.file("storeclock.so"), folder.file("clock"))
-        let compiler = try #require(
-            ["/usr/bin/cc", "/usr/bin/clang"].first(where: FileManager.default.isExecutableFile)
-        )
-        let line = ["-shared", "-fPIC", "-o", library, source, "-ldl"]
-        try #require(try await ChildProcess(compiler, line).ended() == 0)
-        @Sendable func move(by seconds: Int64) throws {
-            let file = try #require(FileHandle(forUpdatingAtPath: clock))
-            withUnsafeBytes(of: seconds * 1_000_000) { file.write(Data($0)) }
-            try file.close()
-        }
-        try Data(repeating: 0, count: 8).write(to: URL(fileURLWithPath: clock))
-        let server = try StoreServer.start(
-            StoreServer.Settings(environment: ["LD_PRELOAD": library, "STORE_CLOCK": clock])
-        )
+        let clock = try await MovedClock()
+        let server = try StoreServer.start(StoreServer.Settings(environment: clock.environment))
         let members = try Members(4, server.url, rate: 100)
         try await members.run(300) { judge in
             await Self.reach(60, judge)
-            try? move(by: 30)
+            try? clock.move(by: 30)
             await Self.reach(150, judge)
-            try? move(by: -30)
+            try? clock.move(by: -30)
         }
         #expect(members.judge.excess(rate: 100) <= 5)
         let names = members.events.withLock { $0 }

@@ -14,6 +14,36 @@ struct ScriptTests {
         let random: SeededRandom
         var ends: [String: String] = [:]
         var born = ""
+        /// The last version and fence of credentials.
+        var version = "0"
+        var fence = "0"
+
+        /// An order for credentials, of which many make no sense.
+        private func credentials(_ me: String, _ base: String) -> FleetMember.Command {
+            func pick(_ texts: String...) -> String { texts[Int(random.next() % UInt64(texts.count))] }
+            let value = pick("a", "b", "")
+            var arguments: [String]
+            switch random.next() % 12 {
+            case 0, 1, 2: arguments = ["sending", me, pick(fence, fence, "5"), pick("0", "1", "900000000")]
+            case 3, 4:
+                arguments = [
+                    "put", me, pick(version, version, "", "7"), pick("a", "b"), pick("", "0", "300", "9000000"),
+                ]
+            case 5, 6:
+                arguments = ["fail", me, pick(fence, fence, "5"), pick("user x", "y"), pick("", "-1", "100", "400")]
+                arguments += ["700", "300"]
+            case 7 where random.next() % 4 == 0: arguments = ["forget", me]
+            default:
+                arguments = [
+                    pick("take", "take", "take", "offer"), me, pick(version, version, "0", "9000000000000000"),
+                ]
+                if arguments[2] == "9000000000000000", random.next() % 50 > 0 { arguments[2] = "1" }
+                arguments += [value, pick("", "0", "400"), random.next() % 20 == 0 ? fence : "0", "500"]
+                arguments += [pick("500", "40000000"), pick("0", "400", "60000000"), "4", "3000", pick("0", "1")]
+            }
+            let keys = [base + "t:x", base + "k", base + "m"]
+            return FleetMember.Command(script: .credentials, keys: keys, arguments: arguments)
+        }
 
         mutating func next() -> FleetMember.Command {
             let base = "lade:1:{t}:"
@@ -21,6 +51,7 @@ struct ScriptTests {
             let me = "m\(random.next() % 3) i\(random.next() % 4)"
             let interval = ["333.333", "1000.000", "12345.678", "250000.000"][Int(random.next() % 4)]
             switch random.next() % 20 {
+            case 5, 6, 7, 8, 9: return credentials("\(me) \(random.next() % 2)", base)
             case 0: return FleetMember.Command(script: .leave, keys: [base + "m", base + "k"], arguments: [me])
             case 1:
                 return FleetMember.Command(
@@ -89,6 +120,11 @@ struct ScriptTests {
             let expected = model.run(command, now: now)
             #expect(expected == reply, "seed \(seed), step \(step): \(command)")
             guard expected == reply else { return }
+            if command.script == .credentials, items[1].string == "lease" || items[1].string == "use" {
+                let isLease = items[1].string == "lease"
+                if isLease { trace.fence = items[2].string ?? "" }
+                trace.version = items[isLease ? 3 : 2].string ?? ""
+            }
             if command.script == .ask, let end = items[4].string, let born = items[10].string {
                 trace.ends[command.arguments[11]] = end
                 trace.born = born
@@ -102,7 +138,7 @@ struct ScriptTests {
         settings.declared = 1
         var member = FleetMember(settings, now: Instant(nanoseconds: 0))
         let commands = Self.commands(of: &member)
-        #expect(Set(commands.map(\.script)) == [.beat, .ask, .gate, .giveBack, .leave])
+        #expect(Set(commands.map(\.script)) == Set(StoreScript.allCases))
         #expect(commands.allSatisfy { $0.keys.allSatisfy { $0.hasPrefix("lade:1:{shows}:") } })
         for script in StoreScript.allCases {
             for part in script.text.split(separator: "redis.").dropFirst() {
@@ -125,10 +161,12 @@ struct ScriptTests {
             Issue.record("no keys")
             return
         }
-        #expect(keys.count == 4)
+        #expect(keys.count == 5)
         for key in keys {
             let left = try #require(client.command(["PTTL", key.string ?? ""])?.number)
-            #expect(left > 0 && left <= 3_700_000, "\(key)")
+            // Tokens are kept for 30 days after their end.
+            let most = key.string?.contains(":t:") == true ? 30 * 86_400_000.0 + 600_000 : 3_700_000
+            #expect(left > 0 && left <= most, "\(key)")
         }
         let born = try #require(client.command(["HGET", "lade:1:{t}:k", "born"])?.string)
         #expect(born.count == 16 && born.allSatisfy(\.isNumber))
@@ -183,6 +221,8 @@ struct ScriptTests {
         }
         let limit = try #require(commands.first { $0.script == .ask }?.keys.last)
         #expect(fields(limit) == ["it", "iv", "iw", "name", "seen", "tat"])
+        let record = try #require(commands.first { $0.script == .credentials }?.keys.first)
+        #expect(fields(record) == ["by", "c", "end", "fn", "st", "tk", "v", "val"])
         #expect(fields("lade:1:{t}:k") == ["born", "gs", "least", "seen"])
         #expect(client.command(["ZRANGE", "lade:1:{t}:m", "0", "-1"]) == .list([.text(Array("n i".utf8))]))
         let delays = client.command(["HGETALL", "lade:1:{t}:g"])
@@ -236,6 +276,9 @@ struct ScriptTests {
         member.reply(Self.ask(count: 2), now)
         member.order(.gate(key, for: .seconds(1), rate: rate), of: 1, now)
         member.order(.giveBack(key, count: 1), of: 1, now)
+        let rules = CredentialRules(Authorisation.RefreshSettings(), isReusable: false, hasUser: true)
+        let record = SharedRecord(name: "tokens", sharer: 1, rules: rules)
+        member.order(.put(base: nil, Secret("t"), life: .seconds(600)), of: record, number: 1, now)
         member.leave(now)
         take()
         return found

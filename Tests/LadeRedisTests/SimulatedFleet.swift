@@ -203,7 +203,7 @@ final class SimulatedMember: RateSupply {
                     (state.isOpen, state.replies) = (false, [])
                     state.nextTry = now.advanced(by: .milliseconds(50))
                 }
-            case .refuse, .move: break
+            case .refuse, .move, .offer, .credentials: break
             }
         }
     }

@@ -24,6 +24,7 @@ struct StoreModel {
     private var sequence = 0.0
     private var gates: [String: Gate] = [:]
     private var limits: [String: Limit] = [:]
+    private var records: [String: CredentialModel] = [:]
 
     /// Loses all contents.
     mutating func flush() { self = StoreModel() }
@@ -47,6 +48,10 @@ struct StoreModel {
         case .gate: return gate(command.keys[2], arguments, now)
         case .beat: return beat(arguments, now)
         case .ask: return ask(command.keys[3], arguments, now)
+        case .credentials:
+            let names = Array(members.keys)
+            return records[command.keys[0], default: CredentialModel()]
+                .run(arguments, now: now, born: born, members: names)
         }
     }
 

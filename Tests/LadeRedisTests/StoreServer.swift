@@ -161,3 +161,32 @@ final class StoreServer: Sendable {
         return UInt16(bigEndian: address.sin_port)
     }
 }
+
+/// The clock of a store that a test moves.
+struct MovedClock {
+    private let folder: TemporaryFolder
+    private let path: String
+
+    /// Compiles the library that a store loads before others.
+    init() async throws {
+        folder = try TemporaryFolder()
+        let source = #filePath.split(separator: "/").dropLast(2).reduce("") { $0 + "/" + $1 } + "/Peers/storeclock.c"
+        let compiler = try #require(
+            ["/usr/bin/cc", "/usr/bin/clang"].first(where: FileManager.default.isExecutableFile)
+        )
+        path = folder.file("clock")
+        let line = ["-shared", "-fPIC", "-o", folder.file("storeclock.so"), source, "-ldl"]
+        try #require(try await ChildProcess(compiler, line).ended() == 0)
+        try Data(repeating: 0, count: 8).write(to: URL(fileURLWithPath: path))
+    }
+
+    /// The variables of the store.
+    var environment: [String: String] { ["LD_PRELOAD": folder.file("storeclock.so"), "STORE_CLOCK": path] }
+
+    /// Sets how far the clock is ahead.
+    func move(by seconds: Int64) throws {
+        let file = try #require(FileHandle(forUpdatingAtPath: path))
+        withUnsafeBytes(of: seconds * 1_000_000) { file.write(Data($0)) }
+        try file.close()
+    }
+}

@@ -60,7 +60,8 @@ struct CurlOption: Sendable {
         var reasons: [String: String] = [:]
         let own = "curl has no such policy"
         let policies = [
-            "rate", "share", "fleet-secret-env", "fleet-secret-fd", "idle-timeout", "deadline", "max-wait",
+            "rate", "share", "fleet-secret-env", "fleet-secret-fd", "fleet-insecure", "idle-timeout", "deadline",
+            "max-wait",
             "retry-unsafe",
             "hedge", "host", "cross-origin-body",
         ]

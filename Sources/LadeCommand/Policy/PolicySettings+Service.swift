@@ -69,6 +69,8 @@ extension PolicySettings {
         askingBy prompt: PasswordPrompt,
         hiding secrets: SecretMask? = nil,
         keeping keeper: RefreshTokenKeeper? = nil,
+        sharingBy membership: SharedLimits.Membership? = nil,
+        for work: Work = .call,
         receiving receive: (String) -> Void = { _ in }
     ) async throws(CommandError) -> [any Authoriser] {
         guard let authorisation else { return [] }
@@ -89,12 +91,17 @@ extension PolicySettings {
             isPublic
             ? Secret("") : try await SecretReader(source: secretSource, prompt: prompt).secret(asking: question)
         if !isPublic { secrets?.add([secret]) }
+        var shared: Authorisation.Sharing?
         if var settings = oauth2Settings {
-            try oauth2.apply(to: &settings, isPublic ? nil : secret, hiding: secrets, keeping: keeper)
+            settings.scopes = scopes
+            let original = try oauth2.apply(to: &settings, isPublic ? nil : secret, hiding: secrets, keeping: keeper)
+            shared = try membership?.sharing(of: original)
+            // The end of the call would end a refresh beside it, and the other members would have neither token.
+            if shared != nil, work == .call { settings.refresh.ahead = .zero }
             oauth2Settings = settings
         }
         receive(secret.reveal())
-        let (scopes, tokens) = (scopes, oauth2Settings)
+        let (tokens, sharing) = (oauth2Settings, shared)
         return try CommandError.translating { () throws(LoadingError) in
             var scope = Authorisation.Scope(origins: [Origin(request.url)].compactMap(\.self))
             scope.allowsInsecure = request.url.isOnThisMachine
@@ -105,11 +112,19 @@ extension PolicySettings {
                 guard var settings = tokens else {
                     throw LoadingError(.invalidSetting(name: "auth", reason: "the token endpoint is no address"))
                 }
-                settings.scopes = scopes
                 settings.allowsInsecureEndpoint = settings.tokenEndpoint.isOnThisMachine
-                return [Authorisation.OAuth2(settings, scope: scope, onTokens: keeper?.closure(for: settings))]
+                let onTokens = keeper?.closure(for: settings)
+                return [Authorisation.OAuth2(settings, scope: scope, sharing: sharing, onTokens: onTokens)]
             }
         }
+    }
+
+    /// The store of the fleet with what else belongs to it.
+    fileprivate var wholeSharing: SharedLimits? {
+        var sharing = sharing
+        sharing?.secretSource = fleetSecret
+        sharing?.sharesTokensInPlain = sharesTokensInPlain
+        return sharing
     }
 
     private static func question(for authorisation: AuthorisationChoice, _ request: Request) -> String {
@@ -143,26 +158,23 @@ extension CommandContext {
     /// The first use joins the fleet; uses at the same time would join it several times.
     func limiter(of policy: PolicySettings, _ time: any TimeSource) async throws(CommandError) -> RateLimiter? {
         guard policy.rate != nil || policy.sharing != nil else { return nil }
-        var sharing = policy.sharing
-        sharing?.secretSource = policy.fleetSecret
-        let key = LimitKey(rate: policy.rate, delayLimit: policy.delayLimit, sharing: sharing)
+        let key = LimitKey(rate: policy.rate, delayLimit: policy.delayLimit, sharing: policy.wholeSharing)
         if let limiter = limiters.withLock({ $0[key] }) { return limiter }
-        var supply: (any RateSupply)?
-        if let sharing {
-            if let membership = memberships.withLock({ $0[sharing] }) {
-                supply = membership.supply
-            } else {
-                let membership = try await sharing.join(askingBy: PasswordPrompt(interruption: interruption), console)
-                memberships.withLock { $0[sharing] = membership }
-                supply = membership.supply
-            }
-        }
-        let made = try policy.makeLimiter(time, sharing: supply)
+        let made = try policy.makeLimiter(time, sharing: try await membership(of: policy)?.supply)
         return limiters.withLock { limiters in
             let limiter = limiters[key] ?? made
             limiters[key] = limiter
             return limiter
         }
+    }
+
+    /// The membership of the fleet that the calls share; nil without one.
+    private func membership(of policy: PolicySettings) async throws(CommandError) -> SharedLimits.Membership? {
+        guard let sharing = policy.wholeSharing else { return nil }
+        if let membership = memberships.withLock({ $0[sharing] }) { return membership }
+        let membership = try await sharing.join(askingBy: PasswordPrompt(interruption: interruption), console)
+        memberships.withLock { $0[sharing] = membership }
+        return membership
     }
 
     /// Makes the account that makes the calls of a command; its service ends with `account.service.shutDown()`.
@@ -181,13 +193,16 @@ extension CommandContext {
         let prompt = PasswordPrompt(interruption: interruption)
         var connection = connection
         try await connection.completeProxyUser(askingBy: prompt)
+        if case .oauth2 = policy.authorisation { try policy.wholeSharing?.checkTokens() }
         var accountSettings = Account.Settings()
         console.secrets.add(Redaction.secrets(of: request))
         accountSettings.authorisers = try await policy.authorisers(
             for: request,
             askingBy: prompt,
             hiding: console.secrets,
-            keeping: RefreshTokenKeeper(session: call.session, console: console),
+            keeping: RefreshTokenKeeper(session: call.session, console: console, isShared: policy.sharing != nil),
+            sharingBy: policy.authorisation == nil ? nil : try await membership(of: policy),
+            for: work,
             receiving: receive
         )
         if let authoriser = try call.credentials?.authoriser(

@@ -60,6 +60,7 @@ struct PolicySettings: Sendable {
     /// The store that shares the limits with other processes.
     var sharing: SharedLimits?
     var fleetSecret: SecretSource?
+    var sharesTokensInPlain = false
     var authorisation: AuthorisationChoice?
     var secretSource: SecretSource?
     var scopes: [String] = []
@@ -189,13 +190,20 @@ struct PolicySettings: Sendable {
             "share",
             "URL",
             .policy,
-            "Share --rate with all processes of a fleet",
+            "Share --rate and tokens with all processes of a fleet",
             details:
                 "redis://HOST/NAME, rediss:// with TLS, or redis+unix:///PATH?name=NAME: a Redis or Valkey server, and "
                 + "a name. Processes with the same name keep the rate together, and the delays that servers request. "
-                + "Without the server each calls at its share of the rate.",
+                + "Without the server each calls at its share of the rate. With --auth oauth2:… one of them renews "
+                + "the token for all; reading the server is having the tokens then.",
             isCommon: false
         ) { settings, value in settings.sharing = SharedLimits(address: value) },
+        .flag(
+            "fleet-insecure",
+            .policy,
+            "Let tokens travel to the server of --share without TLS",
+            isCommon: false
+        ) { $0.sharesTokensInPlain = true },
         .value(
             "fleet-secret-env",
             "NAME",
@@ -366,6 +374,9 @@ struct PolicySettings: Sendable {
         if fleetSecret != nil, sharing == nil {
             throw .usage("a password of a store without --share", advice: "Say which store: --share redis://HOST/NAME.")
         }
+        if sharesTokensInPlain, sharing == nil {
+            throw .usage("--fleet-insecure without --share", advice: "Say which store: --share redis://HOST/NAME.")
+        }
         if authorisation != nil, request.user != nil {
             throw .usage("both --auth and --user", advice: "Choose one of them.")
         }
@@ -443,19 +454,21 @@ struct OAuth2Options: Sendable {
     }
 
     /// Copies the given values into the settings of an authoriser.
+    ///
+    /// - Returns: The settings with the refresh token that the user gave, in place of one that a session has kept since.
     func apply(
         to settings: inout Authorisation.OAuth2.Settings,
         _ secret: Secret?,
         hiding mask: SecretMask?,
         keeping keeper: RefreshTokenKeeper?
-    ) throws(CommandError) {
+    ) throws(CommandError) -> Authorisation.OAuth2.Settings {
         switch authentication {
         case .post: settings.clientProof = secret.map { .form($0) } ?? .none
         case .basic, nil: settings.clientProof = secret.map { .basic($0) } ?? .none
         case ClientAuthentication.none?: settings.clientProof = .none
         }
         settings.parameters = parameters.map { (name: $0.name, value: Secret($0.value)) }
-        guard let refreshTokenVariable else { return }
+        guard let refreshTokenVariable else { return settings }
         let given = try Environment.value(named: refreshTokenVariable).flatMap { $0.isEmpty ? nil : Secret($0) }
         if let given { mask?.add([given]) }
         guard let token = keeper?.newest(of: settings, inPlaceOf: given) ?? given else {
@@ -466,6 +479,9 @@ struct OAuth2Options: Sendable {
         }
         mask?.add([token])
         settings.grant = .refreshToken(token)
+        var original = settings
+        original.grant = .refreshToken(given ?? token)
+        return original
     }
 }
 

@@ -4,16 +4,37 @@ import Lade
     import LadeRedis
 #endif
 
-/// The store that the limits of a command are shared by: `--share`.
+/// The store that the limits and tokens of a command are shared by: `--share`.
 struct SharedLimits: Sendable, Hashable {
     var address: String
     var secretSource: PolicySettings.SecretSource?
+    var sharesTokensInPlain = false
 
-    /// The use that a command makes of its fleet: slots, leaving it at the end, and words of the progress line.
+    /// The use that a command makes of its fleet: slots, tokens, leaving it at the end, and words of the progress line.
     struct Membership: Sendable {
         var supply: any RateSupply
+        fileprivate var credentials: @Sendable (String) throws(LoadingError) -> Authorisation.Sharing
         var leave: @Sendable () async -> Void
         var words: @Sendable () -> String?
+
+        /// The record of tokens in the store, whose name tells the sign-in from all others.
+        func sharing(of settings: Authorisation.OAuth2.Settings) throws(CommandError) -> Authorisation.Sharing {
+            let digest = SHA256.hash(Array(settings.owner.secret.reveal().utf8)).prefix(16)
+            let name = "oauth2 " + digest.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+            return try SharedLimits.translating { () throws(LoadingError) in try credentials(name) }
+        }
+    }
+
+    /// Checks that tokens may travel to the store, before anything is sent.
+    func checkTokens() throws(CommandError) {
+        #if canImport(LadeRedis)
+            let parts = try Self.translating { () throws(LoadingError) in try FleetAddress(address) }
+            guard !parts.isSecure, !parts.isLocal, !sharesTokensInPlain else { return }
+            throw .usage(
+                "--share: tokens would be readable on the way to a store on another machine without TLS",
+                advice: "Use rediss://, or --fleet-insecure in a network that you trust."
+            )
+        #endif
     }
 
     /// Joins the fleet.
@@ -42,14 +63,20 @@ struct SharedLimits: Sendable, Hashable {
             if !parts.isSecure, !parts.isLocal {
                 console.talk.write("lade: warning: the traffic with the store is not encrypted; rediss:// uses TLS\n")
             }
-            let fleet = try Self.translating { [secret] () throws(LoadingError) in try Fleet(address, secret: secret) }
+            var settings = Fleet.Settings()
+            settings.sharesTokensInPlain = sharesTokensInPlain
+            let fleet = try Self.translating { [secret, settings] () throws(LoadingError) in
+                try Fleet(address, secret: secret, settings: settings)
+            }
             do throws(LoadingError) {
                 try await fleet.join()
             } catch {
                 await fleet.leave()
                 throw Self.fault(error)
             }
-            return Membership(supply: fleet.rateSupply) {
+            return Membership(supply: fleet.rateSupply) { (name) throws(LoadingError) in
+                try fleet.credentials(name)
+            } leave: {
                 await fleet.leave()
             } words: {
                 let status = fleet.status
@@ -60,7 +87,7 @@ struct SharedLimits: Sendable, Hashable {
         #endif
     }
 
-    private static func translating<Value>(_ body: () throws(LoadingError) -> Value) throws(CommandError) -> Value {
+    fileprivate static func translating<Value>(_ body: () throws(LoadingError) -> Value) throws(CommandError) -> Value {
         do throws(LoadingError) { return try body() } catch { throw fault(error) }
     }
 

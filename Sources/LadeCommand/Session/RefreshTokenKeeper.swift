@@ -9,7 +9,8 @@ import Lade
 ///
 /// The server often accepts the old token for the last time then.
 ///
-/// They are kept in the session of the call, before the tokens are used. Without a session the user is warned, once.
+/// They are kept in the session of the call, before the tokens are used. Without a session the user is warned, once, unless
+/// the store of a fleet has them.
 final class RefreshTokenKeeper: Sendable {
     private struct State {
         /// The token that the user gave; nil when only the session has one.
@@ -21,10 +22,11 @@ final class RefreshTokenKeeper: Sendable {
 
     private let session: SessionFile?
     private let console: Console
+    private let isShared: Bool
     private let state = Locked(State())
 
-    init(session: SessionFile?, console: Console) {
-        (self.session, self.console) = (session, console)
+    init(session: SessionFile?, console: Console, isShared: Bool) {
+        (self.session, self.console, self.isShared) = (session, console, isShared)
     }
 
     /// The token to use in place of the one that the user gave; nil without one.
@@ -47,6 +49,7 @@ final class RefreshTokenKeeper: Sendable {
             guard isNew else { return }
             console.secrets.add([token])
             guard let session else {
+                guard !isShared else { return }
                 return warn("is kept nowhere, and the old one may not be accepted again", Self.advice)
             }
             let failure = await BlockingQueue(label: "lade.session").run { () -> CommandError? in

@@ -81,6 +81,10 @@ extension Call {
         case hostRecovered(host: String, address: String)
         /// An authoriser began to get new credentials.
         case refreshStarted(authoriser: String)
+        /// An authoriser has credentials that another member of its fleet has renewed.
+        case refreshTaken(authoriser: String)
+        /// The member of the fleet that renews the credentials is not heard of: it may still have them.
+        case refreshInDoubt(authoriser: String)
         /// An authoriser has new credentials, after the time given.
         case refreshFinished(authoriser: String, after: Duration)
         /// An authoriser could not get new credentials.

@@ -235,6 +235,18 @@ package struct EventFacts: Sendable {
             self.init("hostRecovered", "\(address) can be used again", Self.address(host, address))
         case .refreshStarted(let authoriser):
             self.init("refreshStarted", "\(authoriser) is getting credentials", [Self.authoriser(authoriser)])
+        case .refreshTaken(let authoriser):
+            self.init(
+                "refreshTaken",
+                "\(authoriser) has the credentials of another member of the fleet",
+                [Self.authoriser(authoriser)]
+            )
+        case .refreshInDoubt(let authoriser):
+            self.init(
+                "refreshInDoubt",
+                "the member of the fleet that renews \(authoriser) is not heard of",
+                [Self.authoriser(authoriser)]
+            )
         case .refreshFinished(let authoriser, let duration):
             self.init(
                 "refreshFinished",

@@ -38,12 +38,14 @@ extension Authorisation {
         ///   - scope: Where the tokens may be sent.
         ///   - identifier: The name in events and errors.
         ///   - settings: How tokens are renewed.
+        ///   - sharing: The record by which a fleet renews the token; nil without one. Its members have the same source.
         ///   - source: Returns a token. The closure receives the last token, nil the first time, and the context of the renewal. Only
         ///     one call of the closure runs at a time.
         public init(
             scope: Authorisation.Scope,
             identifier: String = "Bearer",
             settings: Authorisation.RefreshSettings = Authorisation.RefreshSettings(),
+            sharing: Authorisation.Sharing? = nil,
             source: @escaping Authorisation.RefreshingCredentials<Secret>.Refresh
         ) {
             self.identifier = identifier
@@ -51,7 +53,19 @@ extension Authorisation {
             fixedToken = nil
             credentials = Authorisation.RefreshingCredentials(
                 identifier: identifier,
+                initial: nil,
                 settings: settings,
+                shared: sharing.map { sharing in
+                    let isReusable = sharing.isReusable ?? true
+                    return .init(
+                        store: sharing.store,
+                        rules: CredentialRules(settings, isReusable: isReusable, hasUser: false),
+                        encode: \.self,
+                        // The store is not trusted: no text that could end the field.
+                        decode: { text, _ in text.reveal().isVisible ? text : nil }
+                    )
+                },
+                onFresh: nil,
                 refresh: source
             )
         }
@@ -103,4 +117,9 @@ extension Authorisation {
         /// Forgets the token.
         public func forget() { credentials.forget() }
     }
+}
+
+extension String {
+    /// Whether a field can have the text as a token: it is not empty, and no control character ends the field.
+    var isVisible: Bool { !isEmpty && utf8.allSatisfy { (0x20...0x7E).contains($0) } }
 }

@@ -43,7 +43,7 @@ extension Authorisation {
         /// ``Authorisation/RefreshSettings/deadline`` is cancelled and abandoned, and its later result is not used.
         public typealias Refresh = @Sendable (Value?, Authorisation.Context) async throws -> Fresh
 
-        private enum Notice: Sendable {
+        enum Notice: Sendable {
             /// The state has changed: ask again.
             case changed
             case failed(LoadingError.AuthorisationCause.Cause, detail: String?)
@@ -51,7 +51,7 @@ extension Authorisation {
             case cancelled
         }
 
-        private struct State {
+        struct State {
             var machine: CredentialMachine<Value>
             /// Credentials from outside.
             ///
@@ -63,6 +63,8 @@ extension Authorisation {
             var last: Value?
             var waiters: [UInt64: Waiter<Notice>] = [:]
             var lastWaiter: UInt64 = 0
+            /// The knowledge that the members of a fleet share.
+            var fleet = FleetState()
             /// The refresh in progress and its deadline task; cancelled when the result is no longer needed.
             var tasks: [Task<Void, Never>] = []
 
@@ -102,13 +104,24 @@ extension Authorisation {
             }
         }
 
+        /// A refresh that has begun.
+        struct Attempt: Sendable {
+            var number: Int
+            var context: Authorisation.Context
+            var start: Instant
+            var makeNew: Refresh
+
+            var call: Call { context.call }
+        }
+
         /// The name of the credentials in events and errors.
         public let identifier: String
         /// How they are renewed.
         public let settings: Authorisation.RefreshSettings
         private let makeNew: Refresh?
-        private let onFresh: (@Sendable (Value) async -> Void)?
-        private let locked: Locked<State>
+        let onFresh: (@Sendable (Value) async -> Void)?
+        let shared: Shared?
+        let locked: Locked<State>
 
         /// Makes credentials.
         ///
@@ -123,7 +136,14 @@ extension Authorisation {
             settings: Authorisation.RefreshSettings = Authorisation.RefreshSettings(),
             refresh: Refresh?
         ) {
-            self.init(identifier: identifier, initial: initial, settings: settings, onFresh: nil, refresh: refresh)
+            self.init(
+                identifier: identifier,
+                initial: initial,
+                settings: settings,
+                shared: nil,
+                onFresh: nil,
+                refresh: refresh
+            )
         }
 
         /// Makes credentials.
@@ -132,6 +152,7 @@ extension Authorisation {
         ///   - identifier: The name in events and errors.
         ///   - initial: Known credentials; nil obtains them at the first call.
         ///   - settings: How they are renewed.
+        ///   - shared: The store of a fleet that renews them; nil without one.
         ///   - onFresh: Receives the result of a refresh before it is used. It is not called for results that arrive after
         ///     ``forget()`` or ``replace(with:)``.
         ///   - refresh: Obtains new credentials; nil when they cannot be renewed.
@@ -139,18 +160,25 @@ extension Authorisation {
             identifier: String,
             initial: Fresh?,
             settings: Authorisation.RefreshSettings,
+            shared: Shared?,
             onFresh: (@Sendable (Value) async -> Void)?,
             refresh: Refresh?
         ) {
             self.identifier = identifier
             self.settings = settings
             self.onFresh = onFresh
+            self.shared = shared
             makeNew = refresh
-            locked = Locked(State(machine: CredentialMachine(settings), pending: initial))
+            locked = Locked(
+                State(machine: CredentialMachine(shared == nil ? settings : settings.shared), pending: initial)
+            )
+            if let shared { attach(shared) }
         }
 
         deinit {
-            for task in locked.withLock({ $0.takeTasks() }) { task.cancel() }
+            let (tasks, sharer) = locked.withLock { ($0.takeTasks(), $0.fleet.sharer) }
+            for task in tasks { task.cancel() }
+            shared?.store.detach(sharer)
         }
 
         // MARK: - Calls
@@ -247,41 +275,72 @@ extension Authorisation {
         }
 
         /// Replaces the credentials from outside: the user has signed in.
+        ///
+        /// The members of a fleet receive them.
         public func replace(with fresh: Fresh) {
             change { state in
                 state.pending = fresh
                 state.replacement = fresh.value
                 state.machine.replace(with: nil, end: .never, now: Instant(nanoseconds: 0), date: .distantPast)
+                guard let shared else { return }
+                (state.fleet.isForgotten, state.fleet.version, state.fleet.refresh) = (false, 0, nil)
+                // A date means something on this machine alone; the server's refusal is the end then.
+                let life: Duration? = if case .after(let life) = fresh.end { life } else { nil }
+                state.fleet.unsent = .put(base: nil, shared.encode(fresh.value), life: life)
             }
+            sendUnsent()
         }
 
         /// The latest credentials from outside; nil where there were none after the first.
         var replacement: Value? { locked.withLock(\.replacement) }
 
         /// Forgets the credentials, also those that a refresh would start from, and cancels a refresh in progress.
-        public func forget() {
+        ///
+        /// In a fleet it affects this process alone: until ``replace(with:)`` it takes nothing from the others, and a refresh in
+        /// progress ends for the others.
+        public func forget() { forget(everywhere: false) }
+
+        /// Forgets the credentials, in all members of a fleet too.
+        ///
+        /// The other members forget them at their next refresh, and within 30 s. A refresh in progress is not published.
+        public func forget(everywhere: Bool) {
+            signOut { state in
+                guard shared != nil else { return }
+                state.fleet.isForgotten = !everywhere
+                if everywhere { state.fleet.unsent = .forget }
+                if everywhere || state.fleet.refresh?.state.isSent == false { state.fleet.refresh = nil }
+            }
+            sendUnsent()
+        }
+
+        func signOut(_ body: (inout State) -> Void) {
             change { state in
                 state.pending = nil
                 state.last = nil
+                state.fleet.version = 0
                 state.machine.replace(with: nil, end: .never, now: Instant(nanoseconds: 0), date: .distantPast)
+                body(&state)
             }
         }
 
         private func change(_ body: (inout State) -> Void) {
             let (tasks, wakes) = locked.withLock { state in
                 body(&state)
-                return (state.takeTasks(), state.endWaiters(.changed))
+                // The other members of a fleet wait for the refresh that this one has sent.
+                let isAwaitedElsewhere = state.fleet.refresh != nil
+                return (isAwaitedElsewhere ? [] : state.takeTasks(), state.endWaiters(.changed))
             }
             for task in tasks { task.cancel() }
             for wake in wakes { wake.resume() }
         }
 
-        private func failure(_ cause: LoadingError.AuthorisationCause.Cause, _ detail: String? = nil) -> LoadingError {
+        func failure(_ cause: LoadingError.AuthorisationCause.Cause, _ detail: String? = nil) -> LoadingError {
             LoadingError(.authorisationFailed(.init(authoriser: identifier, cause: cause, detail: detail)))
         }
 
         private func request(at time: any TimeSource) -> CredentialMachine<Value>.Decision {
             let (now, date) = (time.now, time.date)
+            shared?.store.touch()
             return locked.withLock { state in
                 if let pending = state.pending {
                     state.pending = nil
@@ -314,26 +373,30 @@ extension Authorisation {
 
         // MARK: - The refresh
 
-        /// Starts the refresh, and a task that ends it at its deadline.
+        private func start(_ refresh: Int, _ context: Authorisation.Context) {
+            guard let makeNew else { return }
+            let call = Call(id: context.call.id, like: context.call)
+            let own = Authorisation.Context(call: call, like: context)
+            let attempt = Attempt(number: refresh, context: own, start: call.time.now, makeNew: makeNew)
+            if let shared, let action = begin(attempt, shared) { return perform(action, attempt) }
+            obtain(after: locked.withLock(\.last), attempt, until: attempt.start.advanced(by: settings.deadline))
+        }
+
+        /// Obtains credentials, in a task that another ends at the deadline.
         ///
         /// These credentials own the tasks and cancel them when deallocated. The tasks are not children of one group: a
         /// source that ignores its cancellation would keep the group, and with it the refresh, forever.
-        private func start(_ refresh: Int, _ context: Authorisation.Context) {
-            guard let makeNew else { return }
-            let last = locked.withLock { $0.last }
-            let call = Call(id: context.call.id, like: context.call)
-            let own = Authorisation.Context(call: call, like: context)
-            let (start, onFresh) = (call.time.now, onFresh)
-            let deadline = start.advanced(by: settings.deadline)
+        func obtain(after last: Value?, _ attempt: Attempt, until deadline: Instant) {
+            let (call, makeNew, context, onFresh) = (attempt.call, attempt.makeNew, attempt.context, onFresh)
             call.record(.refreshStarted(authoriser: identifier))
             let work = Task(executorPreference: TaskExecutors.current) { [weak self] in
                 do {
-                    let fresh = try await makeNew(last, own)
+                    let fresh = try await makeNew(last, context)
                     // Checked after the last suspension before it: after a sign-out no callback is called.
-                    if let onFresh, self?.isAwaited(refresh) == true { await onFresh(fresh.value) }
-                    self?.finish(.success(fresh), of: refresh, call, start)
+                    if let onFresh, self?.isAwaited(attempt.number) == true { await onFresh(fresh.value) }
+                    self?.obtained(.success(fresh), attempt)
                 } catch {
-                    self?.finish(.failure(error), of: refresh, call, start)
+                    self?.obtained(.failure(error), attempt)
                 }
             }
             let timer = Task(executorPreference: TaskExecutors.current) { [weak self] in
@@ -342,44 +405,77 @@ extension Authorisation {
                 } catch {
                     return
                 }
-                self?.finish(.failure(LoadingError(.timedOut(.whole))), of: refresh, call, start)
+                self?.obtained(.failure(LoadingError(.timedOut(.whole))), attempt)
             }
+            own([work, timer], of: attempt)
+        }
+
+        /// Keeps tasks of a refresh; cancels them if it has ended already, or other credentials were supplied meanwhile.
+        func own(_ tasks: [Task<Void, Never>], of attempt: Attempt) {
             let isAwaited = locked.withLock { state in
-                let isAwaited = state.machine.isAwaited(refresh)
-                if isAwaited { state.tasks = [work, timer] }
+                let isAwaited =
+                    state.machine.isAwaited(attempt.number) || state.fleet.refresh?.number == attempt.number
+                if isAwaited { state.tasks = tasks }
                 return isAwaited
             }
             guard !isAwaited else { return }
-            // The refresh has ended already, or other credentials were supplied meanwhile.
-            work.cancel()
-            timer.cancel()
+            for task in tasks { task.cancel() }
         }
 
-        private func isAwaited(_ refresh: Int) -> Bool { locked.withLock { $0.machine.isAwaited(refresh) } }
+        func isAwaited(_ refresh: Int) -> Bool { locked.withLock { $0.machine.isAwaited(refresh) } }
+
+        private func obtained(_ result: Result<Fresh, any Error>, _ attempt: Attempt) {
+            guard let shared, locked.withLock({ $0.fleet.refresh?.number == attempt.number }) else {
+                return finish(result, of: attempt)
+            }
+            let now = attempt.call.time.now
+            switch result {
+            case .success(let fresh):
+                // A life of nothing comes with a wrong clock; the server's refusal is the end then.
+                let life = fresh.end.life(at: attempt.call.time.date).flatMap { $0 > .zero ? $0 : nil }
+                locked.withLock { $0.fleet.own = fresh.value }
+                advance(attempt) { $0.succeeded(shared.encode(fresh.value), life: life, now) }
+            case .failure(let error):
+                let isForgotten = locked.withLock { state in
+                    state.fleet.error = error
+                    return state.fleet.isForgotten
+                }
+                // The sign-out of this process is no failure for the others.
+                advance(attempt) { $0.failed(isForgotten ? nil : Self.sharedFailure(of: error)) }
+            }
+        }
 
         /// Takes the first end of a refresh.
         ///
         /// A further end, and the end of a refresh that is no longer awaited, have no effect.
-        private func finish(_ result: Result<Fresh, any Error>, of refresh: Int, _ call: Call, _ start: Instant) {
+        func finish(
+            _ result: Result<Fresh, any Error>,
+            of attempt: Attempt,
+            version: Int = 0,
+            _ memory: CredentialMachine<Value>.Memory? = nil
+        ) {
+            let (call, refresh) = (attempt.call, attempt.number)
             let (now, date) = (call.time.now, call.time.date)
             let (tasks, wakes, isFirst) = locked.withLock {
                 state -> ([Task<Void, Never>], [Waiter<Notice>.Wake], Bool) in
+                if state.fleet.refresh?.number == refresh { state.fleet.refresh = nil }
                 guard state.machine.isAwaited(refresh) else { return ([], [], false) }
                 switch result {
                 case .success(let fresh):
                     state.last = fresh.value
+                    state.fleet.version = version
                     state.machine.succeed(fresh.value, end: fresh.end, refresh: refresh, now: now, date: date)
                     return (state.takeTasks(), state.endWaiters(.changed), true)
                 case .failure(let error):
-                    let (cause, memory, detail) = Self.cause(of: error)
-                    state.machine.fail(cause, memory, detail: detail, refresh: refresh, now: now)
+                    let (cause, kept, detail) = Self.cause(of: error)
+                    state.machine.fail(cause, memory ?? kept, detail: detail, refresh: refresh, now: now)
                     return (state.takeTasks(), state.endWaiters(.failed(cause, detail: detail)), true)
                 }
             }
             guard isFirst else { return }
-            let duration = start.duration(to: now)
             switch result {
-            case .success: call.record(.refreshFinished(authoriser: identifier, after: duration))
+            case .success:
+                call.record(.refreshFinished(authoriser: identifier, after: attempt.start.duration(to: now)))
             case .failure(let error):
                 call.record(
                     .refreshFailed(authoriser: identifier, error as? LoadingError ?? failure(.refreshFailed(error)))
@@ -389,7 +485,7 @@ extension Authorisation {
             for wake in wakes { wake.resume() }
         }
 
-        private static func cause(
+        static func cause(
             of error: any Error
         ) -> (LoadingError.AuthorisationCause.Cause, CredentialMachine<Value>.Memory, detail: String?) {
             let memory: CredentialMachine<Value>.Memory = FailureKind.isUnsent(error) ? .none : .passing

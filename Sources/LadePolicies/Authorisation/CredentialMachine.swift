@@ -40,6 +40,15 @@ extension Authorisation {
         case after(Duration)
         /// At a date, as stored by an earlier run of the program.
         case at(Date)
+
+        /// The rest of the life at a date, for credentials that were made then; nil without a known end.
+        func life(at date: Date) -> Duration? {
+            switch self {
+            case .never: nil
+            case .after(let duration): duration
+            case .at(let then): .seconds(min(max(then.timeIntervalSince(date), 0), 1e9))
+            }
+        }
     }
 }
 
@@ -171,6 +180,8 @@ struct CredentialMachine<Value: Sendable>: Sendable {
         case none
         /// For a time that grows with each failure in a row.
         case passing
+        /// For the time given, which the store of a fleet says.
+        case given(Duration)
         /// Until there are new credentials from outside.
         case lasting
     }
@@ -205,6 +216,7 @@ struct CredentialMachine<Value: Sendable>: Sendable {
         switch kept {
         case .none: failure?.isForCalls = false
         case .passing: break
+        case .given(let memory): failure?.end = now.advanced(by: memory)
         case .lasting: failure?.end = nil
         }
     }
@@ -230,12 +242,7 @@ struct CredentialMachine<Value: Sendable>: Sendable {
     ) {
         lastVersion += 1
         (failure, failuresInRow) = (nil, 0)
-        var life: Duration? =
-            switch end {
-            case .never: nil
-            case .after(let duration): duration
-            case .at(let then): .seconds(min(max(then.timeIntervalSince(date), 0), 1e9))
-            }
+        var life = end.life(at: date)
         // Credentials that seem to have expired when they were made come with a wrong clock, here or at the server. They are
         // used, and the server's refusal is their end: otherwise each call would obtain others, and none would be sent.
         if isJustObtained, let known = life, known <= .zero { life = nil }

@@ -23,9 +23,20 @@ final class FleetCore: RateSupply {
     /// The mail for the thread since it last looked.
     struct Mail {
         var orders: [(limiter: Int, order: RateOrder)] = []
+        var credentials: [(record: SharedRecord, number: Int, order: CredentialOrder)] = []
         var addresses: [WireStream.Address]?
         var hasDemand = false
         var isLeaving = false
+    }
+
+    /// Receives the reply to an order for credentials.
+    typealias CredentialReceiver = @Sendable (CredentialReply?, _ sent: Instant, _ now: Instant) -> Void
+
+    /// Credentials of this process that the fleet shares.
+    private struct Sharer {
+        var record: SharedRecord
+        var offer: @Sendable (Instant) -> CredentialOrder?
+        var receive: @Sendable (CredentialReply) -> Void
     }
 
     /// The result of the first contact.
@@ -39,6 +50,10 @@ final class FleetCore: RateSupply {
         var mail = Mail()
         var limiters: [Int: @Sendable ([RateNews]) -> Void] = [:]
         var lastLimiter = 0
+        var sharers: [Int: Sharer] = [:]
+        /// The receivers of replies to orders for credentials.
+        var receivers: [Int: CredentialReceiver] = [:]
+        var lastNumber = 0
         var facts = Facts()
         /// The latest contact, for limiters that are added.
         var contact: [RateNews] = []
@@ -99,6 +114,35 @@ final class FleetCore: RateSupply {
         // The slots of before are void now; the thread may notice it only later.
         if hasSlept { pass(.void, to: nil) }
         if isFirst { wake() }
+    }
+
+    var now: Instant { time.now }
+
+    func attach(
+        _ name: String,
+        _ rules: CredentialRules,
+        offer: @escaping @Sendable (Instant) -> CredentialOrder?,
+        receive: @escaping @Sendable (CredentialReply) -> Void
+    ) -> Int {
+        state.withLock { state in
+            state.lastNumber += 1
+            let record = SharedRecord(name: name, sharer: state.lastNumber, rules: rules)
+            state.sharers[state.lastNumber] = Sharer(record: record, offer: offer, receive: receive)
+            return state.lastNumber
+        }
+    }
+
+    func detach(_ sharer: Int) { state.withLock { $0.sharers[sharer] = nil } }
+
+    func carryOut(_ order: CredentialOrder, for sharer: Int, _ receive: @escaping CredentialReceiver) {
+        let isPossible = state.withLock { state in
+            guard !state.hasEnded, !state.mail.isLeaving, let sharer = state.sharers[sharer] else { return false }
+            state.lastNumber += 1
+            state.receivers[state.lastNumber] = receive
+            state.mail.credentials.append((sharer.record, state.lastNumber, order))
+            return true
+        }
+        if isPossible { wake() } else { receive(nil, time.now, time.now) }
     }
 
     var facts: Facts { state.withLock(\.facts) }
@@ -195,14 +239,30 @@ final class FleetCore: RateSupply {
         for receive in receivers { receive([news]) }
     }
 
+    func pass(_ reply: CredentialReply?, to number: Int, sent: Instant) {
+        let receive = state.withLock { $0.receivers.removeValue(forKey: number) }
+        receive?(reply, sent, time.now)
+    }
+
+    /// Sends what this process holds of all credentials.
+    func offer() {
+        for (number, sharer) in state.withLock(\.sharers) {
+            guard let order = sharer.offer(time.now) else { continue }
+            carryOut(order, for: number) { reply, _, _ in
+                if let reply { sharer.receive(reply) }
+            }
+        }
+    }
+
     func ended() {
-        let (leavers, joiners) = state.withLock { state in
+        let (leavers, joiners, receivers) = state.withLock { state in
             state.hasEnded = true
             state.mail = Mail()
-            state.limiters = [:]
-            defer { (state.leavers, state.joiners) = ([], []) }
-            return (state.leavers, state.joiners)
+            (state.limiters, state.sharers) = ([:], [:])
+            defer { (state.leavers, state.joiners, state.receivers) = ([], [], [:]) }
+            return (state.leavers, state.joiners, state.receivers)
         }
+        for receive in receivers.values { receive(nil, time.now, time.now) }
         for joiner in joiners { joiner.resume(returning: .unreachable(reason: "the fleet was left", host: "")) }
         for leaver in leavers { leaver.resume(returning: ()) }
     }

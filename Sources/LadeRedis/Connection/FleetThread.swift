@@ -67,7 +67,12 @@ final class FleetThread {
             }
             // A member that leaves is not in use any longer: an order would make it join again.
             let isLeaving = leaveBy != nil
-            if !isLeaving { for (limiter, order) in mail.orders { member.order(order, of: limiter, time.now) } }
+            if !isLeaving {
+                for (limiter, order) in mail.orders { member.order(order, of: limiter, time.now) }
+                for (record, number, order) in mail.credentials {
+                    member.order(order, of: record, number: number, time.now)
+                }
+            }
             connect()
             if stream != nil, !isReady, openedAt.advanced(by: Self.connectTime) <= time.now {
                 // The time is that of all addresses of the name together.
@@ -251,6 +256,8 @@ final class FleetThread {
             case .close(let reason): failed(reason)
             case .move(let place): move(to: place)
             case .refuse(let refusal): core.refused(refusal)
+            case .credentials(let number, let reply, let sent): core.pass(reply, to: number, sent: sent)
+            case .offer: core.offer()
             }
         }
         core.note(

@@ -14,6 +14,7 @@ package struct FleetMember: Sendable {
         package var forget = Duration.seconds(60)
         package var horizon = Duration.milliseconds(250)
         package var replyTime = Duration.milliseconds(100)
+        package var credentialTime = Duration.seconds(2)
         package var idle = Duration.seconds(60)
         package var sharesAlone = true
 
@@ -45,11 +46,16 @@ package struct FleetMember: Sendable {
         case move(to: String)
         /// The store can never be used with these settings.
         case refuse(StoreRefusal)
+        /// Pass the reply to an order for credentials; nil when there is none.
+        case credentials(Int, CredentialReply?, sent: Instant)
+        /// Offer the credentials that this process holds: the store may have lost them, or another member has signed out.
+        case offer
     }
 
     private enum Subject: Equatable {
         case beat
         case ask(Int, RateAsk)
+        case credentials(Int)
         case other
     }
 
@@ -57,6 +63,14 @@ package struct FleetMember: Sendable {
         var subject: Subject
         var command: Command
         var sent: Instant
+    }
+
+    /// An order for credentials that waits for the connection.
+    private struct Early {
+        var order: CredentialOrder
+        var record: SharedRecord
+        var number: Int
+        var since: Instant
     }
 
     private enum Phase: Equatable {
@@ -78,6 +92,7 @@ package struct FleetMember: Sendable {
     package private(set) var settings: Settings
     private var phase = Phase.closed
     private var pending: [Pending] = []
+    private var early: [Early] = []
     private var clock = StoreClock()
     private var blocks: [String: Block] = [:]
     /// The most members known, with the times, the last the least.
@@ -90,6 +105,7 @@ package struct FleetMember: Sendable {
     private var lastContact = Instant(nanoseconds: .min)
     private var partedAt: Instant?
     private var nextBeat = Instant(nanoseconds: .min)
+    private var nextOffer = Instant(nanoseconds: .min)
     private var lastDemand: Instant
     private var wasSlow = false
     private var isSplit = false
@@ -102,6 +118,7 @@ package struct FleetMember: Sendable {
     package private(set) var roundTrips = 0
     private static let mostGates = 256
     private static let memory = Duration.seconds(600)
+    private static let offerTime = Duration.seconds(20)
     private static let aloneDelay = Duration.milliseconds(300)
     /// The replies in a row that end a share of the rate after a store that was too slow.
     private static let steadyReplies = 3
@@ -136,12 +153,19 @@ package struct FleetMember: Sendable {
         phase = .joining(replies: 0)
         clock.beginConnection()
         sendBeat(joins: true, now)
+        let orders = early
+        early = []
+        for item in orders { order(item.order, of: item.record, number: item.number, now) }
     }
 
     /// The connection is closed, or the attempt to open it has failed.
     package mutating func closed(_ now: Instant) {
         for pending in pending {
-            if case .ask(let limiter, let ask) = pending.subject { actions.append(.news(limiter, .lost(ask.key))) }
+            switch pending.subject {
+            case .ask(let limiter, let ask): actions.append(.news(limiter, .lost(ask.key)))
+            case .credentials(let number): actions.append(.credentials(number, nil, sent: pending.sent))
+            case .beat, .other: break
+            }
         }
         pending = []
         if phase == .joined || phase == .left { actions.append(.news(nil, .parted)) }
@@ -192,6 +216,19 @@ package struct FleetMember: Sendable {
         }
     }
 
+    /// Carries out an order for credentials; the number returns with its reply.
+    package mutating func order(_ order: CredentialOrder, of record: SharedRecord, number: Int, _ now: Instant) {
+        lastDemand = now
+        if phase == .left { rejoin(now) }
+        // The first orders often precede the connection.
+        guard phase != .closed else {
+            return early.append(Early(order: order, record: record, number: number, since: now))
+        }
+        let keys = [storeKey("t:" + digest(of: "token " + record.name)), storeKey("k"), storeKey("m")]
+        let arguments = record.arguments(of: order, me: me)
+        send(.credentials(number), Command(script: .credentials, keys: keys, arguments: arguments), now)
+    }
+
     /// Deregisters; the last command before the process ends.
     package mutating func leave(_ now: Instant) {
         guard phase == .joined else { return }
@@ -212,7 +249,8 @@ package struct FleetMember: Sendable {
     package var due: Instant {
         var due = Instant(nanoseconds: .max)
         if case .closed = phase {} else if phase != .left { due = nextBeat }
-        if let first = pending.first { due = min(due, first.sent.advanced(by: replyTime)) }
+        if let first = pending.first { due = min(due, first.sent.advanced(by: replyTime(of: first))) }
+        if let first = early.first { due = min(due, first.since.advanced(by: settings.credentialTime)) }
         if mayBeAlone { due = min(due, aloneAt) }
         if maySplit { due = min(due, splitAt) }
         return due
@@ -220,6 +258,10 @@ package struct FleetMember: Sendable {
 
     /// A second before the first reply of a connection: how far the store is is not known then.
     private var replyTime: Duration { min(.seconds(1), max(settings.replyTime, clock.leastRoundTrip * 4)) }
+
+    private func replyTime(of pending: Pending) -> Duration {
+        if case .credentials = pending.subject { max(settings.credentialTime, replyTime) } else { replyTime }
+    }
 
     private var mayBeAlone: Bool { isKnown && !isAlone && settings.sharesAlone && phase != .joined }
 
@@ -235,10 +277,13 @@ package struct FleetMember: Sendable {
             lastDemand = now
             if phase == .left { rejoin(now) }
         }
-        if let first = pending.first, first.sent.advanced(by: replyTime) <= now {
+        if let first = pending.first, first.sent.advanced(by: replyTime(of: first)) <= now {
             wasSlow = true
-            actions.append(.close("no reply within \(replyTime.wholeNanoseconds / 1_000_000) ms"))
+            actions.append(.close("no reply within \(replyTime(of: first).wholeNanoseconds / 1_000_000) ms"))
             closed(now)
+        }
+        while let first = early.first, first.since.advanced(by: settings.credentialTime) <= now {
+            actions.append(.credentials(early.removeFirst().number, nil, sent: first.since))
         }
         if mayBeAlone, aloneAt <= now {
             isAlone = true
@@ -291,6 +336,11 @@ package struct FleetMember: Sendable {
         case .ask(let limiter, let ask):
             isUnderstood = noteAsk(reply, ask, limiter, first.sent, now)
             if !isUnderstood { pending.insert(first, at: 0) }
+        case .credentials(let number):
+            let read = CredentialReply(reply)
+            if let read { actions.append(.credentials(number, read, sent: first.sent)) }
+            isUnderstood = read != nil
+            if !isUnderstood { pending.insert(first, at: 0) }
         case .other:
             if case .integer = reply { isUnderstood = true } else { isUnderstood = false }
         }
@@ -318,9 +368,14 @@ package struct FleetMember: Sendable {
             (1...1e6).contains(count), (1...1e6).contains(heard), (0...9e15).contains(time), (0...9e15).contains(born)
         else { return false }
         let hasJumped = noteClock(time, sent, now)
-        if let last = self.born, last != born, !hasJumped {
+        let isLost = self.born.map { $0 != born } ?? false && !hasJumped
+        if isLost {
             gateSequence = -1
             actions.append(.news(nil, .event(.fleetLost)))
+        }
+        if isLost || phase != .joined || nextOffer <= now {
+            nextOffer = now.advanced(by: Self.offerTime)
+            actions.append(.offer)
         }
         self.born = born
         gateSequence = sequence
@@ -477,9 +532,11 @@ package struct FleetMember: Sendable {
 
     private func storeKey(_ part: String) -> String { "lade:1:{\(settings.fleet)}:\(part)" }
 
-    /// The digest that stands for a service in the store.
-    private func digest(of key: ServiceKey) -> String {
-        let text = Array(settings.fleet.utf8) + [0] + Array(key.description.utf8) + [0]
+    /// The digest that stands for a service or for credentials in the store.
+    private func digest(of key: ServiceKey) -> String { digest(of: key.description) }
+
+    private func digest(of name: String) -> String {
+        let text = Array(settings.fleet.utf8) + [0] + Array(name.utf8) + [0]
         let digits = Array("0123456789abcdef".utf8)
         let bytes = SHA256.hash(text).prefix(16).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
         return String(decoding: bytes, as: UTF8.self)

@@ -8,6 +8,7 @@ package enum StoreScript: String, CaseIterable, Sendable {
     case gate
     case beat
     case leave
+    case credentials
 
     /// The text of the script.
     package var text: String {
@@ -17,6 +18,7 @@ package enum StoreScript: String, CaseIterable, Sendable {
         case .gate: Self.clock + Self.gateText
         case .beat: Self.clock + Self.census + Self.beatText
         case .leave: Self.leaveText
+        case .credentials: Self.clock + Self.credentialsText
         }
     }
 

@@ -142,6 +142,7 @@ struct TextsOfOthersTests {
             .hostChosen(host: text, address: text),
             .hostMarked(host: text, address: text, reason: text, for: .seconds(1)),
             .hostRecovered(host: text, address: text), .refreshStarted(authoriser: text),
+            .refreshTaken(authoriser: text), .refreshInDoubt(authoriser: text),
             .refreshFinished(authoriser: text, after: .seconds(1)), .refreshFailed(authoriser: text, error),
             .requestReplayed(authoriser: text), .callFailed(error),
         ]

@@ -69,6 +69,19 @@ struct SharedLimitTests {
         #expect(outcome.talkLines.count == 3)
     }
 
+    @Test("fleet RD-114 tokens for a store on another machine without TLS are refused before anything is sent")
+    func plainTokens() async throws {
+        let line = ["get", "http://127.0.0.1:1/", "--share", "redis://203.0.113.1:1/x"]
+        let tokens = [
+            "--auth", "oauth2:http://app@127.0.0.1:1/token", "--client-auth", "none", "--refresh-token-env", "PATH",
+        ]
+        let outcome = try await LadeProcess(line + tokens).outcome()
+
+        #expect(outcome.status == 1)
+        #expect(outcome.talk.contains("--fleet-insecure"), "\(outcome.talk)")
+        #expect(try await LadeProcess(["get", "http://127.0.0.1:1/", "--fleet-insecure"]).outcome().status == 1)
+    }
+
     @Test("the calls of one command keep its rate together")
     func oneRate() async throws {
         let time = SystemTime()

@@ -59,7 +59,7 @@ extension Authorisation.OAuth2 {
 
 extension Authorisation.OAuth2.Settings {
     /// The user whose tokens these are, as apart from every other; refresh tokens are renewed.
-    var owner: Authorisation.Owner {
+    package var owner: Authorisation.Owner {
         var isRenewed = false
         var parts: [Secret?] = [Secret(tokenEndpoint.absoluteString), clientID.map { Secret($0) }]
         switch clientProof {

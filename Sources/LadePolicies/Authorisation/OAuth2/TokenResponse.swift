@@ -120,8 +120,7 @@ enum TokenResponse {
             self = .refused(code: code.escapedForDisplay(limit: 60))
         } else if status.isSuccessful, let token = fields.accessToken {
             // Tokens are visible ASCII (RFC 6749 §A.12), and the type becomes the scheme of a field.
-            let isSendable = token.utf8.allSatisfy { (0x20...0x7E).contains($0) }
-            guard isSendable, fields.tokenType?.utf8.allSatisfy(\.isTokenCharacter) ?? true else {
+            guard token.isVisible, fields.tokenType?.utf8.allSatisfy(\.isTokenCharacter) ?? true else {
                 self = .unusable(reason: "its response with status \(status) has a token that no field can have")
                 return
             }
