@@ -190,7 +190,7 @@ struct PolicySettings: Sendable {
             "share",
             "URL",
             .policy,
-            "Share --rate and tokens with all processes of a fleet",
+            "Share --rate and tokens with other processes",
             details:
                 "redis://HOST/NAME, rediss:// with TLS, or redis+unix:///PATH?name=NAME: a Redis or Valkey server, and "
                 + "a name. Processes with the same name keep the rate together, and the delays that servers request. "
@@ -201,7 +201,7 @@ struct PolicySettings: Sendable {
         .flag(
             "fleet-insecure",
             .policy,
-            "Let tokens travel to the server of --share without TLS",
+            "Let tokens travel to that server without TLS",
             isCommon: false
         ) { $0.sharesTokensInPlain = true },
         .value(
