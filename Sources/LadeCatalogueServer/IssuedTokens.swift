@@ -2,8 +2,8 @@ import LadeCore
 
 /// The tokens of an endpoint that replaces a refresh token with each use.
 ///
-/// A second use of a refresh token ends its sign-in: the server cannot tell the app from a thief, and revokes every token that
-/// came from the sign-in (RFC 9700 §4.14.2).
+/// A second use of a refresh token ends its sign-in, because the server cannot tell the app from a thief. Every token of the
+/// sign-in is revoked (RFC 9700 §4.14.2).
 struct IssuedTokens: Sendable {
     typealias Pair = (access: String, refresh: String)
 

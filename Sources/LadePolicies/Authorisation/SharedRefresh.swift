@@ -80,10 +80,9 @@ package struct SharedRefresh: Sendable, Hashable {
         return .send(.take(CredentialOrder.Held(version: have, value: value, life: .zero)))
     }
 
-    /// What this process offers to a store that may have lost it: what it holds, with the lease until the result is published.
+    /// The credentials that this process offers to a store that may have lost them, with the lease until the result is published.
     ///
-    /// The lease counts for what its refresh starts from, which may be newer than what this process holds: others have used it
-    /// to its end.
+    /// During a refresh these are the ones that it started from. They may be newer than those that this process holds.
     package func offer(_ held: CredentialOrder.Held, at now: Instant) -> CredentialOrder.Held {
         let lease: Lease
         switch phase {
