@@ -194,7 +194,7 @@ struct PolicySettings: Sendable {
             details:
                 "redis://HOST/NAME, rediss:// with TLS, or redis+unix:///PATH?name=NAME: a Redis or Valkey server, and "
                 + "a name. Processes with the same name keep the rate together, and the delays that servers request. "
-                + "Without the server each calls at its share of the rate. With --auth oauth2:… one of them renews "
+                + "Without the server each calls at its share of the rate. With --auth oauth2:URL one of them renews "
                 + "the token for all; reading the server is having the tokens then.",
             isCommon: false
         ) { settings, value in settings.sharing = SharedLimits(address: value) },

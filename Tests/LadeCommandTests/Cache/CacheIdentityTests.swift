@@ -126,7 +126,7 @@ extension Way {
         // Their options are others of this list and the table.
         "profile", "no-config",
         // The limit of a rate, which the store shares, and its password.
-        "share", "fleet-secret-env", "fleet-secret-fd",
+        "share", "fleet-secret-env", "fleet-secret-fd", "fleet-insecure",
         // It removes cookies of a jar, and those that are left are sent and count.
         "junk-session-cookies",
         // The cache itself.
