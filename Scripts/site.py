@@ -257,8 +257,11 @@ def main():
             runs = []
             for name in ready:
                 catalogue, below = left.pop(name)
+                # A module that extends another one has a page with its name, which links of DocC lead to in vain.
+                extended = {graph.name.split("@")[1].split(".")[0] for graph in graphs.glob(f"{name}@*.symbols.json")}
                 visible = {
-                    key: link for other in sorted(below) for key, link in names[other].items() if key not in names[name]
+                    key: link for other in sorted(below - extended) for key, link in names[other].items()
+                    if key not in names[name]
                 }
                 runs.append(pool.submit(convert, name, prepare_module(name, catalogue, visible), sorted(below)))
             if not all([run.result() for run in runs]):

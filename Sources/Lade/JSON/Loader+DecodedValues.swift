@@ -36,7 +36,7 @@ extension Response.Body {
     ///   - framing: How the values follow one another; found out by the first character by default.
     ///   - decoder: The decoder of each value; `FastJSONDecoder` by default.
     ///   - valueLimit: The most bytes that a value may have; 16 MiB by default.
-    /// - Returns: The values. The iteration throws the error of the body, and ``LoadingError/Kind/decoding`` with a
+    /// - Returns: The values. The iteration throws the error of the body, and `LoadingError.Kind.decoding` with a
     ///   `JSONError`, ``ProcessingError/missingList(_:)``, or the error of the decoder. The coding path of a decoder's
     ///   error begins with the position of the value. The values before it are given first.
     public func decoded<Value: Decodable>(
