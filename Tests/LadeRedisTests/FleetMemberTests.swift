@@ -47,6 +47,10 @@ struct FleetMemberTests {
                 case .parted: "parted"
                 case .alone(let members): "alone \(members)"
                 case .gate: "gate"
+                case .quota(_, let account, .granted(let slots, _, _, _, let isUsedUp)):
+                    "quota of \(account ?? "all") \(slots.count)" + (isUsedUp ? " used up" : "")
+                case .quota(_, let account, let news): "quota of \(account ?? "all") \(news)"
+                case .quotaAnnounced(let key, let rest): "announced \(key) \(rest)"
                 case .void: "void"
                 case .event(let event): EventFacts(event).name
                 }
@@ -270,6 +274,43 @@ struct FleetMemberTests {
         member.tick(at(301), hasDemand: true)
         member.reply(ScriptTests.beat(gates: [digest, "1030000000", key.description]), at(302))
         #expect(words(&member).contains("gate"))
+    }
+
+    @Test("fleet RD-36 RD-37 readings of other members reach the accounts that they concern")
+    func quotas() {
+        var member = joined()
+        var ask = QuotaAsk(key: key, account: "a")
+        ask.count = 2
+        member.order(.quota(ask), of: 1, at(10))
+        guard case .send(let command, _)? = member.take().first else {
+            Issue.record("nothing is sent")
+            return
+        }
+        #expect(command.script == .quota && !command.arguments.contains("a"))
+        let digest = command.arguments[8]
+        func reply(_ known: Int64, _ count: Int64, usedUp: Int64 = 0) -> StoreReply {
+            .list(
+                ScriptTests.texts(["1000010000"]) + [.integer(known), .integer(count)]
+                    + ScriptTests.texts(["1000010000", "1000.000", "1030000000"]) + [.integer(usedUp), .integer(1)]
+            )
+        }
+        member.reply(reply(1, 2), at(11))
+        #expect(words(&member) == ["quota of a 2"])
+        member.order(.quota(ask), of: 1, at(12))
+        _ = member.take()
+        member.reply(reply(0, 0), at(13))
+        #expect(words(&member) == ["quota of a none"])
+        member.tick(at(301), hasDemand: true)
+        let notices = ["q" + digest, "x" + digest, "x00"].flatMap { [$0, "1030000000", key.description] }
+        member.reply(ScriptTests.beat(members: 4, after: 301, gates: notices), at(302))
+        let found = words(&member)
+        #expect(found.contains { $0.hasPrefix("announced") } && found.contains { $0.hasPrefix("quota of a usedUp") })
+        #expect(found.count == 3, "\(found)")
+        // More slots than were asked for are a fault.
+        member.order(.quota(ask), of: 1, at(303))
+        _ = member.take()
+        member.reply(reply(1, 3), at(304))
+        #expect(words(&member).first == "fleetFault")
     }
 
     @Test("fleet RD-43 RD-46 a lost store and a clock that jumps are reported")

@@ -14,6 +14,8 @@ struct ScriptTests {
         let random: SeededRandom
         var ends: [String: String] = [:]
         var born = ""
+        /// The last window of each quota.
+        var windows: [String: String] = [:]
         /// The last version and fence of credentials.
         var version = "0"
         var fence = "0"
@@ -45,12 +47,29 @@ struct ScriptTests {
             return FleetMember.Command(script: .credentials, keys: keys, arguments: arguments)
         }
 
+        /// News of a quota, whose windows are short.
+        private func quota(_ digest: String, _ base: String) -> FleetMember.Command {
+            func pick(_ texts: String...) -> String { texts[Int(random.next() % UInt64(texts.count))] }
+            let reading = [pick("0", "3", "20", "100"), pick("0", "40000", "1000000", "3000000"), pick("0", "2")]
+            let window = pick(windows[digest] ?? "0", "7")
+            return FleetMember.Command(
+                script: .quota,
+                keys: [base + "q:" + digest, base + "g", base + "k"],
+                arguments: [
+                    pick("0", "1", "5", "64"), pick("0", "1"), "250000", pick("1", "8"), pick("0", "0", "2"), window,
+                    pick("0.100", "0.500"), pick("0", "5"), digest, "key " + digest, "4", pick("", "100"),
+                    pick("", "333.333", "20000.000"),
+                ] + (random.next() % 3 == 0 ? reading : ["", "", ""])
+            )
+        }
+
         mutating func next() -> FleetMember.Command {
             let base = "lade:1:{t}:"
             let digest = ["aa", "bb", "cc"][Int(random.next() % 3)]
             let me = "m\(random.next() % 3) i\(random.next() % 4)"
             let interval = ["333.333", "1000.000", "12345.678", "250000.000"][Int(random.next() % 4)]
-            switch random.next() % 20 {
+            switch random.next() % 26 {
+            case 20...: return quota(digest, base)
             case 5, 6, 7, 8, 9: return credentials("\(me) \(random.next() % 2)", base)
             case 0: return FleetMember.Command(script: .leave, keys: [base + "m", base + "k"], arguments: [me])
             case 1:
@@ -117,19 +136,29 @@ struct ScriptTests {
                 #expect(model.run(command, now: 0) == reply, "seed \(seed), step \(step): \(command)")
                 continue
             }
-            let expected = model.run(command, now: now)
-            #expect(expected == reply, "seed \(seed), step \(step): \(command)")
-            guard expected == reply else { return }
+            let expected = Self.sorted(model.run(command, now: now))
+            let given = Self.sorted(reply)
+            #expect(expected == given, "seed \(seed), step \(step): \(command)")
+            guard expected == given else { return }
             if command.script == .credentials, items[1].string == "lease" || items[1].string == "use" {
                 let isLease = items[1].string == "lease"
                 if isLease { trace.fence = items[2].string ?? "" }
                 trace.version = items[isLease ? 3 : 2].string ?? ""
             }
+            if command.script == .quota { trace.windows[command.arguments[8]] = items[7].number.map { "\(Int($0))" } }
             if command.script == .ask, let end = items[4].string, let born = items[10].string {
                 trace.ends[command.arguments[11]] = end
                 trace.born = born
             }
         }
+    }
+
+    /// The reply to a beat with its delays in one order.
+    private static func sorted(_ reply: StoreReply) -> StoreReply {
+        guard case .list(var items) = reply, items.count == 7, case .list(let delays) = items[6] else { return reply }
+        let triples = stride(from: 0, to: delays.count, by: 3).map { Array(delays[$0..<$0 + 3]) }
+        items[6] = .list(triples.sorted { $0[0].string ?? "" < $1[0].string ?? "" }.flatMap(\.self))
+        return .list(items)
     }
 
     @Test("fleet RD-09 RD-30 every key of a script is declared, has the tag of the fleet, and names no account")
@@ -161,7 +190,7 @@ struct ScriptTests {
             Issue.record("no keys")
             return
         }
-        #expect(keys.count == 5)
+        #expect(keys.count == 6)
         for key in keys {
             let left = try #require(client.command(["PTTL", key.string ?? ""])?.number)
             // Tokens are kept for 30 days after their end.
@@ -221,17 +250,21 @@ struct ScriptTests {
         }
         let limit = try #require(commands.first { $0.script == .ask }?.keys.last)
         #expect(fields(limit) == ["it", "iv", "iw", "name", "seen", "tat"])
+        let quota = try #require(commands.first { $0.script == .quota }?.keys.first)
+        #expect(fields(quota) == ["early", "got", "last", "left", "limit", "name", "rest", "seen", "w"])
         let record = try #require(commands.first { $0.script == .credentials }?.keys.first)
         #expect(fields(record) == ["by", "c", "end", "fn", "st", "tk", "v", "val"])
         #expect(fields("lade:1:{t}:k") == ["born", "gs", "least", "seen"])
         #expect(client.command(["ZRANGE", "lade:1:{t}:m", "0", "-1"]) == .list([.text(Array("n i".utf8))]))
         let delays = client.command(["HGETALL", "lade:1:{t}:g"])
-        guard case .list(let items)? = delays, items.count == 2, let value = items[1].string else {
+        guard case .list(let items)? = delays, items.count == 4, let value = items[1].string else {
             Issue.record("\(String(describing: delays))")
             return
         }
         // The end, the number in the sequence, and the service.
         #expect(value.split(separator: " ").count == 3 && value.hasSuffix(" api.example.com:443/v1"))
+        // A quota that has been read.
+        #expect(items[2].string == quota.split(separator: ":").last.map { "q" + $0 })
     }
 
     @Test("fleet RD-113 RD-07 a user with the least rights is enough, and one with fewer is named")
@@ -276,6 +309,10 @@ struct ScriptTests {
         member.reply(Self.ask(count: 2), now)
         member.order(.gate(key, for: .seconds(1), rate: rate), of: 1, now)
         member.order(.giveBack(key, count: 1), of: 1, now)
+        var quota = QuotaAsk(key: key, account: "me@example.com")
+        quota.reading = QuotaAsk.Reading(remaining: 20, reset: .seconds(30), inFlight: 0)
+        (quota.count, quota.limit, quota.interval) = (2, 100, .seconds(1))
+        member.order(.quota(quota), of: 1, now)
         let rules = CredentialRules(Authorisation.RefreshSettings(), isReusable: false, hasUser: true)
         let record = SharedRecord(name: "tokens", sharer: 1, rules: rules)
         member.order(.put(base: nil, Secret("t"), life: .seconds(600)), of: record, number: 1, now)

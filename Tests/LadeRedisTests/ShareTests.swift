@@ -247,6 +247,69 @@ struct ShareTests {
         for call in calls { _ = await call.value }
     }
 
+    @Test("fleet RD-36 a reading begins the sharing of a quota, and calls start when the store has granted them slots")
+    func quota() async throws {
+        let limiter = try makeLimiter(RateLimits())
+        supply.send(.joined(members: 2, active: 2))
+        let request = try Request("https://api.example.com/v1/x")
+        let headers: Headers = [
+            "X-RateLimit-Limit": "100", "X-RateLimit-Remaining": "50", "X-RateLimit-Reset": "30",
+        ]
+        limiter.observe(200, headers, of: request, call: Call(time: time))
+        var report = QuotaAsk(key: key, account: "")
+        (report.limit, report.interval) = (100, .nanoseconds(588_235_294))
+        report.reading = QuotaAsk.Reading(remaining: 50, reset: .seconds(30), inFlight: 0)
+        #expect(supply.orders() == [.quota(report)])
+        let first = call(limiter)
+        await waiting(1, limiter)
+        #expect(limiter.estimatedWait(for: key) == nil)
+        let end = instant(30_000)
+        supply.send(.quota(key, account: "", .granted([], lead: .zero, window: 1, end: end, isUsedUp: false)))
+        guard case .quota(let ask)? = supply.orders().first else {
+            Issue.record("no ask")
+            return
+        }
+        #expect(ask.count == 1 && ask.reading == nil && ask.window == 1)
+        supply.send(.quota(key, account: "", .granted([time.now], lead: .zero, window: 1, end: end, isUsedUp: false)))
+        #expect(await first.value != nil)
+    }
+
+    @Test("fleet RD-36 slots of a quota are returned when no call waits for them, and those of a used-up one are void")
+    func returnedQuota() async throws {
+        let limiter = try makeLimiter(RateLimits())
+        supply.send(.joined(members: 2, active: 2), .quotaAnnounced(key, for: .seconds(30)))
+        let (first, second) = (call(limiter), call(limiter))
+        await waiting(2, limiter)
+        #expect(supply.orders().count == 1)
+        let end = instant(30_000)
+        let slots = [instant(1_000), instant(2_000)]
+        supply.send(.quota(key, account: "", .granted(slots, lead: .zero, window: 3, end: end, isUsedUp: false)))
+        first.cancel()
+        _ = await first.value
+        guard case .quota(let ask)? = supply.orders().first else {
+            Issue.record("nothing is returned")
+            return
+        }
+        #expect(ask.returned == 1 && ask.window == 3 && ask.count == 0)
+        supply.send(.quota(key, account: "", .usedUp(for: .seconds(29))))
+        #expect(limiter.estimatedWait(for: key) == nil)
+        time.advance(by: .milliseconds(1_500))
+        #expect(limiter.waitingCount == 1)
+        second.cancel()
+        _ = await second.value
+    }
+
+    @Test("fleet RD-36 a quota that the store does not know delays no call")
+    func noQuota() async throws {
+        let limiter = try makeLimiter(RateLimits())
+        supply.send(.joined(members: 2, active: 2), .quotaAnnounced(key, for: .seconds(30)))
+        let first = call(limiter)
+        await waiting(1, limiter)
+        supply.send(.quota(key, account: "", .none))
+        #expect(await first.value != nil)
+        #expect(await call(limiter).value != nil)
+    }
+
     @Test("fleet RD-34 without a rate, calls after a shared delay are spread over the members' time")
     func spread() async throws {
         let limiter = try makeLimiter(RateLimits())

@@ -11,6 +11,7 @@ final class SimulatedStore: Sendable {
         var offset = 1.7e15
         var isReachable = true
         var asks = 0
+        var quotaAsks = 0
     }
 
     private let state = Locked(State())
@@ -22,6 +23,7 @@ final class SimulatedStore: Sendable {
 
     /// The commands that asked for slots.
     var asks: Int { state.withLock(\.asks) }
+    var quotaAsks: Int { state.withLock(\.quotaAsks) }
 
     func flush() { state.withLock { $0.model.flush() } }
     func jump(by seconds: Double) { state.withLock { $0.offset += seconds * 1e6 } }
@@ -36,6 +38,7 @@ final class SimulatedStore: Sendable {
         state.withLock { state in
             guard state.isReachable else { return nil }
             if command.script == .ask { state.asks += 1 }
+            if command.script == .quota { state.quotaAsks += 1 }
             return state.model.run(command, now: (state.offset + Double(now.nanoseconds) / 1_000).rounded())
         }
     }

@@ -17,6 +17,17 @@ struct StoreModel {
         var key: String
     }
 
+    private struct Quota {
+        var left: Double?
+        var early: Double?
+        var limit = 0.0
+        var rest: Double?
+        var last = 0.0
+        var got = 0.0
+        var seen: Double?
+        var window = 0.0
+    }
+
     private var members: [String: Double] = [:]
     private var born: Double?
     private var seen = 0.0
@@ -24,6 +35,7 @@ struct StoreModel {
     private var sequence = 0.0
     private var gates: [String: Gate] = [:]
     private var limits: [String: Limit] = [:]
+    private var quotas: [String: Quota] = [:]
     private var records: [String: CredentialModel] = [:]
 
     /// Loses all contents.
@@ -46,6 +58,7 @@ struct StoreModel {
             limits[command.keys[0]]?.tat = (tat - Self.number(arguments[1])).rounded(.up)
             return .integer(1)
         case .gate: return gate(command.keys[2], arguments, now)
+        case .quota: return quota(command.keys[0], arguments, now)
         case .beat: return beat(arguments, now)
         case .ask: return ask(command.keys[3], arguments, now)
         case .credentials:
@@ -160,19 +173,97 @@ struct StoreModel {
 
     private mutating func gate(_ limit: String, _ arguments: [String], _ now: Double) -> StoreReply {
         let end = now + max(0, min(Self.number(arguments[1]), 86_400_000_000))
-        if let old = gates[arguments[0]]?.end, old >= end { return .integer(0) }
-        let most = Int(Self.number(arguments[5]))
-        if gates[arguments[0]] == nil, gates.count >= most {
-            gates = gates.filter { $0.value.end > now }
-            if gates.count >= most { return .integer(0) }
+        guard notice(arguments[0], end, arguments[2], most: Int(Self.number(arguments[5])), now) else {
+            return .integer(0)
         }
-        sequence += 1
-        gates[arguments[0]] = Gate(end: end.rounded(.toNearestOrEven), sequence: sequence, key: arguments[2])
         let interval = Self.number(arguments[3])
         if interval > 0, let tat = limits[limit]?.tat {
             limits[limit]?.tat = max(tat, end + (Self.number(arguments[4]) - 1) * interval).rounded(.toNearestOrEven)
         }
         return .integer(1)
+    }
+
+    private mutating func notice(_ field: String, _ end: Double, _ key: String, most: Int, _ now: Double) -> Bool {
+        if let old = gates[field]?.end, old >= end { return false }
+        if gates[field] == nil, gates.count >= most {
+            gates = gates.filter { $0.value.end > now }
+            if gates.count >= most { return false }
+        }
+        sequence += 1
+        gates[field] = Gate(end: end.rounded(.toNearestOrEven), sequence: sequence, key: key)
+        return true
+    }
+
+    private mutating func quota(_ key: String, _ arguments: [String], _ now: Double) -> StoreReply {
+        let values = arguments.map { Double($0) }
+        let numbers = values.map { $0 ?? 0 }
+        let (wanted, none, horizon, active) = (numbers[0], numbers[1], numbers[2], numbers[3])
+        var quota = quotas[key] ?? Quota()
+        if let seen = quota.seen, seen - now > 1_000 {
+            quota.early? -= seen - now
+            quota.last -= seen - now
+        }
+        if let early = quota.early, now >= early + 1_000_000 { quota.left = nil }
+        if quota.window == numbers[5] { quota.left? += numbers[4] }
+        quota.limit = max(quota.limit, numbers[11])
+        quota.rest = quota.rest ?? values[12]
+        if let remaining = values[13] {
+            let (end, most) = (now + numbers[14], Int(numbers[10]))
+            if let left = quota.left, let early = quota.early, abs(end - early) < 1_500_000 {
+                (quota.early, quota.left) = (min(early, end), min(left, remaining - numbers[15]))
+            } else if quota.left == nil || end - now >= 1_000_000 {
+                quota.left = remaining - max(numbers[15], quota.got - 1)
+                (quota.early, quota.got, quota.window) = (end, 0, quota.window + 1)
+                (quota.limit, quota.rest) = (values[11] ?? remaining + 1, values[12] ?? quota.rest ?? 1_000_000)
+                _ = notice("q" + arguments[8], end + 1_000_000, arguments[9], most: most, now)
+            }
+            if let left = quota.left, left <= 0, let early = quota.early {
+                _ = notice("x" + arguments[8], early + 1_000_000, arguments[9], most: most, now)
+            }
+        }
+        guard let rest = quota.rest else {
+            return .list(
+                [Self.reply(Self.text(now)), .integer(0), .integer(0)] + ["0", "0", "0"].map(Self.reply)
+                    + [.integer(0), .integer(0)]
+            )
+        }
+        var (count, first, spacing) = (0.0, max(now, quota.last + rest), rest)
+        if wanted > 0, let left = quota.left, left > 0, let early = quota.early {
+            let free = left - max(numbers[7], (quota.limit * numbers[6]).rounded(.down))
+            if free > 0 {
+                (first, spacing) = (now, 0)
+                count = min(wanted, free, max(1, (left / (2 * active)).rounded(.down)))
+            } else {
+                spacing = max(1, (early - max(now, quota.last)) / (left + 1))
+                first = max(now, quota.last + spacing)
+                count = min(
+                    wanted,
+                    left,
+                    ((now + horizon - first) / spacing).rounded(.down) + 1,
+                    max(1, (horizon / (spacing * active)).rounded(.down))
+                )
+                if count < 1 { count = none }
+            }
+            quota.left = left - count
+        } else if wanted > 0, quota.left == nil, none == 1 || first <= now + horizon {
+            count = 1
+        }
+        if count > 0 {
+            quota.last = first + (count - 1) * spacing
+            let edge = (quota.early ?? 0) - 1_000_000
+            if quota.last >= edge {
+                quota.got += min(count, spacing > 0 ? ((quota.last - edge) / spacing).rounded(.down) + 1 : count)
+            }
+        }
+        // The store keeps whole microseconds.
+        quota.last = quota.last.rounded(.toNearestOrEven)
+        quota.seen = now
+        quotas[key] = quota
+        return .list([
+            Self.reply(Self.text(now)), .integer(1), .integer(Int64(count)), Self.reply(Self.text(first)),
+            Self.reply(String(format: "%.3f", spacing)), Self.reply(Self.text(quota.early ?? 0)),
+            .integer(quota.left.map { $0 <= 0 } ?? false ? 1 : 0), .integer(Int64(quota.window)),
+        ])
     }
 
     private static func number(_ text: String) -> Double { Double(text) ?? 0 }

@@ -185,6 +185,10 @@ struct QuotaPace: Sendable {
     private var beforeLast: (next: Instant, free: Int, interval: Int64)?
     /// The pace that was last reported to the event sinks; without one, calls start at once.
     private var announced = Double.infinity
+    /// How many processes divide the quota without a store that counts its calls.
+    private var members = 1
+    /// The slots of a quota whose calls a store counts; nil for a quota of this process.
+    private(set) var share: QuotaShare?
 
     init(_ now: Instant, _ reserve: QuotaReserve = QuotaReserve()) {
         (next, earliest, high) = (now, now, now)
@@ -192,7 +196,11 @@ struct QuotaPace: Sendable {
     }
 
     /// When a call may start that has `ahead` others before it in the queue.
-    func start(after ahead: Int) -> Instant {
+    func start(after ahead: Int, now: Instant) -> Instant {
+        if let share {
+            let slot = share.slots.start(after: ahead, now: now, interval: share.lateness(now)) ?? .never
+            return floor.map { max(slot, $0) } ?? slot
+        }
         let steps = free > 0 ? max(0, ahead - free + 1) : ahead
         let (length, overflow) = interval.multipliedReportingOverflow(by: Int64(steps))
         return overflow ? Instant(nanoseconds: .max) : next.advanced(nanoseconds: length)
@@ -201,7 +209,12 @@ struct QuotaPace: Sendable {
     /// The instant before which the server would refuse every call; nil while it would take one.
     var floor: Instant? { isExhausted ? next : nil }
 
-    mutating func start(at now: Instant) {
+    /// When the next call may start.
+    func hold(at now: Instant) -> Instant { share == nil ? next : start(after: 0, now: now) }
+
+    /// Records a start with this number.
+    mutating func start(_ number: UInt64, at now: Instant) {
+        if let lateness = share?.lateness(now) { _ = share?.slots.use(number, now: now, interval: lateness) }
         lastStart = now
         if now >= high, !isNewWindow { beginWindow() }
         isExhausted = false
@@ -220,12 +233,15 @@ struct QuotaPace: Sendable {
     private mutating func beginWindow() {
         isNewWindow = true
         (allowance, beforeLast) = (nil, nil)
+        let limit = limit / members
         guard limit > reserve.calls(of: limit) else { return }
         allowance = limit
         free = limit - reserve.calls(of: limit)
         // Until the first response of the window, nothing is known of its end.
-        interval = resting ?? Self.unknownInterval
+        interval = restingInterval
     }
+
+    private var restingInterval: Int64 { (resting ?? Self.unknownInterval).times(members) }
 
     private mutating func spend(_ now: Instant, _ before: (next: Instant, free: Int, interval: Int64)) {
         guard let left = allowance else { return }
@@ -244,7 +260,8 @@ struct QuotaPace: Sendable {
     }
 
     /// Returns a start that was not used.
-    mutating func giveBack() {
+    mutating func giveBack(_ number: UInt64) {
+        share?.slots.giveBack(number)
         if isExhausted, let before = beforeLast {
             (next, free, interval) = before
             (allowance, isExhausted, beforeLast) = (1, false, nil)
@@ -270,7 +287,8 @@ struct QuotaPace: Sendable {
         // The server has counted the call to which it responds.
         limit = reading.limit ?? max(min(reading.remaining, .max - 1) + 1, isSameWindow ? limit : 0)
         if let whole = reading.windowInterval { resting = whole.wholeNanoseconds }
-        let available = reading.remaining - inFlight
+        let available = (reading.remaining - inFlight) / members
+        let wasExhausted = isExhausted
         (isExhausted, isNewWindow, beforeLast) = (false, false, nil)
         var rate = 0.0
         if available > 0 {
@@ -287,6 +305,8 @@ struct QuotaPace: Sendable {
         } else {
             exhaust(now)
         }
+        let isUrgent = !isSameWindow || isExhausted && !wasExhausted
+        share?.note(reading.remaining, inFlight: inFlight, reset: observed, isUrgent: isUrgent)
         // Equal infinities differ by no number.
         if rate == announced || abs(rate - announced) <= announced * 0.1, rate.isInfinite == announced.isInfinite {
             return nil
@@ -300,12 +320,98 @@ struct QuotaPace: Sendable {
         (allowance, beforeLast) = (nil, nil)
         free = 0
         isExhausted = true
-        interval = resting ?? Self.unknownInterval
+        interval = restingInterval
         next = max(now, high)
+    }
+
+    // MARK: - Shared quotas
+
+    /// Lets a store count the calls; until its first reply, none starts.
+    ///
+    /// - Parameter end: The end of the window of which another process knows; nil when this process has read it.
+    mutating func beginShare(until end: Instant? = nil) {
+        members = 1
+        if let end { high = max(high, end) }
+        if share == nil { share = QuotaShare() }
+    }
+
+    /// Divides the rest of the quota among processes that no store counts the calls of.
+    mutating func endShare(members count: Int, now: Instant) {
+        share = nil
+        guard count != members else { return }
+        members = max(1, count)
+        guard members > 1, let allowance, !isExhausted else { return }
+        (self.allowance, free, interval) = (allowance / members, free / members, interval.times(members))
+        if allowance < members { exhaust(now) }
+    }
+
+    /// The next order for the store; nil without a shared quota.
+    mutating func makeAsk(
+        _ key: ServiceKey,
+        _ account: String?,
+        calls: Int,
+        waiting: Int,
+        now: Instant
+    ) -> QuotaAsk? {
+        guard var share else { return nil }
+        var ask = QuotaAsk(key: key, account: account)
+        _ = share.slots.drop(before: now.advanced(nanoseconds: -share.lateness(now)))
+        ask.returned = share.slots.trim(to: waiting)
+        ask.window = share.window
+        ask.holdsNone = share.slots.slots.isEmpty
+        let held = share.slots.slots.count
+        // A report before the time of the next ask wants no slots.
+        ask.count = share.slots.askAt <= now ? max(0, min(calls, RateShare.most) - held) : 0
+        ask.reserve = (reserve.share, reserve.least)
+        ask.limit = limit > 0 ? limit : nil
+        ask.interval = resting.map { .nanoseconds($0) }
+        if let reading = share.reading, reading.reset.advanced(by: .seconds(1)) > now {
+            let reset = max(.zero, now.duration(to: reading.reset))
+            ask.reading = .init(remaining: reading.remaining, reset: reset, inFlight: reading.inFlight)
+        }
+        (share.reading, share.isUrgent, share.hasAsked, share.slots.isAsking) = (nil, false, ask.count > 0, true)
+        self.share = share
+        return ask
+    }
+
+    /// Takes the news of the store.
+    mutating func receive(_ news: QuotaNews, now: Instant) {
+        switch news {
+        case .granted(let slots, let lead, let window, let end, let isUsedUp):
+            share?.grant(slots, lead: lead, window: window, end: end, now: now)
+            guard isUsedUp, let end else { return }
+            useUp(until: end.advanced(by: .seconds(1)))
+        case .none: share = nil
+        case .lost: share?.slots.isAsking = false
+        case .usedUp(let delay):
+            guard share != nil else { return }
+            _ = share?.slots.void()
+            useUp(until: now.advanced(by: delay))
+        }
+    }
+
+    private mutating func useUp(until end: Instant) {
+        (allowance, beforeLast, free) = (nil, nil, 0)
+        (isExhausted, next, high) = (true, end, max(high, end))
+        share?.slots.delay(until: end)
+    }
+
+    /// Voids the slots that are held.
+    mutating func voidSlots() { _ = share?.slots.void() }
+}
+
+extension Int64 {
+    /// The product; saturates.
+    func times(_ count: Int) -> Int64 {
+        let (product, overflow) = multipliedReportingOverflow(by: Int64(count))
+        return overflow ? .max : product
     }
 }
 
 extension Instant {
+    /// An instant that no clock reaches.
+    static let never = Instant(nanoseconds: .max)
+
     /// The instant this many nanoseconds later; saturates.
     func advanced(nanoseconds count: Int64) -> Instant {
         let (sum, overflow) = nanoseconds.addingReportingOverflow(count)

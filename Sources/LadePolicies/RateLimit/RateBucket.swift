@@ -53,6 +53,10 @@ struct RateBucket: Sendable {
     private var patience = PriorityIndex<UInt64, Instant>()
     private var leaders = PriorityIndex<UInt64, LeaderRank>()
     private var laneSweepAt = 16
+    /// When the store must be asked about shared quotas, by account; nil for that of all accounts.
+    private(set) var asks = PriorityIndex<String?, Instant>()
+    /// Until when each account must ask whether it has a quota, because another process has read one.
+    private var quotaNotice: (end: Instant, reserve: QuotaReserve)?
     /// The waiting call whose task runs the timer, and the priority of that task.
     private(set) var leader: LeaderRank?
     /// When the timer fires.
@@ -98,15 +102,17 @@ struct RateBucket: Sendable {
             guard !overflow else { return Instant(nanoseconds: ahead < rate.burst ? start.nanoseconds : .max) }
             start = max(start, Instant(nanoseconds: base).advanced(nanoseconds: steps))
         }
-        let hold = isPaced ? pace?.start(after: ahead) : pace?.floor
+        let hold = isPaced ? pace?.start(after: ahead, now: now) : pace?.floor
         return hold.map { max(start, $0) } ?? start
     }
 
     /// When a new call would start; nil when unknown.
     func start(of priority: Request.Priority, in account: String, now: Instant, isPaced: Bool = true) -> Instant? {
         guard let start = start(after: readyCounts.ahead(of: priority), now: now, isPaced: isPaced) else { return nil }
-        guard let lane = lanes[account] else { return start }
-        return max(start, lane.start(after: lane.counts.ahead(of: priority), now: now, isPaced: isPaced))
+        guard let lane = lanes[account] else { return start == .never && pace?.share != nil ? nil : start }
+        let own = lane.start(after: lane.counts.ahead(of: priority), now: now, isPaced: isPaced)
+        let latest = max(start, own)
+        return latest == .never && (pace?.share ?? lane.pace?.share) != nil ? nil : latest
     }
 
     /// When the delay ends that the server has requested of an account's calls; nil without one.
@@ -121,12 +127,19 @@ struct RateBucket: Sendable {
     /// When the timer must fire next; nil when none is needed.
     func nextTimer(now: Instant, isCrowded: Bool) -> Instant? {
         var next: Instant?
-        if !isFull, !isCrowded, let start = start(after: 0, now: now) {
-            next = ready.isEmpty ? held.first.map { max(start, $0.rank) } : start
+        if !isFull, !isCrowded {
+            if let start = start(after: 0, now: now) {
+                next = ready.isEmpty ? held.first.map { max(start, $0.rank) } : start
+            } else if share != nil, ready.isEmpty {
+                // Slots of a shared rate are requested when an account lets a call start.
+                next = held.first?.rank
+            }
         }
         if !isFull, !isCrowded, let due = patience.first?.rank, let start = start(after: 0, now: now, isPaced: false) {
-            next = min(next ?? Instant(nanoseconds: .max), max(due, start))
+            next = min(next ?? .never, max(due, start))
         }
+        // A grant of the store, and no time, starts calls that have no slot.
+        if next == .never { next = nil }
         guard let deadline = deadlines.first?.rank else { return next }
         return next.map { min($0, deadline) } ?? deadline
     }
@@ -137,7 +150,13 @@ struct RateBucket: Sendable {
     mutating func impatient(now: Instant, account: (UInt64) -> String?) -> UInt64? {
         while let (id, due) = patience.first, due <= now {
             guard let start = start(after: 0, now: now, isPaced: false), start <= now else { return nil }
-            guard let lane = account(id).flatMap({ lanes[$0] }) else { return id }
+            let lane = account(id).flatMap { lanes[$0] }
+            // The other processes do not know of a call without a slot.
+            guard (pace?.share ?? lane?.pace?.share) == nil else {
+                patience.remove(id)
+                continue
+            }
+            guard let lane else { return id }
             let own = lane.start(after: 0, now: now, isPaced: false)
             guard own > now else { return id }
             // Its account has to wait for something else.
@@ -159,6 +178,7 @@ struct RateBucket: Sendable {
         now: Instant,
         blur: Double
     ) -> (reason: Obstacle, start: Instant?, wait: Duration)? {
+        if let quotaNotice { shareQuota(of: account, until: quotaNotice.end, quotaNotice.reserve, now) }
         let paced = start(of: priority, in: account, now: now)
         let isFree = !isFull && !isCrowded
         let hasNoneAhead =
@@ -254,11 +274,12 @@ struct RateBucket: Sendable {
         if let interval = rate?.interval {
             paidUntil = max(paidUntil, floor).advanced(nanoseconds: interval)
         }
-        pace?.start(at: now)
+        pace?.start(number, at: now)
+        if pace?.share != nil { noteAsk(nil, now) }
         gate.started(now: now, waiting: waiting, blur: blur)
         guard !lanes.isEmpty, let waiting = lanes[account]?.queue.count else { return }
         lanes[account]?.inFlight += 1
-        lanes[account]?.pace?.start(at: now)
+        lanes[account]?.pace?.start(number, at: now)
         lanes[account]?.gate.started(now: now, waiting: waiting, blur: blur)
         arrange(account, now)
     }
@@ -315,8 +336,8 @@ struct RateBucket: Sendable {
     ///   - account: The account of the call.
     ///   - now: The time.
     mutating func giveBack(_ start: UInt64, _ account: String, now: Instant) {
-        pace?.giveBack()
-        lanes[account]?.pace?.giveBack()
+        pace?.giveBack(start)
+        lanes[account]?.pace?.giveBack(start)
         share?.giveBack(start)
         if let interval = rate?.interval {
             paidUntil = paidUntil.advanced(nanoseconds: -starts.refund(start, atMost: interval))
@@ -386,6 +407,7 @@ struct RateBucket: Sendable {
     ///   - account: The account.
     ///   - isRunning: Whether the exchange that brought the reading still counts as running.
     ///   - reserve: How much of the quota is spread.
+    ///   - isShared: Whether a store counts the calls.
     ///   - now: The time.
     /// - Returns: The new pace in calls per second; nil when it need not be reported.
     mutating func observe(
@@ -393,17 +415,23 @@ struct RateBucket: Sendable {
         _ account: String?,
         isRunning: Bool,
         reserve: QuotaReserve = QuotaReserve(),
+        isShared: Bool = false,
         now: Instant
     ) -> Double? {
         // The server has counted the call to which it responds.
         let own = isRunning ? 1 : 0
         guard let account else {
             var pace = pace ?? QuotaPace(now, reserve)
-            defer { self.pace = pace }
+            if isShared { pace.beginShare() }
+            defer {
+                self.pace = pace
+                noteAsk(nil, now)
+            }
             return pace.observe(reading, inFlight: max(0, inFlight - own), now: now)
         }
         makeLane(account, now)
         var pace = lanes[account]?.pace ?? QuotaPace(now, reserve)
+        if isShared { pace.beginShare() }
         let observed = pace.observe(reading, inFlight: max(0, (lanes[account]?.inFlight ?? 0) - own), now: now)
         lanes[account]?.pace = pace
         arrange(account, now)
@@ -412,7 +440,10 @@ struct RateBucket: Sendable {
 
     /// Forgets the quota announced to one account or to all.
     mutating func clearQuota(_ account: String?, now: Instant) {
-        if account == nil { pace = nil }
+        if account == nil {
+            pace = nil
+            asks.remove(nil)
+        }
         for name in account.map({ [$0] }) ?? Array(lanes.keys) {
             lanes[name]?.pace = nil
             arrange(name, now)
@@ -434,6 +465,102 @@ struct RateBucket: Sendable {
     func isIdle(now: Instant) -> Bool {
         inFlight == 0 && waiting == 0 && paidUntil <= now && !gate.isClosed(at: now)
             && (pace.map { $0.high <= now } ?? true) && lanes.values.allSatisfy { $0.isIdle(now: now) }
+    }
+
+    // MARK: - Shared quotas
+
+    /// Has every account ask for slots before its next call, as another process has read a quota.
+    ///
+    /// - Parameters:
+    ///   - end: The end of the quota's window.
+    ///   - isOfAccount: Whether quotas are those of single accounts.
+    ///   - reserve: How much of a quota is spread.
+    ///   - now: The time.
+    mutating func shareQuotas(until end: Instant, isOfAccount: Bool, reserve: QuotaReserve, now: Instant) {
+        guard isOfAccount else {
+            var pace = pace ?? QuotaPace(now, reserve)
+            pace.beginShare(until: end)
+            self.pace = pace
+            return noteAsk(nil, now)
+        }
+        quotaNotice = (end, reserve)
+        for account in Array(lanes.keys) {
+            if lanes[account]?.pace == nil { lanes[account]?.pace = QuotaPace(now, reserve) }
+            changePace(account, now) { $0.beginShare(until: end) }
+        }
+    }
+
+    private mutating func shareQuota(
+        of account: String,
+        until end: Instant,
+        _ reserve: QuotaReserve,
+        _ now: Instant
+    ) {
+        guard end > now else {
+            quotaNotice = nil
+            return
+        }
+        guard lanes[account]?.pace == nil else { return }
+        makeLane(account, now)
+        lanes[account]?.pace = QuotaPace(now, reserve)
+        changePace(account, now) { $0.beginShare(until: end) }
+    }
+
+    /// Changes the quota of an account, or of all accounts when that is nil.
+    mutating func changePace(_ account: String?, _ now: Instant, _ body: (inout QuotaPace) -> Void) {
+        guard let account else {
+            guard var pace else { return }
+            body(&pace)
+            self.pace = pace
+            return noteAsk(nil, now)
+        }
+        guard var pace = lanes[account]?.pace else { return }
+        body(&pace)
+        lanes[account]?.pace = pace
+        arrange(account, now)
+    }
+
+    /// Changes all quotas.
+    mutating func changePaces(_ now: Instant, _ body: (inout QuotaPace) -> Void) {
+        changePace(nil, now, body)
+        for account in Array(lanes.keys) { changePace(account, now, body) }
+    }
+
+    /// Whether the slot of a waiting call's quota has become void.
+    mutating func isHeld(_ account: String, now: Instant) -> Bool {
+        guard lanes[account]?.pace?.share != nil else { return false }
+        arrange(account, now)
+        return lanes[account]?.isReady == false
+    }
+
+    /// The next order about a quota that is due.
+    mutating func takeQuotaAsk(of key: ServiceKey, now: Instant) -> QuotaAsk? {
+        while let (account, due) = asks.first, due <= now {
+            asks.remove(account)
+            let (calls, waiting) = demand(account)
+            var ask: QuotaAsk?
+            changePace(account, now) { ask = $0.makeAsk(key, account, calls: calls, waiting: waiting, now: now) }
+            if let ask { return ask }
+        }
+        return nil
+    }
+
+    /// How many calls of an account, or of all, need slots, and how many wait.
+    private func demand(_ account: String?) -> (calls: Int, waiting: Int) {
+        let waiting = account.map { lanes[$0]?.queue.count ?? 0 } ?? self.waiting
+        return (min(waiting, concurrency ?? waiting), waiting)
+    }
+
+    /// Notes when the store must be asked about a quota.
+    private mutating func noteAsk(_ account: String?, _ now: Instant) {
+        let pace = account.map { lanes[$0]?.pace } ?? pace
+        let (calls, waiting) = demand(account)
+        guard let due = pace?.share?.askInstant(calls: calls, waiting: waiting, now: now) else {
+            return asks.remove(account)
+        }
+        // No call starts during a delay, and its slot would not be used.
+        let end = calls > 0 ? max(gate.end ?? due, account.flatMap { lanes[$0]?.gate.end } ?? due) : due
+        asks.set(account, due == Instant(nanoseconds: .min) ? due : max(due, end))
     }
 
     // MARK: - Lanes
@@ -459,7 +586,7 @@ struct RateBucket: Sendable {
     private mutating func arrange(_ account: String, _ now: Instant) {
         guard
             let (first, hold, counts, wasReady) = lanes[account].map({
-                ($0.queue.first, $0.hold, $0.counts, $0.isReady)
+                ($0.queue.first, $0.hold(at: now), $0.counts, $0.isReady)
             })
         else { return }
         let isHeld = hold.map { $0 > now } ?? false
@@ -470,5 +597,7 @@ struct RateBucket: Sendable {
         }
         if isReady, let first { ready.set(account, first.rank) } else { ready.remove(account) }
         if first != nil, isHeld, let hold { held.set(account, hold) } else { held.remove(account) }
+        if lanes[account]?.pace?.share != nil { noteAsk(account, now) }
+        if pace?.share != nil { noteAsk(nil, now) }
     }
 }

@@ -75,15 +75,15 @@ struct RateLane: Sendable {
     var inFlight = 0
 
     /// No call of the account starts before this instant.
-    var hold: Instant? {
-        guard let next = pace?.next else { return gate.hold }
+    func hold(at now: Instant) -> Instant? {
+        guard let next = pace?.hold(at: now) else { return gate.hold }
         return gate.hold.map { max($0, next) } ?? next
     }
 
     /// When a call of the account may start that has this many of the account before it.
     func start(after ahead: Int, now: Instant, isPaced: Bool = true) -> Instant {
         let start = gate.start(after: ahead, now: now, isSpaced: false)
-        let hold = isPaced ? pace?.start(after: ahead) : pace?.floor
+        let hold = isPaced ? pace?.start(after: ahead, now: now) : pace?.floor
         return hold.map { max(start, $0) } ?? start
     }
 

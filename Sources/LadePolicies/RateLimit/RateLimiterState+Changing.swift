@@ -79,11 +79,17 @@ extension RateLimiterState {
         let reading = reading.bounded(by: limits.quotaLimit)
         let lane = limits.quotaSharing == .account ? account : nil
         let reserve = limits.reserve
-        let observed =
-            change(key) { $0.observe(reading, lane, isRunning: isRunning, reserve: reserve, now: now) } ?? nil
+        let isShared = sharing?.contact == .open
+        let observed = change(key) {
+            $0.observe(reading, lane, isRunning: isRunning, reserve: reserve, isShared: isShared, now: now)
+        }
         var wakes: Wakes = []
-        if buckets[key].map({ $0.waiting > 0 }) ?? false { pump(key, now, &wakes) }
-        return (observed, wakes)
+        if sharing != nil {
+            wakeUp(key, now, &wakes)
+        } else if hasWaiters(key) {
+            pump(key, now, &wakes)
+        }
+        return (observed ?? nil, wakes)
     }
 
     /// Forgets announced quotas.

@@ -261,6 +261,9 @@ struct RateLimiterState {
                 break
             }
             guard mayStart(key, now) else { break }
+            if sharing != nil, let lane = waiters[head.id]?.lane, change(key, { $0.isHeld(lane, now: now) }) == true {
+                continue
+            }
             grant(head.id, key, now, due: due ?? now, &wakes)
         }
         while !isCrowded, buckets[key]?.isFull == false, let id = impatient(key, now) {

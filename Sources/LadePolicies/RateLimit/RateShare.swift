@@ -125,6 +125,9 @@ struct RateShare: Sendable {
     /// Ends the share of the rate without a grant.
     mutating func endAlone() { alone = nil }
 
+    /// Makes no ask before this instant.
+    mutating func delay(until instant: Instant) { askAt = instant }
+
     /// Forgets all slots.
     mutating func void() -> Int {
         defer { (slots, used) = ([], []) }

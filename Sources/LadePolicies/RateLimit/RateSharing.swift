@@ -54,14 +54,19 @@ extension RateLimiterState {
 
     /// When a service must ask for slots; nil when it need not, or the store does not respond.
     func nextAsk(_ key: ServiceKey, _ now: Instant) -> Instant? {
-        guard sharing?.contact == .open else { return nil }
-        return buckets[key]?.askInstant(now: now)
+        guard sharing?.contact == .open, let bucket = buckets[key] else { return nil }
+        guard let quota = bucket.asks.first?.rank else { return bucket.askInstant(now: now) }
+        return bucket.askInstant(now: now).map { min($0, quota) } ?? quota
     }
 
     /// Removes useless slots of a service, and asks for those that its calls need.
     mutating func consult(_ key: ServiceKey, _ now: Instant, isCrowded: Bool) {
-        guard let sharing, let rate = buckets[key]?.rate, buckets[key]?.share != nil else { return }
+        guard let sharing else { return }
         let mayAsk = sharing.contact == .open && !isCrowded
+        while mayAsk, let ask = change(key, { $0.takeQuotaAsk(of: key, now: now) }) ?? nil {
+            self.sharing?.orders.append(.quota(ask))
+        }
+        guard let rate = buckets[key]?.rate, buckets[key]?.share != nil else { return }
         guard let (void, excess, ask) = change(key, { $0.consult(now: now, mayAsk: mayAsk) }) else { return }
         if void > 0, buckets[key]?.share?.spare == 0 {
             self.sharing?.note(.slotsVoided(key: key.description, count: void))
@@ -139,6 +144,7 @@ extension RateLimiterState {
         case .alone(let members):
             sharing?.contact = .alone(members: members)
             for key in Array(buckets.keys) {
+                change(key) { $0.changePaces(now) { $0.endShare(members: members, now: now) } }
                 beginSharing(key, now)
                 wakeUp(key, now, &wakes)
             }
@@ -147,9 +153,24 @@ extension RateLimiterState {
         case .void:
             for key in Array(buckets.keys) {
                 let count = change(key) { $0.share?.void() ?? 0 } ?? 0
+                change(key) { $0.changePaces(now) { $0.voidSlots() } }
                 if count > 0 { sharing?.note(.slotsVoided(key: key.description, count: count)) }
                 wakeUp(key, now, &wakes)
             }
+        case .quota(let key, let account, let news):
+            change(key) { $0.changePace(account, now) { $0.receive(news, now: now) } }
+            if case .granted(let slots, _, _, _, _) = news, let last = slots.last {
+                let until = max(.zero, now.duration(to: last))
+                sharing?.note(.slotsGranted(key: key.description, count: slots.count, until: until))
+            }
+            wakeUp(key, now, &wakes)
+        case .quotaAnnounced(let key, let rest):
+            guard limits.respectsQuotas else { return }
+            if buckets[key] == nil { add(makeBucket(key), key, now) }
+            let (end, reserve) = (now.advanced(by: min(rest, limits.quotaLimit)), limits.reserve)
+            let isOfAccount = limits.quotaSharing == .account
+            change(key) { $0.shareQuotas(until: end, isOfAccount: isOfAccount, reserve: reserve, now: now) }
+            wakeUp(key, now, &wakes)
         case .event(let event): sharing?.note(event)
         }
     }
@@ -180,7 +201,7 @@ extension RateLimiterState {
         wakeUp(key, now, &wakes)
     }
 
-    private mutating func wakeUp(_ key: ServiceKey, _ now: Instant, _ wakes: inout Wakes) {
+    mutating func wakeUp(_ key: ServiceKey, _ now: Instant, _ wakes: inout Wakes) {
         if hasWaiters(key) { pump(key, now, &wakes) } else { rearm(key, now, &wakes) }
     }
 }

@@ -21,6 +21,8 @@ package enum RateOrder: Sendable, Equatable {
     case giveBack(ServiceKey, count: Int)
     /// A server requested a delay; the rate says how calls start after it, nil for none.
     case gate(ServiceKey, for: Duration, rate: RateLimits.Rate?)
+    /// Report a reading of a quota, and reserve slots of it.
+    case quota(QuotaAsk)
 }
 
 /// A wish for slots of a service.
@@ -39,6 +41,62 @@ package struct RateAsk: Sendable, Equatable {
     }
 }
 
+/// The news of a limiter about a quota, and its wish for slots.
+package struct QuotaAsk: Sendable, Equatable {
+    /// A reading that the store may not know yet.
+    package struct Reading: Sendable, Equatable {
+        /// The number of calls left.
+        package var remaining: Int
+        /// The time until the quota is renewed.
+        package var reset: Duration
+        /// The calls of this process that the server may not have counted yet.
+        package var inFlight: Int
+
+        package init(remaining: Int, reset: Duration, inFlight: Int) {
+            (self.remaining, self.reset, self.inFlight) = (remaining, reset, inFlight)
+        }
+    }
+
+    /// The service.
+    package var key: ServiceKey
+    /// The account with the quota; nil for one of all accounts.
+    package var account: String?
+    /// How many calls wait and have no slot.
+    package var count = 0
+    /// Whether the limiter has no slot left.
+    package var holdsNone = true
+    /// How many slots no call needs any longer, and the window that they are from.
+    package var returned = 0
+    package var window = 0.0
+    /// The last calls that are spread over the rest of a window: a share of all, and the least number.
+    package var reserve = (share: 0.1, least: 5)
+    /// The calls of a whole window, and the time per call; nil when unknown.
+    package var limit: Int?
+    package var interval: Duration?
+    package var reading: Reading?
+
+    package init(key: ServiceKey, account: String?) { (self.key, self.account) = (key, account) }
+
+    package static func == (left: QuotaAsk, right: QuotaAsk) -> Bool {
+        (left.key, left.account, left.count, left.holdsNone, left.returned, left.window)
+            == (right.key, right.account, right.count, right.holdsNone, right.returned, right.window)
+            && left.reserve == right.reserve && left.limit == right.limit && left.interval == right.interval
+            && left.reading == right.reading
+    }
+}
+
+/// The news of a supply about one quota.
+package enum QuotaNews: Sendable {
+    /// Slots of a window are reserved, which ends at `end`; `isUsedUp` when no call is left in it.
+    case granted([Instant], lead: Duration, window: Double, end: Instant?, isUsedUp: Bool)
+    /// The store knows no such quota.
+    case none
+    /// An ask was lost, with what it may have been granted.
+    case lost
+    /// Another member has learned that no call is left.
+    case usedUp(for: Duration)
+}
+
 /// News for a limiter.
 package enum RateNews: Sendable {
     /// Slots are reserved; the next ask should precede the need by `lead`.
@@ -55,6 +113,10 @@ package enum RateNews: Sendable {
     case alone(members: Int)
     /// Another member was asked for a delay.
     case gate(ServiceKey, for: Duration)
+    /// News about the quota of an account, or of all accounts when that is nil.
+    case quota(ServiceKey, account: String?, QuotaNews)
+    /// Another member has read a quota of some account, which lasts for so long.
+    case quotaAnnounced(ServiceKey, for: Duration)
     /// The clock stood still: slots that are held are void.
     case void
     /// An event for the next call.

@@ -55,6 +55,7 @@ package struct FleetMember: Sendable {
     private enum Subject: Equatable {
         case beat
         case ask(Int, RateAsk)
+        case quota(Int, QuotaAsk)
         case credentials(Int)
         case other
     }
@@ -113,10 +114,13 @@ package struct FleetMember: Sendable {
     private var born: Double?
     private var gateSequence = 0.0
     private var differs: Set<String> = []
+    /// The quotas that this process has asked about, by their digests.
+    private var quotas: [String: (key: ServiceKey, account: String?)] = [:]
     private var actions: [Action] = []
     /// Commands with a reply.
     package private(set) var roundTrips = 0
     private static let mostGates = 256
+    private static let mostQuotas = 1_024
     private static let memory = Duration.seconds(600)
     private static let offerTime = Duration.seconds(20)
     private static let aloneDelay = Duration.milliseconds(300)
@@ -163,6 +167,8 @@ package struct FleetMember: Sendable {
         for pending in pending {
             switch pending.subject {
             case .ask(let limiter, let ask): actions.append(.news(limiter, .lost(ask.key)))
+            case .quota(let limiter, let ask):
+                actions.append(.news(limiter, .quota(ask.key, account: ask.account, .lost)))
             case .credentials(let number): actions.append(.credentials(number, nil, sent: pending.sent))
             case .beat, .other: break
             }
@@ -213,6 +219,11 @@ package struct FleetMember: Sendable {
                 ]
             )
             send(.other, command, now)
+        case .quota(let ask):
+            guard phase == .joined else {
+                return actions.append(.news(limiter, .quota(ask.key, account: ask.account, .lost)))
+            }
+            send(.quota(limiter, ask), quotaCommand(ask), now)
         }
     }
 
@@ -336,6 +347,9 @@ package struct FleetMember: Sendable {
         case .ask(let limiter, let ask):
             isUnderstood = noteAsk(reply, ask, limiter, first.sent, now)
             if !isUnderstood { pending.insert(first, at: 0) }
+        case .quota(let limiter, let ask):
+            isUnderstood = noteQuota(reply, ask, limiter, first.sent, now)
+            if !isUnderstood { pending.insert(first, at: 0) }
         case .credentials(let number):
             let read = CredentialReply(reply)
             if let read { actions.append(.credentials(number, read, sent: first.sent)) }
@@ -429,10 +443,41 @@ package struct FleetMember: Sendable {
             guard let local = clock.local(instant) else { return false }
             slots.append(local)
         }
-        let lead = clock.leastRoundTrip * 2 + .milliseconds(5)
         actions.append(.news(limiter, .granted(ask.key, slots: slots, lead: lead)))
         return true
     }
+
+    private mutating func noteQuota(
+        _ reply: StoreReply,
+        _ ask: QuotaAsk,
+        _ limiter: Int,
+        _ sent: Instant,
+        _ now: Instant
+    ) -> Bool {
+        guard case .list(let items) = reply, items.count == 8 else { return false }
+        let numbers = items.compactMap(\.number)
+        guard numbers.count == 8, numbers.allSatisfy({ (0...9e15).contains($0) }) else { return false }
+        let (time, count, first, spacing) = (numbers[0], Int(numbers[2]), numbers[3], numbers[4])
+        guard count <= ask.count, count == 0 || first >= time else { return false }
+        _ = noteClock(time, sent, now)
+        lastContact = now
+        guard numbers[1] == 1 else {
+            actions.append(.news(limiter, .quota(ask.key, account: ask.account, .none)))
+            return true
+        }
+        var slots: [Instant] = []
+        for number in 0..<count {
+            guard let local = clock.local(first + Double(number) * spacing) else { return false }
+            slots.append(local)
+        }
+        let end = numbers[5] > 0 ? clock.local(numbers[5]) : nil
+        let news = QuotaNews.granted(slots, lead: lead, window: numbers[7], end: end, isUsedUp: numbers[6] == 1)
+        actions.append(.news(limiter, .quota(ask.key, account: ask.account, news)))
+        return true
+    }
+
+    /// How long an ask precedes the need.
+    private var lead: Duration { clock.leastRoundTrip * 2 + .milliseconds(5) }
 
     /// Notes the store's clock; true when it has jumped.
     private mutating func noteClock(_ time: Double, _ sent: Instant, _ now: Instant) -> Bool {
@@ -444,8 +489,16 @@ package struct FleetMember: Sendable {
     }
 
     private mutating func noteGate(_ digest: String, _ end: Double, _ key: ServiceKey, _ now: Instant) {
-        guard end > 0, digest == self.digest(of: key), let local = clock.local(end), local > now else { return }
-        actions.append(.news(nil, .gate(key, for: now.duration(to: local))))
+        guard end > 0, let local = clock.local(end), local > now else { return }
+        let rest = now.duration(to: local)
+        switch digest.utf8.first {
+        case UInt8(ascii: "x"):
+            if let quota = quotas[String(digest.dropFirst())] {
+                actions.append(.news(nil, .quota(quota.key, account: quota.account, .usedUp(for: rest))))
+            }
+        case UInt8(ascii: "q"): actions.append(.news(nil, .quotaAnnounced(key, for: rest)))
+        default: if digest == self.digest(of: key) { actions.append(.news(nil, .gate(key, for: rest))) }
+        }
     }
 
     private mutating func noteMembers(_ count: Int, _ heard: Int, _ now: Instant) {
@@ -526,6 +579,26 @@ package struct FleetMember: Sendable {
                 "\(ask.rate.burst)", "\(ask.count)", blocks[digest].map { Self.whole($0.end) } ?? "0",
                 ask.holdsNone ? "1" : "0", micro(horizon), micro(settings.lapse), digest, ask.key.description, "64",
                 born.map(Self.whole) ?? "",
+            ]
+        )
+    }
+
+    private mutating func quotaCommand(_ ask: QuotaAsk) -> Command {
+        let digest = digest(of: "quota \(ask.key.description)\0\(ask.account.map { "a" + $0 } ?? "")")
+        if quotas.count >= Self.mostQuotas { quotas = [:] }
+        quotas[digest] = (ask.key, ask.account)
+        let reading = ask.reading
+        return Command(
+            script: .quota,
+            keys: [storeKey("q:" + digest), storeKey("g"), storeKey("k")],
+            arguments: [
+                "\(ask.count)", ask.holdsNone ? "1" : "0", micro(max(settings.horizon, clock.leastRoundTrip * 4)),
+                "\(active)", "\(ask.returned)", Self.whole(ask.window), Self.fraction(ask.reserve.share),
+                "\(ask.reserve.least)", digest, ask.key.description, "\(Self.mostGates / 2)",
+                ask.limit.map { "\($0)" } ?? "",
+                ask.interval.map { Self.fraction(Double($0.wholeNanoseconds) / 1_000) } ?? "",
+                reading.map { "\($0.remaining)" } ?? "", reading.map { micro($0.reset) } ?? "",
+                reading.map { "\($0.inFlight)" } ?? "",
             ]
         )
     }

@@ -68,21 +68,7 @@ extension StoreScript {
     /// `ARGV`: digest, delay, readable key, interval or 0, burst, most delays.
     static let gateText = """
         local e = now + math.max(0, math.min(tonumber(ARGV[2]), 86400000000))
-        if redis.call('TYPE', KEYS[1]).ok ~= 'hash' then redis.call('DEL', KEYS[1]) end
-        local old = redis.call('HGET', KEYS[1], ARGV[1])
-        local was = old and tonumber(string.match(old, '^(%d+) ')) or 0
-        if was >= e then return 0 end
-        if not old and redis.call('HLEN', KEYS[1]) >= tonumber(ARGV[6]) then
-          local g = redis.call('HGETALL', KEYS[1])
-          for i = 1, #g, 2 do
-            if tonumber(string.match(g[i + 1], '^(%d+) ') or 0) <= now then redis.call('HDEL', KEYS[1], g[i]) end
-          end
-          if redis.call('HLEN', KEYS[1]) >= tonumber(ARGV[6]) then return 0 end
-        end
-        local q = redis.call('HINCRBY', KEYS[2], 'gs', 1)
-        redis.call('HSET', KEYS[1], ARGV[1], s(e) .. ' ' .. q .. ' ' .. ARGV[3])
-        local left = redis.call('PTTL', KEYS[1])
-        redis.call('PEXPIRE', KEYS[1], s(math.max(left, 60000 + (e - now) / 1000)))
+        if notice(KEYS[1], KEYS[2], ARGV[1], e, ARGV[3], tonumber(ARGV[6])) == 0 then return 0 end
         local I = tonumber(ARGV[4])
         local tat = tonumber(redis.call('HGET', KEYS[3], 'tat') or '')
         if I > 0 and tat then
