@@ -43,7 +43,7 @@ struct FleetProcessTests {
         }
         // A connection loads each script once.
         let loads = String(decoding: bytes, as: UTF8.self).split(separator: "\r\n").first { $0.contains("script|load") }
-        #expect(loads?.contains("calls=6,") == true, "\(String(describing: loads))")
+        #expect(loads?.contains("calls=\(StoreScript.allCases.count),") == true, "\(String(describing: loads))")
         #expect(client.command(["ZCARD", "lade:1:{test}:m"]) == .integer(0))
         #expect(server.requestCount == 20)
     }
