@@ -10,14 +10,16 @@ package import LadeCore
 package protocol WorkBoard: AnyObject, Sendable {
     /// Carries out an order.
     ///
-    /// Cancelling the task has no effect, so that a cancelled worker can give its segment back. The wait for a store that does not
-    /// respond takes some seconds at most.
+    /// Cancelling the task has no effect, so that a cancelled worker can give its segment back. The wait for a store that does
+    /// not respond takes some seconds at most.
     ///
     /// Every order but ``BoardOrder/claim(epoch:)`` and ``BoardOrder/merge(epoch:)`` may be sent again after a missing reply.
     /// - Returns: The reply; nil when the store does not respond, or sends what cannot be understood.
     func carryOut(_ order: BoardOrder) async -> BoardReply?
     /// Whether a lease is held, to the knowledge of the latest beat; costs nothing.
     func standing(of lease: BoardLease) -> BoardStanding
+    /// Whether the right to merge is held, to the knowledge of the latest beat.
+    func holdsMerge(fence: Int) -> Bool
 }
 
 /// The knowledge of the latest beat about a lease.
@@ -85,9 +87,9 @@ package struct BoardLease: Sendable, Hashable {
     package var fence: Int
     /// The number of this attempt at the first page, from 1.
     package var attempt = 1
-    /// Where a walk by links continues, as the worker before has written it; nil for the beginning of a walk and for numbered pages.
+    /// Where a walk by links continues, as the worker before has written it.
     ///
-    /// The text comes from the store, and is not to be trusted.
+    /// It is nil for the beginning of a walk and for numbered pages. The text comes from the store, and is not to be trusted.
     package var cursor: Secret?
     /// The checksum of the walk's first page, if its part is committed.
     package var start: UInt64?
@@ -110,6 +112,8 @@ package struct BoardPart: Sendable, Hashable {
     /// The checksums of the first and the last page, as ``PageContents`` has them; nil where pages are not compared.
     package var firstPage: UInt64?
     package var lastPage: UInt64?
+    /// The number of pages in the walk, if the server announces it; no segment is begun beyond it.
+    package var announced: Int?
 
     package init(pages: Int, items: Int, lines: Int, length: Int64, checksum: UInt64) {
         (self.pages, self.items, self.lines) = (pages, items, lines)
@@ -162,11 +166,12 @@ package struct BoardOffer: Sendable, Hashable {
     /// The epoch and the fence of the lease under which the part was written, which are in the name of its file.
     package var epoch: UInt64
     package var fence: Int
+    package var generation: Int
 
     /// Makes an offer of what was committed, or would have been.
     package init(_ lease: BoardLease, _ part: BoardPart, _ sequel: BoardSequel) {
         (segment, self.part, self.sequel) = (lease.segment, part, sequel)
-        (epoch, fence) = (lease.epoch, lease.fence)
+        (epoch, fence, generation) = (lease.epoch, lease.fence, lease.generation)
     }
 }
 
@@ -184,7 +189,9 @@ package struct BoardEntry: Sendable, Hashable {
 
     package var segment: BoardSegment
     package var state: State
-    /// The worker that has, or had, the segment; empty for none. A text of the store, to be shown and no more.
+    /// The worker that has, or had, the segment; empty for none.
+    ///
+    /// The text comes from the store, to be shown and no more.
     package var worker: String
 
     package init(segment: BoardSegment, state: State, worker: String) {
@@ -240,7 +247,9 @@ package enum BoardOrder: Sendable, Hashable {
     case offer(epoch: UInt64, BoardOffer)
     /// The state of the segments, in the order of the output, from one on.
     case manifest(epoch: UInt64, from: BoardSegment)
-    /// The right to merge the parts, for the worker that finds nothing left to claim in a complete run.
+    /// The right to merge the parts, for a worker that finds nothing left to claim in a complete run.
+    ///
+    /// The reply is ``BoardReply/done`` when the output was merged before.
     case merge(epoch: UInt64)
     /// The output is complete.
     case merged(epoch: UInt64, fence: Int)
@@ -268,13 +277,14 @@ package enum BoardReply: Sendable, Hashable {
     /// A run with other arguments has the name; with its text, which is not to be trusted.
     case differs(String)
     /// The run is complete for so long, and its output was merged or was not.
-    case complete(since: Duration, isMerged: Bool)
+    case complete(epoch: UInt64, since: Duration, isMerged: Bool)
     /// The run is cancelled.
     case cancelled
     /// So many workers hold leases.
     case busy(Int)
-    /// A segment to load, or for ``BoardOrder/merge(epoch:)`` the right to merge.
+    /// A segment to load.
     case lease(BoardLease)
+    /// The right to merge, for the time of a lease.
     case merge(fence: Int)
     /// Nothing to do now; ask again after the time.
     case wait(Duration)
@@ -292,5 +302,5 @@ package enum BoardReply: Sendable, Hashable {
     case manifest([BoardEntry], next: BoardSegment?)
     case state(BoardState)
     /// The leases that were lost, and whether the run is cancelled.
-    case beat(lost: [BoardSegment], isCancelled: Bool)
+    case beat(lost: [BoardSegment], losesMerge: Bool, isCancelled: Bool)
 }
