@@ -54,6 +54,14 @@ package struct BoardRun: Sendable, Hashable {
     package init(digest: String, text: String) { (self.digest, self.text) = (digest, text) }
 }
 
+extension BoardRun {
+    /// Whether the numbers are those of a run.
+    package var isValid: Bool {
+        (1...10_000_000).contains(walks) && (1...1_000).contains(size) && limit ?? 1 >= 1
+            && (1...128).contains(digest.utf8.count) && text.utf8.count <= Self.textLimit
+    }
+}
+
 /// The wish of a worker about a run that exists already.
 package enum BoardOpening: Sendable, Hashable {
     /// Work with the others.
@@ -72,6 +80,14 @@ package struct BoardSegment: Sendable, Hashable {
     package var first: Int
 
     package init(walk: Int, first: Int) { (self.walk, self.first) = (walk, first) }
+
+    var isValid: Bool { (0..<10_000_000).contains(walk) && (0...1_000_000_000).contains(first) }
+}
+
+extension BoardSegment: Comparable {
+    package static func < (lhs: BoardSegment, rhs: BoardSegment) -> Bool {
+        (lhs.walk, lhs.first) < (rhs.walk, rhs.first)
+    }
 }
 
 /// The right of a worker to load a segment, and to commit it.
@@ -119,6 +135,12 @@ package struct BoardPart: Sendable, Hashable {
         (self.pages, self.items, self.lines) = (pages, items, lines)
         (self.length, self.checksum) = (length, checksum)
     }
+
+    var isValid: Bool {
+        let most = Int64(1) << 50
+        return (1...1_000).contains(pages) && (0...most).contains(length)
+            && [items, lines, announced ?? 0].allSatisfy { (0...most).contains(Int64($0)) }
+    }
 }
 
 /// The reason why a page could not be loaded.
@@ -156,6 +178,19 @@ package enum BoardSequel: Sendable, Hashable {
 
     /// The most bytes of a text that says where a walk continues.
     package static let cursorLimit = 16 << 10
+
+    var isValid: Bool {
+        switch self {
+        case .end: true
+        case .more(let cursor): Self.isValid(cursor)
+        case .failed(let failure, let cursor):
+            Self.isValid(cursor) && failure.detail.utf8.count <= BoardFailure.detailLimit
+        }
+    }
+
+    private static func isValid(_ cursor: Secret?) -> Bool {
+        (1...cursorLimit).contains(cursor.map { $0.reveal().utf8.count } ?? 1)
+    }
 }
 
 /// A part that a board has lost, from the journal of its worker.
@@ -265,6 +300,19 @@ package enum BoardOrder: Sendable, Hashable {
     case reload(BoardSegment)
     /// Remove the run.
     case forget
+
+    /// Whether texts and numbers are within the limits of a board, which refuses other orders without sending them.
+    package var isValid: Bool {
+        switch self {
+        case .open(let run, _, _, _): run.isValid
+        case .commit(let lease, let part, let sequel):
+            lease.segment.isValid && part?.isValid ?? true && sequel.isValid
+        case .offer(_, let offer): offer.segment.isValid && offer.part.isValid && offer.sequel.isValid
+        case .manifest(_, let segment), .reload(let segment): segment.isValid
+        case .beat(_, let fences, _): fences.count <= 500
+        case .claim, .merge, .merged, .state, .cancel, .retry, .forget: true
+        }
+    }
 
     /// The order that gives a segment back, without counting an attempt.
     package static func drop(_ lease: BoardLease) -> BoardOrder { .commit(lease, nil, .more(nil)) }

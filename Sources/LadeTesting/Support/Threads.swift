@@ -20,19 +20,23 @@ package enum Threads {
 
     /// Runs `body` on a new detached thread with a small stack; false when the system has no thread for it.
     package static func tryStart(_ body: @escaping @Sendable () -> Void) -> Bool {
-        var attributes = pthread_attr_t()
-        pthread_attr_init(&attributes)
-        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-        pthread_attr_setstacksize(&attributes, 512 << 10)
-        defer { pthread_attr_destroy(&attributes) }
+        // No initialiser: by the order of files, the compiler finds the type in a module that is not imported here.
+        let attributes = UnsafeMutablePointer<pthread_attr_t>.allocate(capacity: 1)
+        pthread_attr_init(attributes)
+        pthread_attr_setdetachstate(attributes, Int32(PTHREAD_CREATE_DETACHED))
+        pthread_attr_setstacksize(attributes, 512 << 10)
+        defer {
+            pthread_attr_destroy(attributes)
+            attributes.deallocate()
+        }
         let body = Unmanaged.passRetained(Body(body))
         let argument = body.toOpaque()
         #if canImport(Darwin)
             var thread: pthread_t?
-            let result = pthread_create(&thread, &attributes, { Threads.enter($0) }, argument)
+            let result = pthread_create(&thread, attributes, { Threads.enter($0) }, argument)
         #else
             var thread = pthread_t()
-            let result = pthread_create(&thread, &attributes, { Threads.enter($0) }, argument)
+            let result = pthread_create(&thread, attributes, { Threads.enter($0) }, argument)
         #endif
         if result != 0 { body.release() }
         return result == 0
