@@ -284,7 +284,7 @@ package enum BoardOrder: Sendable, Hashable {
     case manifest(epoch: UInt64, from: BoardSegment)
     /// The right to merge the parts, for a worker that finds nothing left to claim in a complete run.
     ///
-    /// The reply is ``BoardReply/done`` when the output was merged before.
+    /// The reply is ``BoardReply/complete(epoch:since:isMerged:)`` when the output was merged before.
     case merge(epoch: UInt64)
     /// The output is complete.
     case merged(epoch: UInt64, fence: Int)

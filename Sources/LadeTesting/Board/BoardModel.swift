@@ -162,9 +162,7 @@ package struct BoardModel: Sendable, Hashable {
             return .opened(epoch: epoch, isNew: true)
         }
         guard run.settings.digest == settings.digest else { return .differs(run.settings.text) }
-        if run.phase == .complete {
-            return .complete(epoch: run.epoch, since: .microseconds(now - run.since), isMerged: run.isMerged)
-        }
+        if run.phase == .complete { return complete(run, now) }
         if run.phase == .cancelled {
             guard opening == .resume else { return .cancelled }
             self.run?.phase = .running
@@ -299,7 +297,7 @@ package struct BoardModel: Sendable, Hashable {
 
     private mutating func merge(_ worker: String, _ now: Int) -> BoardReply {
         guard var run, run.phase == .complete else { return .refused }
-        if run.isMerged { return .done }
+        if run.isMerged { return complete(run, now) }
         let end = min(run.mergeEnd, now + lease)
         if end > now, run.merger != worker {
             return .wait(.microseconds(max(10_000, min(Self.longestWait, end - now))))
@@ -308,6 +306,10 @@ package struct BoardModel: Sendable, Hashable {
         (run.mergeFence, run.mergeEnd, run.merger) = (run.fence, now + lease, worker)
         self.run = run
         return .merge(fence: run.fence)
+    }
+
+    private func complete(_ run: Run, _ now: Int) -> BoardReply {
+        .complete(epoch: run.epoch, since: .microseconds(max(0, now - run.since)), isMerged: run.isMerged)
     }
 
     /// The segments up to an instant, as a sorted set of the store has them.
