@@ -70,6 +70,8 @@ public final class Fleet: Sendable {
     }
 
     let core: FleetCore
+    /// The name of the member, which is that of its worker.
+    let memberName: String
     private let address: FleetAddress
     /// Whether tokens may travel to the store.
     let maySendTokens: Bool
@@ -92,7 +94,8 @@ public final class Fleet: Sendable {
         let security = address.isSecure ? try WireStream.Security(settings.tls) : nil
         let random = SystemRandom()
         let id = String(random.next(), radix: 36)
-        var values = FleetMember.Settings(fleet: address.name, id: id, name: try Self.name(settings.name, random))
+        let name = try Self.name(settings.name, random)
+        var values = FleetMember.Settings(fleet: address.name, id: id, name: name)
         values.declared = address.size
         values.sharesAlone = settings.whenAlone == .share
         guard (.seconds(2) ... .seconds(86_400)).contains(settings.silenceLimit) else {
@@ -101,7 +104,7 @@ public final class Fleet: Sendable {
         values.forget = settings.silenceLimit
         let member = FleetMember(values, now: SystemTime().now)
         let core = FleetCore(onEvent: settings.onEvent)
-        (self.core, self.address) = (core, address)
+        (self.core, self.address, memberName) = (core, address, name)
         maySendTokens = address.isSecure || address.isLocal || settings.sharesTokensInPlain
         let code = WireStream.startThread {
             FleetThread(core, address, secret, security, member).run()

@@ -1,3 +1,4 @@
+import Lade
 import LadeCore
 import LadePolicies
 import LadeRedis
@@ -37,6 +38,8 @@ struct FleetMemberTests {
             case .move(let place): "move \(place)"
             case .refuse: "refuse"
             case .offer: ""
+            case .board(let number, let reply): "reply \(number) \(reply == nil ? "none" : "some")"
+            case .beatBoards: "beat boards"
             case .credentials(let number, let reply, _): "reply \(number) \(reply == nil ? "none" : "some")"
             case .news(_, let news):
                 switch news {
@@ -91,6 +94,37 @@ struct FleetMemberTests {
         #expect(member.due == at(3_300))
         member.tick(at(5_950), hasDemand: false)
         #expect(words(&member).contains("reply 3 none"))
+    }
+
+    @Test("fleet RD-75 RD-06 the leases of boards are extended each third of their time, whether pages arrive or not")
+    func boards() {
+        let record = BoardRecord(name: "run", worker: "w", lease: .seconds(30))
+        var member = joined()
+        member.order(.claim(epoch: 1), of: record, number: 1, at(100))
+        #expect(words(&member) == ["send board"])
+        member.reply(.list(ScriptTests.texts(["1000000", "nothing", "complete"])), at(101))
+        #expect(words(&member) == ["reply 1 some"])
+        // The beat of the member itself has no reply here.
+        member.tick(at(10_099), hasDemand: true)
+        #expect(!words(&member).contains("beat boards"))
+        member.tick(at(10_100), hasDemand: true)
+        #expect(words(&member) == ["beat boards"])
+        member.order(.beat(epoch: 1, fences: [:], merge: nil), of: record, number: 2, at(10_100))
+        #expect(words(&member) == ["send board"])
+        member.tick(at(12_100), hasDemand: true)
+        #expect(words(&member).contains("reply 2 none"))
+        // A new connection extends them first.
+        member.opened(at(13_000))
+        member.tick(at(13_000), hasDemand: true)
+        #expect(words(&member).contains("beat boards"))
+
+        member.order(.claim(epoch: 1), of: record, number: 3, at(13_010))
+        _ = member.take()
+        member.reply(ScriptTests.beat(), at(13_020))
+        _ = member.take()
+        // A lease of another epoch, or of no number, is none.
+        member.reply(.list(ScriptTests.texts(["1000000", "lease", "0", "-1", "4", "0", "1", "1", "", "-", "-"])), at(13_030))
+        #expect(words(&member).contains("close") && !member.isJoined)
     }
 
     @Test("fleet RD-06 a late reply closes the connection, and what it may have granted is lost")

@@ -1,4 +1,5 @@
 import Foundation
+import Lade
 import LadeCore
 import LadePolicies
 import LadeRedis
@@ -190,11 +191,14 @@ struct ScriptTests {
             Issue.record("no keys")
             return
         }
-        #expect(keys.count == 6)
+        #expect(keys.count == 8)
         for key in keys {
             let left = try #require(client.command(["PTTL", key.string ?? ""])?.number)
             // Tokens are kept for 30 days after their end.
-            let most = key.string?.contains(":t:") == true ? 30 * 86_400_000.0 + 600_000 : 3_700_000
+            let isToken = key.string?.contains(":t:") == true
+            // A run is kept for 7 days.
+            let isRun = key.string?.contains(":r:") == true || key.string?.contains(":rw:") == true
+            let most = isToken ? 30 * 86_400_000.0 + 600_000 : isRun ? 7 * 86_400_000.0 : 3_700_000
             #expect(left > 0 && left <= most, "\(key)")
         }
         let born = try #require(client.command(["HGET", "lade:1:{t}:k", "born"])?.string)
@@ -254,6 +258,9 @@ struct ScriptTests {
         #expect(fields(quota) == ["early", "got", "last", "left", "limit", "name", "rest", "seen", "w"])
         let record = try #require(commands.first { $0.script == .credentials }?.keys.first)
         #expect(fields(record) == ["by", "c", "end", "fn", "st", "tk", "v", "val"])
+        let run = try #require(commands.first { $0.script == .board }?.keys)
+        #expect(fields(run[0]) == ["c", "ck", "d", "e", "es", "la", "li", "n", "rs", "st", "w", "x", "z"])
+        #expect(fields(run[1]) == ["t"])
         #expect(fields("lade:1:{t}:k") == ["born", "gs", "least", "seen"])
         #expect(client.command(["ZRANGE", "lade:1:{t}:m", "0", "-1"]) == .list([.text(Array("n i".utf8))]))
         let delays = client.command(["HGETALL", "lade:1:{t}:g"])
@@ -316,6 +323,9 @@ struct ScriptTests {
         let rules = CredentialRules(Authorisation.RefreshSettings(), isReusable: false, hasUser: true)
         let record = SharedRecord(name: "tokens", sharer: 1, rules: rules)
         member.order(.put(base: nil, Secret("t"), life: .seconds(600)), of: record, number: 1, now)
+        let board = BoardRecord(name: "run", worker: "n", lease: .seconds(30))
+        let run = BoardRun(digest: "d", text: "t")
+        member.order(.open(run, .join, epoch: 1, lost: nil), of: board, number: 2, now)
         member.leave(now)
         take()
         return found

@@ -206,7 +206,7 @@ final class SimulatedMember: RateSupply {
                     (state.isOpen, state.replies) = (false, [])
                     state.nextTry = now.advanced(by: .milliseconds(50))
                 }
-            case .refuse, .move, .offer, .credentials: break
+            case .refuse, .move, .offer, .credentials, .board, .beatBoards: break
             }
         }
     }

@@ -65,6 +65,8 @@ struct StoreModel {
             let names = Array(members.keys)
             return records[command.keys[0], default: CredentialModel()]
                 .run(arguments, now: now, born: born, members: names)
+        // Compared apart, as orders and replies.
+        case .board: return .nothing
         }
     }
 

@@ -60,6 +60,13 @@ extension BoardRun {
         (1...10_000_000).contains(walks) && (1...1_000).contains(size) && limit ?? 1 >= 1
             && (1...128).contains(digest.utf8.count) && text.utf8.count <= Self.textLimit
     }
+
+    /// Whether a lease can be one of the run.
+    package func allows(_ lease: BoardLease) -> Bool {
+        let end = lease.segment.first.addingReportingOverflow(lease.count)
+        return (0..<walks).contains(lease.segment.walk) && (1...size).contains(lease.count) && lease.segment.first >= 0
+            && !end.overflow && end.partialValue <= limit ?? .max && (!isNumbered || lease.cursor == nil)
+    }
 }
 
 /// The wish of a worker about a run that exists already.

@@ -1,3 +1,4 @@
+import Lade
 import LadeCore
 import LadePolicies
 import LadeWire
@@ -24,6 +25,7 @@ final class FleetCore: RateSupply {
     struct Mail {
         var orders: [(limiter: Int, order: RateOrder)] = []
         var credentials: [(record: SharedRecord, number: Int, order: CredentialOrder)] = []
+        var boards: [(record: BoardRecord, number: Int, order: BoardOrder)] = []
         var addresses: [WireStream.Address]?
         var hasDemand = false
         var isLeaving = false
@@ -53,6 +55,9 @@ final class FleetCore: RateSupply {
         var sharers: [Int: Sharer] = [:]
         /// The receivers of replies to orders for credentials.
         var receivers: [Int: CredentialReceiver] = [:]
+        /// The receivers of replies to orders for boards, and the boards whose leases are extended.
+        var boardReceivers: [Int: @Sendable (BoardReply?) -> Void] = [:]
+        var beaters: [Int: @Sendable () -> Void] = [:]
         var lastNumber = 0
         var facts = Facts()
         /// The latest contact, for limiters that are added.
@@ -143,6 +148,28 @@ final class FleetCore: RateSupply {
             return true
         }
         if isPossible { wake() } else { receive(nil, time.now, time.now) }
+    }
+
+    /// Adds a board, whose closure extends its leases from the thread; returns its number for ``detachBoard(_:)``.
+    func attachBoard(_ beat: @escaping @Sendable () -> Void) -> Int {
+        state.withLock { state in
+            state.lastNumber += 1
+            state.beaters[state.lastNumber] = beat
+            return state.lastNumber
+        }
+    }
+
+    func detachBoard(_ number: Int) { state.withLock { $0.beaters[number] = nil } }
+
+    func carryOut(_ order: BoardOrder, of record: BoardRecord, _ receive: @escaping @Sendable (BoardReply?) -> Void) {
+        let isPossible = state.withLock { state in
+            guard !state.hasEnded, !state.mail.isLeaving else { return false }
+            state.lastNumber += 1
+            state.boardReceivers[state.lastNumber] = receive
+            state.mail.boards.append((record, state.lastNumber, order))
+            return true
+        }
+        if isPossible { wake() } else { receive(nil) }
     }
 
     var facts: Facts { state.withLock(\.facts) }
@@ -244,6 +271,15 @@ final class FleetCore: RateSupply {
         receive?(reply, sent, time.now)
     }
 
+    func pass(_ reply: BoardReply?, toBoard number: Int) {
+        state.withLock { $0.boardReceivers.removeValue(forKey: number) }?(reply)
+    }
+
+    /// Extends the leases of all boards.
+    func beatBoards() {
+        for beat in state.withLock(\.beaters.values).map(\.self) { beat() }
+    }
+
     /// Sends what this process holds of all credentials.
     func offer() {
         for (number, sharer) in state.withLock(\.sharers) {
@@ -255,6 +291,12 @@ final class FleetCore: RateSupply {
     }
 
     func ended() {
+        let boards = state.withLock { state in
+            (state.hasEnded, state.beaters) = (true, [:])
+            defer { state.boardReceivers = [:] }
+            return state.boardReceivers
+        }
+        for receive in boards.values { receive(nil) }
         let (leavers, joiners, receivers) = state.withLock { state in
             state.hasEnded = true
             state.mail = Mail()

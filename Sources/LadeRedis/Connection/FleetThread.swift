@@ -72,6 +72,9 @@ final class FleetThread {
                 for (record, number, order) in mail.credentials {
                     member.order(order, of: record, number: number, time.now)
                 }
+                for (record, number, order) in mail.boards {
+                    member.order(order, of: record, number: number, time.now)
+                }
             }
             connect()
             if stream != nil, !isReady, openedAt.advanced(by: Self.connectTime) <= time.now {
@@ -258,6 +261,8 @@ final class FleetThread {
             case .refuse(let refusal): core.refused(refusal)
             case .credentials(let number, let reply, let sent): core.pass(reply, to: number, sent: sent)
             case .offer: core.offer()
+            case .board(let number, let reply): core.pass(reply, toBoard: number)
+            case .beatBoards: core.beatBoards()
             }
         }
         core.note(

@@ -1,3 +1,4 @@
+package import Lade
 package import LadeCore
 package import LadePolicies
 
@@ -48,6 +49,10 @@ package struct FleetMember: Sendable {
         case refuse(StoreRefusal)
         /// Pass the reply to an order for credentials; nil when there is none.
         case credentials(Int, CredentialReply?, sent: Instant)
+        /// Pass the reply to an order for a board; nil when there is none.
+        case board(Int, BoardReply?)
+        /// Extend the leases of the boards of this process.
+        case beatBoards
         /// Offer the credentials that this process holds: the store may have lost them, or another member has signed out.
         case offer
     }
@@ -57,6 +62,7 @@ package struct FleetMember: Sendable {
         case ask(Int, RateAsk)
         case quota(Int, QuotaAsk)
         case credentials(Int)
+        case board(Int, BoardOrder)
         case other
     }
 
@@ -64,14 +70,6 @@ package struct FleetMember: Sendable {
         var subject: Subject
         var command: Command
         var sent: Instant
-    }
-
-    /// An order for credentials that waits for the connection.
-    private struct Early {
-        var order: CredentialOrder
-        var record: SharedRecord
-        var number: Int
-        var since: Instant
     }
 
     private enum Phase: Equatable {
@@ -93,7 +91,8 @@ package struct FleetMember: Sendable {
     package private(set) var settings: Settings
     private var phase = Phase.closed
     private var pending: [Pending] = []
-    private var early: [Early] = []
+    /// Orders for credentials and boards that wait for the connection, with the time since when they wait.
+    private var early: [Pending] = []
     private var clock = StoreClock()
     private var blocks: [String: Block] = [:]
     /// The most members known, with the times, the last the least.
@@ -107,6 +106,8 @@ package struct FleetMember: Sendable {
     private var partedAt: Instant?
     private var nextBeat = Instant(nanoseconds: .min)
     private var nextOffer = Instant(nanoseconds: .min)
+    /// When the leases of boards must be extended; nil without any.
+    private var nextBoardBeat: Instant?
     private var lastDemand: Instant
     private var wasSlow = false
     private var isSplit = false
@@ -159,7 +160,8 @@ package struct FleetMember: Sendable {
         sendBeat(joins: true, now)
         let orders = early
         early = []
-        for item in orders { order(item.order, of: item.record, number: item.number, now) }
+        for item in orders { send(item.subject, item.command, now) }
+        if nextBoardBeat != nil { nextBoardBeat = now }
     }
 
     /// The connection is closed, or the attempt to open it has failed.
@@ -169,8 +171,7 @@ package struct FleetMember: Sendable {
             case .ask(let limiter, let ask): actions.append(.news(limiter, .lost(ask.key)))
             case .quota(let limiter, let ask):
                 actions.append(.news(limiter, .quota(ask.key, account: ask.account, .lost)))
-            case .credentials(let number): actions.append(.credentials(number, nil, sent: pending.sent))
-            case .beat, .other: break
+            default: lose(pending)
             }
         }
         pending = []
@@ -229,15 +230,37 @@ package struct FleetMember: Sendable {
 
     /// Carries out an order for credentials; the number returns with its reply.
     package mutating func order(_ order: CredentialOrder, of record: SharedRecord, number: Int, _ now: Instant) {
-        lastDemand = now
-        if phase == .left { rejoin(now) }
-        // The first orders often precede the connection.
-        guard phase != .closed else {
-            return early.append(Early(order: order, record: record, number: number, since: now))
-        }
         let keys = [storeKey("t:" + digest(of: "token " + record.name)), storeKey("k"), storeKey("m")]
         let arguments = record.arguments(of: order, me: me)
-        send(.credentials(number), Command(script: .credentials, keys: keys, arguments: arguments), now)
+        submit(.credentials(number), Command(script: .credentials, keys: keys, arguments: arguments), now)
+    }
+
+    /// Carries out an order for a board; the number returns with its reply.
+    package mutating func order(_ order: BoardOrder, of record: BoardRecord, number: Int, _ now: Instant) {
+        let name = digest(of: "run " + record.name)
+        let keys = BoardRecord.keys.map { storeKey($0 + name) }
+        nextBoardBeat = min(nextBoardBeat ?? Instant(nanoseconds: .max), now.advanced(by: record.lease / 3))
+        let command = Command(script: .board, keys: keys, arguments: record.arguments(of: order))
+        submit(.board(number, order), command, now)
+    }
+
+    /// Sends a command as soon as there is a connection, which the first orders often precede.
+    private mutating func submit(_ subject: Subject, _ command: Command, _ now: Instant) {
+        lastDemand = now
+        if phase == .left { rejoin(now) }
+        guard phase != .closed else {
+            return early.append(Pending(subject: subject, command: command, sent: now))
+        }
+        send(subject, command, now)
+    }
+
+    /// Reports that an order has no reply.
+    private mutating func lose(_ pending: Pending) {
+        switch pending.subject {
+        case .credentials(let number): actions.append(.credentials(number, nil, sent: pending.sent))
+        case .board(let number, _): actions.append(.board(number, nil))
+        case .beat, .ask, .quota, .other: break
+        }
     }
 
     /// Deregisters; the last command before the process ends.
@@ -261,7 +284,8 @@ package struct FleetMember: Sendable {
         var due = Instant(nanoseconds: .max)
         if case .closed = phase {} else if phase != .left { due = nextBeat }
         if let first = pending.first { due = min(due, first.sent.advanced(by: replyTime(of: first))) }
-        if let first = early.first { due = min(due, first.since.advanced(by: settings.credentialTime)) }
+        if let first = early.first { due = min(due, first.sent.advanced(by: settings.credentialTime)) }
+        if let nextBoardBeat { due = min(due, nextBoardBeat) }
         if mayBeAlone { due = min(due, aloneAt) }
         if maySplit { due = min(due, splitAt) }
         return due
@@ -271,7 +295,10 @@ package struct FleetMember: Sendable {
     private var replyTime: Duration { min(.seconds(1), max(settings.replyTime, clock.leastRoundTrip * 4)) }
 
     private func replyTime(of pending: Pending) -> Duration {
-        if case .credentials = pending.subject { max(settings.credentialTime, replyTime) } else { replyTime }
+        switch pending.subject {
+        case .credentials, .board: max(settings.credentialTime, replyTime)
+        case .beat, .ask, .quota, .other: replyTime
+        }
     }
 
     private var mayBeAlone: Bool { isKnown && !isAlone && settings.sharesAlone && phase != .joined }
@@ -293,8 +320,13 @@ package struct FleetMember: Sendable {
             actions.append(.close("no reply within \(replyTime(of: first).wholeNanoseconds / 1_000_000) ms"))
             closed(now)
         }
-        while let first = early.first, first.since.advanced(by: settings.credentialTime) <= now {
-            actions.append(.credentials(early.removeFirst().number, nil, sent: first.since))
+        while let first = early.first, first.sent.advanced(by: settings.credentialTime) <= now {
+            lose(early.removeFirst())
+        }
+        if let time = nextBoardBeat, time <= now {
+            // Every order for a board sets the time of the next ones.
+            nextBoardBeat = nil
+            actions.append(.beatBoards)
         }
         if mayBeAlone, aloneAt <= now {
             isAlone = true
@@ -353,6 +385,11 @@ package struct FleetMember: Sendable {
         case .credentials(let number):
             let read = CredentialReply(reply)
             if let read { actions.append(.credentials(number, read, sent: first.sent)) }
+            isUnderstood = read != nil
+            if !isUnderstood { pending.insert(first, at: 0) }
+        case .board(let number, let order):
+            let read = BoardReply(reply, to: order)
+            if let read { actions.append(.board(number, read)) }
             isUnderstood = read != nil
             if !isUnderstood { pending.insert(first, at: 0) }
         case .other:

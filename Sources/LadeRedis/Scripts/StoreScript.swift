@@ -12,6 +12,7 @@ package enum StoreScript: String, CaseIterable, Sendable {
     case beat
     case leave
     case credentials
+    case board
 
     /// The text of the script.
     package var text: String {
@@ -23,6 +24,7 @@ package enum StoreScript: String, CaseIterable, Sendable {
         case .beat: Self.clock + Self.census + Self.beatText
         case .leave: Self.leaveText
         case .credentials: Self.clock + Self.credentialsText
+        case .board: Self.clock + Self.boardText
         }
     }
 

@@ -167,6 +167,7 @@ extension BoardModel {
         var walk = self.walk(segment.walk)
         guard offer.generation >= walk.generation else { return .refused }
         if offer.generation > walk.generation {
+            guard segment.first == 0 else { return .early }
             clear(segment.walk, from: 0, to: .max)
             walk = Walk(generation: offer.generation)
         }

@@ -105,6 +105,12 @@ package struct BoardModel: Sendable, Hashable {
         self.lease = Int(lease.wholeNanoseconds / 1_000)
     }
 
+    /// When the next lease ends, or the next segment can be claimed; nil without any.
+    package func due(after now: Int) -> Int? {
+        ([run?.grace ?? 0] + leases.values + ready.flatMap { [$0.value, $0.value + Self.avoidance] })
+            .filter { $0 > now }.min()
+    }
+
     /// The numbers of the run, as orders see them.
     var settings: BoardRun { run?.settings ?? BoardRun(digest: "", text: "") }
 
