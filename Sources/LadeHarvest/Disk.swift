@@ -43,6 +43,16 @@ final class Disk {
         self.init(path, descriptor, calls, owned: true)
     }
 
+    /// Opens a regular file for reading; what a link leads to is none.
+    convenience init(reading path: String, _ calls: any DiskCalls) throws(HarvestError) {
+        let descriptor = calls.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW, 0)
+        guard descriptor >= 0 else { throw Self.failure(path, errno, .read) }
+        self.init(path, descriptor, calls, owned: true)
+        guard size != nil else {
+            throw .file(LoadingError.FileCause(path: path, operation: .read, reason: "it is no regular file"))
+        }
+    }
+
     /// Writes to a descriptor that the caller keeps open and closes.
     convenience init(descriptor: Int32, _ calls: any DiskCalls) {
         self.init("the output", descriptor, calls, owned: false)
@@ -99,7 +109,7 @@ final class Disk {
         if let failure { throw failure }
     }
 
-    private func write(_ bytes: UnsafeRawBufferPointer) throws(HarvestError) {
+    func write(_ bytes: UnsafeRawBufferPointer) throws(HarvestError) {
         var offset = 0
         while offset < bytes.count, let base = bytes.baseAddress {
             let count = calls.write(
@@ -133,7 +143,10 @@ final class Disk {
     }
 
     /// Reads the first bytes, piece by piece.
-    func read(_ size: Int64, _ body: (UnsafeRawBufferPointer) -> Void) throws(HarvestError) {
+    func read(
+        _ size: Int64,
+        _ body: (UnsafeRawBufferPointer) throws(HarvestError) -> Void
+    ) throws(HarvestError) {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 16)
         defer { buffer.deallocate() }
         var offset: Int64 = 0
@@ -141,7 +154,7 @@ final class Disk {
             let wanted = Int(min(Int64(buffer.count), size - offset))
             let count = pread(descriptor, buffer.baseAddress, wanted, off_t(offset))
             if count > 0 {
-                body(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+                try body(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
                 offset += Int64(count)
             } else if count == 0 {
                 throw .outputChanged(path: path, reason: "it is shorter")
@@ -187,13 +200,23 @@ final class Disk {
     /// Renames a file, and makes that safe from a loss of power.
     static func rename(_ path: String, to target: String, _ calls: any DiskCalls) throws(HarvestError) {
         guard calls.rename(path, target) == 0 else { throw failure(target, errno, .write) }
-        let slash = target.utf8.lastIndex(of: UInt8(ascii: "/"))
-        let folder = slash.map { $0 == target.startIndex ? "/" : String(target[..<$0]) } ?? "."
-        let descriptor = calls.open(folder, O_RDONLY | O_CLOEXEC, 0)
+        let descriptor = calls.open(folder(of: target), O_RDONLY | O_CLOEXEC, 0)
         // A folder that may not be read cannot be synchronised; its entries are as safe as the system keeps them.
         guard descriptor >= 0 else { return }
         _ = calls.synchronise(descriptor)
         close(descriptor)
+    }
+
+    /// The folder that has a file.
+    static func folder(of path: String) -> String {
+        let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
+        return slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    }
+
+    /// Makes a folder, unless there is one.
+    static func makeFolder(_ path: String) throws(HarvestError) {
+        guard mkdir(path, 0o755) != 0, errno != EEXIST else { return }
+        throw failure(path, errno, .write)
     }
 
     static func failure(_ path: String, _ code: Int32, _ operation: LoadingError.FileCause.Operation) -> HarvestError {

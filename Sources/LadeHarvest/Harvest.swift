@@ -227,17 +227,7 @@ public struct Harvest: Sendable {
         fetch: @escaping @Sendable (Request) async throws(LoadingError) -> Response,
         note: @escaping @Sendable (Call.Event) -> Void = { _ in }
     ) async throws(HarvestError) -> Summary {
-        let walk = PageWalk(
-            original: request,
-            size: size,
-            sizer: sizer,
-            rules: rules,
-            more: more,
-            total: total,
-            findsTotal: true,
-            otherOrigins: otherOrigins,
-            emptyPageLimit: emptyPageLimit
-        )
+        let walk = makeWalk()
         let ledger = try HarvestLedger(
             self,
             HarvestArguments(self, walk),
@@ -254,6 +244,37 @@ public struct Harvest: Sendable {
         {
             ledger.noteChangedFirstPage()
         }
+        var source = makeSource(walk, from: start, fetch: fetch)
+        source.note = note
+        source.meter = meter
+        source.visited = ledger.visited
+        source.pageLimit = pageLimit.map { max(0, max(0, $0) - ledger.journal.pages) }
+        let feed = PageFeed(source)
+        defer { feed.cancel() }
+        return try await consume(feed, ledger, stop)
+    }
+
+    /// Makes the walk of the list that begins with ``request``.
+    func makeWalk() -> PageWalk {
+        PageWalk(
+            original: request,
+            size: size,
+            sizer: sizer,
+            rules: rules,
+            more: more,
+            total: total,
+            findsTotal: true,
+            otherOrigins: otherOrigins,
+            emptyPageLimit: emptyPageLimit
+        )
+    }
+
+    /// Makes the source of a feed that begins at a page.
+    func makeSource(
+        _ walk: PageWalk,
+        from start: PageRequest,
+        fetch: @escaping @Sendable (Request) async throws(LoadingError) -> Response
+    ) -> PageFeed<SplitPage>.Source {
         var source = PageFeed<SplitPage>.Source(
             walk: walk,
             start: start,
@@ -265,13 +286,7 @@ public struct Harvest: Sendable {
         source.repeatedPages = repeatedPages
         source.endStatuses = endStatuses
         source.refusesCut = false
-        source.note = note
-        source.meter = meter
-        source.visited = ledger.visited
-        source.pageLimit = pageLimit.map { max(0, max(0, $0) - ledger.journal.pages) }
-        let feed = PageFeed(source)
-        defer { feed.cancel() }
-        return try await consume(feed, ledger, stop)
+        return source
     }
 
     private func consume(

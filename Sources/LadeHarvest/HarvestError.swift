@@ -54,6 +54,8 @@ public enum HarvestError: Error, Sendable {
     case outputClosed
     /// The output or the journal cannot be written or read.
     case file(LoadingError.FileCause)
+    /// The store that shares the work of several processes sent something that none of them writes.
+    case store
 }
 
 extension HarvestError: CustomStringConvertible {
@@ -74,6 +76,7 @@ extension HarvestError: CustomStringConvertible {
         case .outputClosed: "The reader of the output has closed it."
         case .file(let fault):
             "\(fault.path) cannot be \(fault.operation == .read ? "read" : "written"): \(fault.reason)."
+        case .store: "The store of the fleet sent what no worker writes."
         }
     }
 }

@@ -153,24 +153,13 @@ final class HarvestLedger {
 
     /// The page to start with.
     func start(in walk: PageWalk) throws(HarvestError) -> PageRequest {
-        guard let text = journal.nextURL else { return walk.first }
-        do throws(PageError.Cause) {
-            guard let url = URL(string: text) else { throw walk.invalid(text) }
-            var page = PageRequest(
-                size: harvest.size,
-                number: journal.nextNumber,
-                request: try walk.moved(to: url),
-                itemsBefore: journal.itemsBefore
-            )
-            page.contents = journal.contents
-            if let cursor = journal.cursor {
-                page.cursor = cursor
-                page.request = try walk.request(with: cursor)
-            }
-            return page
-        } catch {
-            throw .page(PageError(page: walk.first, cause: error))
-        }
+        var start = PageStart()
+        start.number = journal.nextNumber
+        start.url = journal.nextURL
+        start.cursor = journal.cursor
+        start.itemsBefore = journal.itemsBefore
+        start.contents = journal.contents
+        return try start.page(in: walk)
     }
 
     /// The content that the first page had, if only that shows whether a counted list has changed since; else nil.
@@ -362,9 +351,16 @@ final class HarvestLedger {
     }
 
     func summary(_ ending: Harvest.Summary.Ending) -> Harvest.Summary {
-        let unique = harvest.duplicates == .kept ? journal.items - journal.duplicates : journal.items
+        harvest.summary(of: journal, ending, resumedPages: resumedPages)
+    }
+}
+
+extension Harvest {
+    /// The summary of an output.
+    func summary(of journal: HarvestJournal, _ ending: Summary.Ending, resumedPages: Int) -> Summary {
+        let unique = duplicates == .kept ? journal.items - journal.duplicates : journal.items
         let missing = ending == .complete ? journal.total.map { max(0, $0 - unique) } : nil
-        var summary = Harvest.Summary(
+        var summary = Summary(
             ending: ending,
             pages: journal.pages,
             items: journal.items,
@@ -374,42 +370,44 @@ final class HarvestLedger {
             total: journal.total,
             missing: missing
         )
-        summary.doubts = changeDoubts
+        summary.doubts = changeDoubts(journal)
         guard ending == .complete else { return summary }
         summary.doubts += journal.doubts ?? []
         if let missing, missing > 0, let total = journal.total {
             let text = "\(missing) of the \(total) announced items never came."
             // A list that is begun in its middle lacks those before.
-            summary.doubts.append(Harvest.Doubt(certain: !harvest.request.url.isInside, text))
+            summary.doubts.append(Doubt(certain: !request.url.isInside, text))
         }
-        if let total = journal.total, total > 0, unique > total { summary.doubts.append(surplus(unique, of: total)) }
+        if let total = journal.total, total > 0, unique > total {
+            summary.doubts.append(surplus(unique, of: total, journal))
+        }
         summary.doubts = summary.doubts.filter(\.isCertain) + summary.doubts.filter { !$0.isCertain }
         return summary
     }
 
     /// More items than are announced: some came twice, or the list has grown.
-    private func surplus(_ count: Int, of total: Int) -> Harvest.Doubt {
+    private func surplus(_ count: Int, of total: Int, _ journal: HarvestJournal) -> Doubt {
         let text = "\(count) items came, more than the \(total) that are announced, so that some may have come twice."
         // Pages that begin one item early have the last item of the page before.
-        guard case .offset(let query, nil)? = harvest.rules.first, harvest.rules.count == 1,
-            harvest.request.url.queryValue(query) == nil, count - total < max(2, journal.pages)
-        else { return Harvest.Doubt(certain: false, text) }
-        return Harvest.Doubt(certain: false, text, .offset(query: query, first: 1))
+        guard case .offset(let query, nil)? = rules.first, rules.count == 1, request.url.queryValue(query) == nil,
+            count - total < max(2, journal.pages)
+        else { return Doubt(certain: false, text) }
+        return Doubt(certain: false, text, .offset(query: query, first: 1))
     }
 
     /// The change of the announced total.
-    private var changeDoubts: [Harvest.Doubt] {
+    private func changeDoubts(_ journal: HarvestJournal) -> [Doubt] {
         if journal.hasOtherStart == true {
             let text = "The first page has other items than when the list was begun, so that items may have moved."
-            return [Harvest.Doubt(certain: false, text)]
+            return [Doubt(certain: false, text)]
         }
         guard let first = journal.firstTotal, let last = journal.total, first != last || journal.hasShrunk == true
         else {
             return []
         }
         let text = "The announced number of items went from \(first) to \(last) while the list was read"
-        guard journal.hasShrunk == true else { return [Harvest.Doubt(certain: false, text + ".")] }
-        return [Harvest.Doubt(certain: true, text + ", so that items have moved to pages that were read before.")]
+        guard journal.hasShrunk == true else { return [Doubt(certain: false, text + ".")] }
+        return [Doubt(certain: true, text + ", so that items have moved to pages that were read before.")]
     }
 }
 
@@ -443,7 +441,7 @@ extension URL {
 }
 
 /// Finds the identities of the lines written by earlier runs.
-private struct LineIdentities {
+struct LineIdentities {
     private let settings: JSONSplitter.Settings
     private var line: [UInt8] = []
 
@@ -456,13 +454,18 @@ private struct LineIdentities {
         var rest = bytes[...]
         while let end = rest.firstIndex(of: 0x0A) {
             line.append(contentsOf: rest[..<end])
-            // Each line was written by a splitter and the checksum is right, so it is a valid item.
-            var splitter = JSONSplitter(settings)
-            try? splitter.consume(Data([0x5B] + line + [0x5D]))
-            for case let identity? in splitter.takeIdentities() { identities.insert(identity) }
+            if let identity = identity(of: line) { identities.insert(identity) }
             line.removeAll(keepingCapacity: true)
             rest = rest[(end + 1)...]
         }
         line.append(contentsOf: rest)
+    }
+
+    /// The checksum of the identity of an item; nil when it has none.
+    func identity(of line: [UInt8]) -> UInt64? {
+        // Each line was written by a splitter and the checksum is right, so it is a valid item.
+        var splitter = JSONSplitter(settings)
+        try? splitter.consume(Data([0x5B] + line + [0x5D]))
+        return splitter.takeIdentities().first ?? nil
     }
 }

@@ -172,6 +172,31 @@ package struct PageWalk: Sendable {
         return PageRequest(size: page.size, number: number, request: request, itemsBefore: itemsBefore)
     }
 
+    /// A page by its number from 0, where that needs no page before it; nil elsewhere.
+    ///
+    /// Pages are so requested where a rule numbers them, unless a total ends the list: then the items before a page must
+    /// be known. By position they need the number of the first item, and a size.
+    package func page(numbered number: Int) -> PageRequest? {
+        guard isAddressable, original.canRepeatBody, let base, number >= 0 else { return nil }
+        switch rules.first {
+        case .pageNumber(let query, _):
+            guard !endsAtTotal, let value = base.adding(number) else { return nil }
+            let request = number == 0 ? first.request : changed(query, String(value))
+            return PageRequest(
+                size: first.size,
+                number: number,
+                request: request,
+                itemsBefore: number == 0 ? 0 : nil
+            )
+        case .offset(let query, _):
+            let (items, overflow) = number.multipliedReportingOverflow(by: first.size)
+            guard first.size > 0, !overflow, let value = base.adding(items) else { return nil }
+            let request = number == 0 ? first.request : changed(query, String(value))
+            return PageRequest(size: first.size, number: number, request: request, itemsBefore: items)
+        default: return nil
+        }
+    }
+
     /// The page after a loaded one; nil after the last.
     package func next(after page: PageRequest, _ facts: Facts) throws(PageError.Cause) -> PageRequest? {
         try step(after: page, facts).page

@@ -32,7 +32,13 @@ extension Pages.Rule {
 /// Checksums, because they are stored with a page, and because contents take too much memory.
 package struct PageContents: Hashable, Sendable {
     package let first: UInt64
-    let last: UInt64
+    package let last: UInt64
+
+    /// Makes the contents from their checksums.
+    package init(first: UInt64, last: UInt64) {
+        self.first = first
+        self.last = last
+    }
 
     /// Whether a page has the content of one of these pages.
     func contains(_ content: UInt64) -> Bool { content == first || content == last }

@@ -325,6 +325,12 @@ struct PagesRun: Sendable {
                 advice: "Make room. \(Self.resuming)",
                 code: .localFile
             )
+        case .store:
+            return CommandError(
+                what: error.description,
+                advice: "Protect the store as the key of the API is protected.",
+                code: .decoding
+            )
         case .file:
             let advice = "Check the path, its permissions and the space left."
             return CommandError(what: error.description, advice: advice, code: .localFile)
