@@ -214,9 +214,10 @@ final class WorkSession {
             case .differs(let text):
                 throw .fault(.argumentsDiffer(journal: "of the run \(worker.run)", arguments.differences(from: text)))
             case .complete(let epoch, let since, let isMerged):
-                guard !isMerged else { throw .ending(.completeBefore(since)) }
                 self.epoch = epoch
-                return
+                guard isMerged else { return }
+                if since >= Self.tidyDelay { try await tidy() }
+                throw .ending(.completeBefore(since))
             case .cancelled: throw .ending(.cancelled)
             case .busy(let count): throw .ending(.busy(count))
             case .wait(let duration): try await sleep(duration)
@@ -262,6 +263,20 @@ final class WorkSession {
     private func removeFiles(of name: String) {
         Disk.remove("\(folder)/\(name)")
         Disk.remove("\(folder)/\(name).end")
+    }
+
+    /// For how long parts that are in no output are kept, because a store that returns may name them.
+    private static let tidyDelay = Duration.seconds(3_600)
+
+    /// Removes the parts of this worker that the complete run does not name.
+    private func tidy() async throws(End) {
+        guard let entries = try await manifest() else { return }
+        var named: Set<String> = []
+        for entry in entries {
+            guard case .committed(_, let epoch, let fence) = entry.state else { continue }
+            named.insert(PartRecord.name(entry.segment, epoch, fence))
+        }
+        for record in journal.records where !named.contains(record.name) { removeFiles(of: record.name) }
     }
 
     // MARK: - Working

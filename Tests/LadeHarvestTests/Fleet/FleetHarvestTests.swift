@@ -450,6 +450,41 @@ struct FleetHarvestTests {
         #expect(rig.requestCount == 21)
     }
 
+    @Test("fleet RD-94 a page costs at most 0.2 orders to the board")
+    func orders() async throws {
+        let rig = try FleetRig(.init(count: 3_000, segment: 32, slowness: 50))
+        let expected = try await rig.expected()
+        _ = try await rig.run(try (0..<4).map { try rig.worker("w\($0)") })
+
+        #expect(rig.folder.text("out") == expected)
+        #expect(rig.board.orders <= 200, "\(rig.board.orders) orders for 1,000 pages")
+    }
+
+    @Test("fleet RD-81 parts that the output does not have are removed by their worker an hour after its end")
+    func tidied() async throws {
+        let rig = try FleetRig(.init(count: 60))
+        _ = try await rig.run([try rig.worker("one"), try rig.worker("two")])
+        let extra = rig.output + ".parts/worker-one.journal"
+        let journal = try #require(FileManager.default.contents(atPath: extra))
+        let first = try #require(journal.split(separator: 0x0A).dropFirst().first)
+        // The same part once more, under another fence, as a lost race leaves it.
+        var record = try #require(try JSONSerialization.jsonObject(with: Data(first)) as? [String: Any])
+        let name = "part-\(record["walk"] ?? 0)-\(record["first"] ?? 0).\(record["epoch"] ?? "")."
+        let fence = record["fence"] as? Int ?? 0
+        record["fence"] = 999
+        let line = try JSONSerialization.data(withJSONObject: record) + Data([0x0A])
+        try (journal + line).write(to: URL(filePath: extra))
+        let copy = rig.output + ".parts/" + name
+        try FileManager.default.copyItem(atPath: copy + "\(fence)", toPath: copy + "999")
+
+        let whole = rig.parts
+        _ = try await rig.run([try rig.worker("one")])
+        #expect(rig.parts == whole)
+        rig.time.advance(by: .seconds(3_600))
+        _ = try await rig.run([try rig.worker("one")])
+        #expect(rig.parts == whole.filter { !$0.hasSuffix(".999") })
+    }
+
     @Test("fleet RD-96 a second process with the name of a worker in the same folder is refused")
     func sameName() async throws {
         let rig = try FleetRig(.init(count: 60))

@@ -107,6 +107,16 @@ struct PartMergeTests {
         }
     }
 
+    @Test("fleet RD-93 ten thousand parts are merged")
+    func many() throws {
+        let folder = try TemporaryFolder()
+        let entries = try (0..<10_000).map { try Self.part("p\($0)", $0..<$0 + 1, in: folder) }
+        let outcome = try PartMerge().write(entries, from: [folder.path], to: folder.file("out"))
+
+        #expect(outcome?.items == 10_000)
+        #expect(folder.text("out") == HarvestSample.lines(0..<10_000))
+    }
+
     @Test(
         "fleet RD-92 each call to the disk may fail: the output of before stays, or is the new one",
         arguments: RecordingCalls.Fault.allCases
