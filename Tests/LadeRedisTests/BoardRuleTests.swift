@@ -23,7 +23,9 @@ struct BoardRuleTests {
             change(&run)
         }
 
-        func open(_ board: (any WorkBoard)? = nil, _ opening: BoardOpening = .join, epoch: UInt64 = 1) async -> BoardReply? {
+        func open(_ board: (any WorkBoard)? = nil, _ opening: BoardOpening = .join, epoch: UInt64 = 1) async
+            -> BoardReply?
+        {
             await (board ?? one).carryOut(.open(run, opening, epoch: epoch, lost: nil))
         }
 
@@ -37,7 +39,9 @@ struct BoardRuleTests {
             return lease
         }
 
-        func commit(_ lease: BoardLease, _ pages: Int, _ sequel: BoardSequel, announced: Int? = nil) async -> BoardReply? {
+        func commit(_ lease: BoardLease, _ pages: Int, _ sequel: BoardSequel, announced: Int? = nil) async
+            -> BoardReply?
+        {
             await one.carryOut(.commit(lease, BoardRuleTests.part(pages, announced: announced), sequel))
         }
 
@@ -313,7 +317,8 @@ struct BoardRuleTests {
         let fixture = Fixture { $0.isNumbered = false }
         _ = await fixture.one.carryOut(.open(fixture.run, .join, epoch: 2, lost: 1))
         func offer(_ first: Int, _ sequel: BoardSequel, generation: Int = 0) async throws -> BoardReply? {
-            var lease = BoardLease(epoch: 1, segment: BoardSegment(walk: 0, first: first), count: 4, fence: 1 + first)
+            let fence = 1 + first + generation * 100
+            var lease = BoardLease(epoch: 1, segment: BoardSegment(walk: 0, first: first), count: 4, fence: fence)
             lease.generation = generation
             return await fixture.one.carryOut(.offer(epoch: 2, BoardOffer(lease, try #require(Self.part(4)), sequel)))
         }
@@ -328,7 +333,7 @@ struct BoardRuleTests {
         #expect(try await offer(0, .more("y"), generation: 1) == .done)
         #expect(try await offer(4, .more("c")) == .refused)
         #expect(fixture.one.standing(of: lease) == .lost)
-        #expect(await fixture.entries(epoch: 2) == ["0.0 4 pages, fence 1", "0.4 4 open"])
+        #expect(await fixture.entries(epoch: 2) == ["0.0 4 pages, fence 101", "0.4 4 open"])
     }
 
     @Test("fleet RD-91 a walk whose cursor has expired fails, or begins again without its parts")
@@ -380,7 +385,9 @@ struct BoardRuleTests {
         #expect(!fixture.one.holdsMerge(fence: fence))
         #expect(await fixture.one.carryOut(.merged(epoch: 1, fence: fence)) == .refused)
         #expect(await fixture.two.carryOut(.merged(epoch: 1, fence: next)) == .done)
-        #expect(await fixture.one.carryOut(.merge(epoch: 1)) == .complete(epoch: 1, since: .seconds(130), isMerged: true))
+        #expect(
+            await fixture.one.carryOut(.merge(epoch: 1)) == .complete(epoch: 1, since: .seconds(130), isMerged: true)
+        )
         // A part that is missing is loaded again, and the output is merged again.
         #expect(await fixture.one.carryOut(.reload(lease.segment)) == .done)
         #expect(try await fixture.claim().segment == lease.segment)

@@ -84,7 +84,13 @@ struct BoardScriptTests {
             let pages = chance(50) ? lease.count : pick(lease.count + 2)
             var part: BoardPart?
             if pages > 0 {
-                part = BoardPart(pages: pages, items: pick(9), lines: pick(9), length: Int64(pick(99)), checksum: random.next())
+                part = BoardPart(
+                    pages: pages,
+                    items: pick(9),
+                    lines: pick(9),
+                    length: Int64(pick(99)),
+                    checksum: random.next()
+                )
                 if chance(50) {
                     part?.firstPage = random.next()
                     part?.lastPage = random.next()
@@ -243,11 +249,13 @@ struct BoardScriptTests {
         let seed = Soak.current.seed(for: "BoardScriptTests.fuzz")
         let random = SeededRandom(seed: seed)
         let words = [
-            "opened", "differs", "complete", "cancelled", "busy", "lease", "merge", "wait", "nothing", "done", "refused",
+            "opened", "differs", "complete", "cancelled", "busy", "lease", "merge", "wait", "nothing", "done",
+            "refused",
             "early", "unknown", "manifest", "state", "beat",
         ]
         let texts = [
-            "", "0", "1", "-1", "31", "9e99", "nan", "00000000000000ff", "00000000000000fg", "running", "complete", "x y",
+            "", "0", "1", "-1", "31", "9e99", "nan", "00000000000000ff", "00000000000000fg", "running", "complete",
+            "x y",
             "0 0 d 32 00000000000000ff 1 w 1 1 1 00000000000000ff - -", "0 32 o 32 0 0 0 ", "1 0 f 1 a b \u{1B}[31m",
             "99999999999999999999 0 f 1 a", "0 0 d 0 00000000000000ff 1 w 1 1 1 00000000000000ff - -",
         ]

@@ -123,7 +123,10 @@ struct FleetMemberTests {
         member.reply(ScriptTests.beat(), at(13_020))
         _ = member.take()
         // A lease of another epoch, or of no number, is none.
-        member.reply(.list(ScriptTests.texts(["1000000", "lease", "0", "-1", "4", "0", "1", "1", "", "-", "-"])), at(13_030))
+        member.reply(
+            .list(ScriptTests.texts(["1000000", "lease", "0", "-1", "4", "0", "1", "1", "", "-", "-"])),
+            at(13_030)
+        )
         #expect(words(&member).contains("close") && !member.isJoined)
     }
 

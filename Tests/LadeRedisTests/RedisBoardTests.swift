@@ -147,7 +147,10 @@ struct RedisBoardTests {
         return try #require(keys.first?.string)
     }
 
-    @Test("fleet RD-95 a worker commits what it has when the store responds again", arguments: StoreServer.Kind.allCases)
+    @Test(
+        "fleet RD-95 a worker commits what it has when the store responds again",
+        arguments: StoreServer.Kind.allCases
+    )
     func unreachable(kind: StoreServer.Kind) async throws {
         let server = try StoreServer.start(kind)
         let fleet = try Self.fleet(server, "one")
@@ -195,7 +198,9 @@ struct RedisBoardTests {
         }
         #expect(await second.carryOut(.offer(epoch: 6, BoardOffer(b, Self.part(4), .more(nil)))) == .done)
         #expect(await first.carryOut(.claim(epoch: 5)) == .unknown)
-        #expect(await first.carryOut(.open(Self.run(pages: 8), .join, epoch: 7, lost: 5)) == .opened(epoch: 6, isNew: false))
+        #expect(
+            await first.carryOut(.open(Self.run(pages: 8), .join, epoch: 7, lost: 5)) == .opened(epoch: 6, isNew: false)
+        )
         #expect(await first.carryOut(.offer(epoch: 6, offer)) == .done)
         // Another part of the same pages comes too late.
         var other = offer

@@ -66,7 +66,7 @@ extension StoreScript {
           wipe()
           return say('done')
         elseif order == 'open' then
-          local dead, how = '', ARGV[12]
+          local dead, how, old = '', ARGV[12], R.e
           if R.e and (how == 'restart' or how == 'force') then
             local held = redis.call('ZCOUNT', KEYS[5], '(' .. s(now), '+inf')
             if how == 'restart' and held > 0 then return say('busy', s(held)) end
@@ -85,7 +85,7 @@ extension StoreScript {
             if f ~= 't' then put(f, ARGV[i + 4]) end
           end
           put('e', epoch) put('es', epoch) put('x', dead) put('st', 'running') put('c', now) put('la', now)
-          if ARGV[13] ~= '' and how ~= 'restart' and how ~= 'force' then put('gr', now + 2000000) end
+          if not old and ARGV[13] ~= '' then put('gr', now + 2000000) end
           redis.call('HSET', KEYS[2], 't', ARGV[6])
           return say('opened', epoch, '1')
         end

@@ -186,7 +186,9 @@ extension BoardModel {
     func span(from first: Int) -> Int { min(settings.size, max(0, (settings.limit ?? .max) - first)) }
 
     private mutating func put(_ part: BoardPart, _ segment: BoardSegment, epoch: UInt64, fence: Int, _ worker: String) {
-        entries[segment] = .done(part, epoch: epoch, fence: fence, worker: worker)
+        var stored = part
+        stored.announced = nil
+        entries[segment] = .done(stored, epoch: epoch, fence: fence, worker: worker)
         run?.done += 1
         run?.pages += part.pages
         run?.items += part.items

@@ -105,9 +105,10 @@ package struct BoardModel: Sendable, Hashable {
         self.lease = Int(lease.wholeNanoseconds / 1_000)
     }
 
-    /// When the next lease ends, or the next segment can be claimed; nil without any.
-    package func due(after now: Int) -> Int? {
-        ([run?.grace ?? 0] + leases.values + ready.flatMap { [$0.value, $0.value + Self.avoidance] })
+    /// When the next lease ends but those given, or the next segment can be claimed; nil without any.
+    package func due(after now: Int, except held: Set<BoardSegment>) -> Int? {
+        let ends = leases.filter { !held.contains($0.key) }.values
+        return ([run?.grace ?? 0] + ends + ready.flatMap { [$0.value, $0.value + Self.avoidance] })
             .filter { $0 > now }.min()
     }
 
@@ -296,7 +297,7 @@ package struct BoardModel: Sendable, Hashable {
                 lost.append(segment)
             }
         }
-        let holdsMerge = merge == nil || merge == run?.mergeFence
+        let holdsMerge = merge == nil || (merge == run?.mergeFence && merge != 0)
         if merge != nil, holdsMerge { run?.mergeEnd = now + lease }
         return .beat(lost: lost, losesMerge: !holdsMerge, isCancelled: run?.phase == .cancelled)
     }
