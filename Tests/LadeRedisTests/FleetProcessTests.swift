@@ -65,6 +65,19 @@ struct FleetProcessTests {
         #expect(server.requestCount == 1)
     }
 
+    @Test("fleet RD-110 explain shows the wait for a slot as that of the rate limit of a fleet")
+    func explained() async throws {
+        let store = try StoreServer.start()
+        let server = try LoopbackServer { _ in .text("x") }
+        let line = ["explain", server.address("/x"), "--rate", "2/s", "--share", store.url, "--no-config", "--all"]
+        let path = store.folder + "/explained"
+        let output = open(path, O_WRONLY | O_CREAT, 0o600)
+        defer { close(output) }
+        #expect(try await ChildProcess(Self.program, line, output: output).ended() == 0)
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        #expect(text.contains("the rate limit of") && text.contains(", fleet of 1"), "\(text)")
+    }
+
     @Test("fleet RD-04 no proxy of the environment is used for the store")
     func proxies() async throws {
         let store = try StoreServer.start(StoreServer.Settings(hasPort: true))

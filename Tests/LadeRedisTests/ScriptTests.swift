@@ -104,7 +104,7 @@ struct ScriptTests {
                         me, "\(1 + random.next() % 9)", "2000", "20000", interval, "\(1 + random.next() % 3)",
                         "\(1 + random.next() % 80)", random.next() % 3 == 0 ? ends[digest] ?? "0" : "0",
                         "\(random.next() % 2)", "250000", "1000", digest, "key " + digest, "64",
-                        random.next() % 2 == 0 ? born : "",
+                        random.next() % 2 == 0 ? born : "", random.next() % 4 == 0 ? "7" : "1",
                     ]
                 )
             }
@@ -227,7 +227,7 @@ struct ScriptTests {
                 keys: ["m", "k", "g", "l:aa"].map { "lade:1:{t}:" + $0 },
                 arguments: [
                     "m i", "1", "1000000", "60000000", "10000.000", "1", "1", witness, "1", "250000", "0", "aa", "key",
-                    "64", "",
+                    "64", "", "1",
                 ]
             )
             guard case .list(let items)? = client.run(command) else { return [] }
@@ -253,7 +253,7 @@ struct ScriptTests {
             return fields.compactMap(\.string).sorted()
         }
         let limit = try #require(commands.first { $0.script == .ask }?.keys.last)
-        #expect(fields(limit) == ["it", "iv", "iw", "name", "seen", "tat"])
+        #expect(fields(limit) == ["it", "iv", "iw", "name", "seen", "tat", "top"])
         let quota = try #require(commands.first { $0.script == .quota }?.keys.first)
         #expect(fields(quota) == ["early", "got", "last", "left", "limit", "name", "rest", "seen", "w"])
         let record = try #require(commands.first { $0.script == .credentials }?.keys.first)

@@ -9,6 +9,7 @@ struct StoreModel {
         var member: String
         var heard: Double
         var seen: Double
+        var top: Double
     }
 
     private struct Gate {
@@ -50,6 +51,11 @@ struct StoreModel {
         case .leave:
             guard members.removeValue(forKey: arguments[0]) != nil else { return .integer(0) }
             if least > 1 { least -= 1 }
+            return .integer(1)
+        case .giveBack where arguments[0].isEmpty:
+            guard let tat = limits[command.keys[0]]?.tat else { return .integer(0) }
+            let by = -Self.number(arguments[1])
+            limits[command.keys[0]]?.tat = by > 0 ? max(tat, now) + by : max(min(tat, now), tat + by)
             return .integer(1)
         case .giveBack:
             guard let tat = limits[command.keys[0]]?.tat, abs(tat - Self.number(arguments[0])) <= 1 else {
@@ -135,6 +141,7 @@ struct StoreModel {
         if let seen = limit?.seen, seen - now > 1_000 {
             limit?.tat -= seen - now
             limit?.heard -= seen - now
+            limit?.top -= seen - now
         }
         var differs: Int64 = 0
         var (interval, member, heard) = (mine, me, now)
@@ -149,7 +156,7 @@ struct StoreModel {
         var lost: Int64 = 0
         var tat = limit?.tat ?? (now - born < values[10] ? now + horizon + (burst - 1) * spacing : now)
         let witness = min(values[7], now + max(horizon, n * interval) + burst * interval)
-        if witness > tat + 1 {
+        if witness > (limit?.top ?? tat) + 1 {
             tat = max(witness, now + horizon)
             lost = 1
         }
@@ -161,11 +168,12 @@ struct StoreModel {
             ((now + horizon - base) / spacing).rounded(.down) + burst,
             max(1, (horizon / (spacing * a)).rounded(.down))
         )
-        if count < 1 { count = arguments[8] == "1" ? 1 : 0 }
+        if count < values[15] { count = arguments[8] == "1" ? values[15] : 0 }
         if count > 0 { tat = (base + count * spacing).rounded(.up) }
         // The store keeps whole microseconds.
         tat = tat.rounded(.toNearestOrEven)
-        limits[key] = Limit(tat: tat, interval: interval, member: member, heard: heard, seen: now)
+        let top = max(limit?.top ?? tat, tat)
+        limits[key] = Limit(tat: tat, interval: interval, member: member, heard: heard, seen: now, top: top)
         return .list([
             Self.reply(Self.text(now)), Self.reply(Self.text(base)), Self.reply(String(format: "%.3f", spacing)),
             .integer(Int64(count)), Self.reply(Self.text(tat)), .integer(Int64(n)), .integer(Int64(a)),

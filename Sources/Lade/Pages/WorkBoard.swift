@@ -4,7 +4,7 @@ package import LadeCore
 ///
 /// A *run* has *walks*, the lists of pages: one, or one for each partition. A walk consists of *segments* of successive pages. A
 /// worker claims a segment, writes its pages to a *part*, a file of its own, and commits the part. The truth about contents is in
-/// the parts and in the journals of the workers, from which a board that has lost its run is filled again.
+/// the parts and in the journals of the workers. A board that has lost its run is filled again from these.
 ///
 /// A board is that of one worker in one run. It extends the leases of its worker by itself, from the claim to the commit.
 package protocol WorkBoard: AnyObject, Sendable {
@@ -175,8 +175,8 @@ package struct BoardFailure: Sendable, Hashable {
 package enum BoardSequel: Sendable, Hashable {
     /// More pages follow; those of the segment that are not in the part are given back.
     ///
-    /// A walk by links continues where the text says, which also has its marks against loops; nil where it has not advanced, and
-    /// for numbered pages.
+    /// A walk by links continues where the text says, which also has its marks against loops. The text is nil where the walk has
+    /// not advanced, and for numbered pages.
     case more(Secret?)
     /// The list ends after these pages.
     case end
@@ -276,8 +276,8 @@ package struct BoardState: Sendable, Hashable {
 package enum BoardOrder: Sendable, Hashable {
     /// Join or begin the run; a new one has the random number `epoch`.
     ///
-    /// A worker that knew the run under the number `lost` says so: for some seconds nothing is claimed in a run that is begun so,
-    /// while the workers offer their parts.
+    /// A worker that knew the run under the number `lost` says so. In a run that is begun so, nothing is claimed for two seconds,
+    /// in which the workers offer their parts.
     case open(BoardRun, BoardOpening, epoch: UInt64, lost: UInt64?)
     /// A segment to load.
     ///

@@ -41,6 +41,15 @@ struct Explanation: Sendable {
         }
     }
 
+    /// The lines of a summary, in which waits for a shared rate limit name the fleet.
+    static func naming(_ text: String, members: Int?) -> String {
+        guard let members else { return text }
+        let lines = text.parts(at: "\n").map { line in
+            line.contains("the rate limit of ") ? "\(line), fleet of \(members)" : String(line)
+        }
+        return lines.joined(separator: "\n")
+    }
+
     private static func write(_ page: (String, Locked<[HAREntry]>)?, of request: Request) throws(CommandError) {
         guard let (path, entries) = page else { return }
         try HarRun.write(WaterfallPage(entries.withLock(\.self), title: "\(request)").html, to: path)
@@ -62,7 +71,7 @@ struct Explanation: Sendable {
         await witness.end(account.service, at: context.time)
         try call.finish(settings.session, context.console)
         let (text, hidden) = story.timeline.summary(from: settings.showsAll ? 0 : 0.01)
-        try context.console.write(text)
+        try context.console.write(Self.naming(text, members: context.memberships.withLock(\.values.first)?.members()))
         if hidden > 0 {
             try context.console.write("\(Count.text(hidden, "row", "rows")) under 1 % left out; --all shows them.\n")
         }

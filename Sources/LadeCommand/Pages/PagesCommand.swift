@@ -9,9 +9,10 @@ struct PagesSettings: CallSettings {
     var caching = CachingSettings()
     var policy = PolicySettings()
     var connection = ConnectionSettings()
+    var fleet = FleetSettings()
 
     static let rows: [OptionRow<PagesSettings>] =
-        PagingSettings.rows.lifted(\.paging)
+        PagingSettings.rows.lifted(\.paging) + [fleetRow] + FleetSettings.rows.lifted(\.fleet)
         + OutputSettings.rows.only(
             "verbose",
             "show-secrets",
@@ -37,8 +38,28 @@ struct PagesSettings: CallSettings {
         + PolicySettings.rows.except("location", "cross-origin-body").lifted(\.policy).rare()
         + ConnectionSettings.rows.lifted(\.connection).rare()
 
+    private static let fleetRow = OptionRow<PagesSettings>.value(
+        "fleet",
+        "URL",
+        .paging,
+        "Fetch the list with all processes of a fleet",
+        details: "redis://HOST/NAME, rediss:// with TLS, or redis+unix:///PATH?name=NAME. Processes that run the same "
+            + "command, on any machine, take segments of the list, and write them to parts in the folder FILE.parts. A "
+            + "process that ends is replaced by the others. The last one merges the parts to FILE, which is that of one "
+            + "process. Rates and tokens are shared as by --share. Pages that are numbered are fetched by all processes, and "
+            + "linked ones by one at a time.",
+        isCommon: false
+    ) { settings, value throws(CommandError) in
+        settings.policy.sharing = SharedLimits(address: value, option: "--fleet")
+        settings.fleet.isOn = true
+    }
+
     func validateRest() throws(CommandError) {
         try paging.validate()
+        if fleet.isOn, policy.sharing?.option != "--fleet" {
+            throw .usage("both --fleet and --share", advice: "--fleet shares limits and tokens as well.")
+        }
+        try fleet.validate(paging)
         try request.checkSingleAddress()
     }
 }

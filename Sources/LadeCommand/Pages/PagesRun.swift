@@ -11,7 +11,7 @@ struct PagesRun: Sendable {
     let settings: PagesSettings
     let context: CommandContext
 
-    private var console: Console { context.console }
+    var console: Console { context.console }
 
     /// Harvests the list.
     ///
@@ -39,6 +39,7 @@ struct PagesRun: Sendable {
         // One option for both ways to another origin: a next page and a redirect.
         var policy = settings.policy
         policy.sendsBodyElsewhere = settings.paging.sendsBodyElsewhere
+        policy.sharing?.member = settings.fleet.worker
         let line = PagesLine(console, time: context.time, isShown: showsProgress) {
             [memberships = context.memberships] in
             memberships.withLock { $0.values.first }?.words()
@@ -61,7 +62,31 @@ struct PagesRun: Sendable {
             }
         )
         let stop = Harvest.Stop()
-        let outcome = await result(of: harvest, account, stop, meter)
+        let (loader, destination, restarts) = (account.makeLoader(), destination, settings.paging.restarts)
+        let outcome: Result<Work, HarvestError>
+        let membership = context.memberships.withLock { $0.values.first }
+        if settings.fleet.isOn, let membership, let path = settings.paging.path {
+            let (board, run) = try membership.board()
+            let worker = try settings.fleet.makeWorker(harvest, run: run, output: path, restarts: restarts)
+            if !settings.output.isSilent, !worker.isParallel, worker.partitions.count == 1 {
+                console.talk.write("lade: The pages are linked, so one process at a time fetches them.\n")
+            }
+            outcome = await result(stop) { () async throws(HarvestError) in
+                .fleet(try await Self.work(worker, on: board, loader, stop, meter))
+            }
+        } else {
+            outcome = await result(stop) { [harvest] () async throws(HarvestError) in
+                .harvest(
+                    try await harvest.run(
+                        with: loader,
+                        to: destination,
+                        restart: restarts,
+                        stop: stop,
+                        meter: meter
+                    )
+                )
+            }
+        }
         line.end()
         await witness.end(account.service, at: context.time)
         try call.finish(settings.session, console)
@@ -77,7 +102,8 @@ struct PagesRun: Sendable {
             console.talk.write(notice)
         }
         switch outcome {
-        case .success(let summary): return try finish(summary)
+        case .success(.harvest(let summary)): return try finish(summary)
+        case .success(.fleet(let work)): return try finish(work, members: membership?.members() ?? 1)
         case .failure(.page(let failure)) where failure.isCancellation && stop.isRequested:
             throw stopped(pages: meter.progress.pages, items: meter.progress.items)
         case .failure(let error): throw failure(error, witness, call.request, hasPages: meter.progress.pages > 0)
@@ -87,26 +113,21 @@ struct PagesRun: Sendable {
     /// How long the present page may take after the first interrupt.
     private static let grace = Duration.seconds(1)
 
-    /// Runs the harvest until its end or the first interrupt.
+    /// The work of this process, as it ended.
+    private enum Work: Sendable {
+        case harvest(Harvest.Summary)
+        case fleet(HarvestWorker.Summary)
+    }
+
+    /// Works until the end or the first interrupt.
     private func result(
-        of harvest: Harvest,
-        _ account: Account,
         _ stop: Harvest.Stop,
-        _ meter: Pages.Progress.Meter
-    ) async -> Result<Harvest.Summary, HarvestError> {
-        let (loader, destination, restarts) = (account.makeLoader(), destination, settings.paging.restarts)
+        _ work: @escaping @Sendable () async throws(HarvestError) -> Work
+    ) async -> Result<Work, HarvestError> {
         // Awaited below; cancelled when the page takes too long after an interrupt.
-        let run = Task { () async -> Result<Harvest.Summary, HarvestError> in
+        let run = Task { () async -> Result<Work, HarvestError> in
             do throws(HarvestError) {
-                return .success(
-                    try await harvest.run(
-                        with: loader,
-                        to: destination,
-                        restart: restarts,
-                        stop: stop,
-                        meter: meter
-                    )
-                )
+                return .success(try await work())
             } catch {
                 return .failure(error)
             }
@@ -213,7 +234,7 @@ struct PagesRun: Sendable {
 
     // MARK: - Ending
 
-    private func finish(_ summary: Harvest.Summary) throws(CommandError) -> ExitCode {
+    func finish(_ summary: Harvest.Summary) throws(CommandError) -> ExitCode {
         if !settings.output.isSilent, console.isTalkTerminal || summary.duplicates > 0 {
             console.talk.write("lade: \(Self.text(summary)).\n")
         }

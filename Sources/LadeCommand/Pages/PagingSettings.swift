@@ -107,7 +107,7 @@ struct PagingSettings: Sendable {
         .count("max-pages", .paging, "Stop after so many pages") { $0.pageLimit = $1 },
         .count("max-items", .paging, "Stop after so many items") { $0.itemLimit = $1 },
         .count("prefetch", .paging, "Fetch so many pages ahead (0; 64 at most)", from: 0) { $0.prefetch = $1 },
-        .value("identity", "/POINTER", .paging, "Where in an item its identity is, to count duplicates") {
+        .value("identity", "/POINTER", .paging, "Where an item has its identity, to find duplicates") {
             settings,
             value throws(CommandError) in
             settings.identity = try PagingSettings.pointer(value, of: "--identity")
@@ -134,7 +134,7 @@ struct PagingSettings: Sendable {
         .count(
             "empty-pages",
             .paging,
-            "How many pages without items in a row to follow (100)",
+            "How many empty pages in a row to follow (100)",
             isCommon: false,
             from: 0
         ) {

@@ -372,7 +372,10 @@ struct PolicySettings: Sendable {
             )
         }
         if fleetSecret != nil, sharing == nil {
-            throw .usage("a password of a store without --share", advice: "Say which store: --share redis://HOST/NAME.")
+            throw .usage(
+                "a password of a store without --share or --fleet",
+                advice: "Say which store: --share redis://HOST/NAME."
+            )
         }
         if sharesTokensInPlain, sharing == nil {
             throw .usage("--fleet-insecure without --share", advice: "Say which store: --share redis://HOST/NAME.")

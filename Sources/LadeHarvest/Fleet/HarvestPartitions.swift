@@ -96,7 +96,7 @@ struct PartitionRange: Sendable, Equatable {
         guard let (range, step) = text.halves(at: "/"), let (from, rest) = range.halves(at: "."),
             rest.utf8.first == UInt8(ascii: ".")
         else { return nil }
-        let to = String(rest.dropFirst())
+        let to = String(Substring(rest.utf8.dropFirst()))
         if let from = Int(from), let to = Int(to), let step = Int(step), from < to, step > 0 {
             let (length, overflow) = to.subtractingReportingOverflow(from)
             guard !overflow else { return nil }
@@ -174,7 +174,8 @@ private enum Instants {
         else { return nil }
         let days = self.days(parts[0], parts[1], parts[2])
         guard let time else { return (days * 86_400, false) }
-        guard time.utf8.last == UInt8(ascii: "Z"), let clock = numbers(String(time.dropLast()), [2, 2, 2], ":"),
+        guard time.utf8.last == UInt8(ascii: "Z"),
+            let clock = numbers(String(Substring(time.utf8.dropLast())), [2, 2, 2], ":"),
             clock[0] < 24, clock[1] < 60, clock[2] < 60
         else { return nil }
         return (days * 86_400 + clock[0] * 3_600 + clock[1] * 60 + clock[2], true)
@@ -201,8 +202,8 @@ private enum Instants {
         return ((seconds - rest) / 86_400, rest)
     }
 
-    private static func numbers(_ text: String, _ widths: [Int], _ separator: Character) -> [Int]? {
-        let parts = text.split(separator: separator, omittingEmptySubsequences: false)
+    private static func numbers(_ text: String, _ widths: [Int], _ separator: Unicode.Scalar) -> [Int]? {
+        let parts = text.unicodeScalars.split(separator: separator, omittingEmptySubsequences: false).map(String.init)
         guard parts.map(\.utf8.count) == widths else { return nil }
         let numbers = parts.compactMap { Int(wholeNumber: $0) }
         return numbers.count == widths.count ? numbers : nil

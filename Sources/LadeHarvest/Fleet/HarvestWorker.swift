@@ -21,7 +21,7 @@ package struct HarvestWorker: Sendable {
     package var partitions = HarvestPartitions.none
     /// The most pages of a segment, from 1 to 1,000; 32 by default.
     package var segmentSize = 32
-    /// The wish about a run that exists already.
+    /// The wish about a run that exists already; to resume it also tries its failed pages again.
     package var opening = BoardOpening.join
     /// Whether a list whose cursor has expired begins again; otherwise it fails.
     package var restartsWalks = false
@@ -209,6 +209,7 @@ final class WorkSession {
             switch try await send(order, waits: waits) {
             case .opened(let epoch, _):
                 self.epoch = epoch
+                if opening == .resume { _ = try await send(.retry) }
                 if epoch == before { try await commitAgain() } else if try await !offerAll() { continue }
                 return
             case .differs(let text):

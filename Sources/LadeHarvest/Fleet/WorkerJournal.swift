@@ -24,7 +24,7 @@ final class WorkerJournal {
 
     /// Opens or begins the journal of a worker.
     ///
-    /// - Throws: `HarvestError.outputBusy` while another process has the name of the worker in this folder, and
+    /// - Throws: `HarvestError.outputBusy` while another process has the name of the worker in this folder.
     ///   `HarvestError.argumentsDiffer` for a folder of another run, unless it is begun anew.
     init(
         _ path: String,

@@ -75,7 +75,7 @@ package struct ExchangeInterceptor: Interceptor {
             switch try limiter.startNow(request, call: next.call) {
             case .slot(let free): slot = free
             case .waiting(let id, let key, let reason):
-                slot = try await limiter.wait(id, key, reason, next.call)
+                slot = try await limiter.wait(id, key, reason, request[RateCost.self], next.call)
             case .waitingForAll(let wait): slot = try await limiter.wait(wait, next.call)
             }
             if next.call.hasLateChoices {

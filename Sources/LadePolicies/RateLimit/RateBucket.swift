@@ -35,15 +35,16 @@ struct RateBucket: Sendable {
     private(set) var inFlight = 0
     private(set) var paidUntil = Instant(nanoseconds: .min)
     /// The starts, as far as a slot that is returned late must know them.
-    private var starts = RateStarts()
+    var starts = RateStarts()
     /// The server-requested delay for all accounts.
-    private(set) var gate = RateGate()
+    var gate = RateGate()
     var pace: QuotaPace?
     /// The part that this process has of a limit shared by several; nil for a limit of its own.
     var share: RateShare?
-    private(set) var lanes: [String: RateLane] = [:]
-    /// How many calls wait.
-    private(set) var waiting = 0
+    var lanes: [String: RateLane] = [:]
+    /// How many calls wait, and how many starts they take.
+    var waiting = 0
+    private var waitingStarts = 0
     private var readyCounts = WaitCounts()
     /// The lanes with waiting calls, by their first call; and the held lanes, by the end of the hold.
     private var ready = PriorityIndex<String, WaitPlace>()
@@ -54,9 +55,9 @@ struct RateBucket: Sendable {
     private var leaders = PriorityIndex<UInt64, LeaderRank>()
     private var laneSweepAt = 16
     /// When the store must be asked about shared quotas, by account; nil for that of all accounts.
-    private(set) var asks = PriorityIndex<String?, Instant>()
+    var asks = PriorityIndex<String?, Instant>()
     /// Until when each account must ask whether it has a quota, because another process has read one.
-    private var quotaNotice: (end: Instant, reserve: QuotaReserve)?
+    var quotaNotice: (end: Instant, reserve: QuotaReserve)?
     /// The waiting call whose task runs the timer, and the priority of that task.
     private(set) var leader: LeaderRank?
     /// When the timer fires.
@@ -77,29 +78,53 @@ struct RateBucket: Sendable {
 
     // MARK: - When
 
-    /// When the service's limits allow a call with this many calls before it to start; nil when unknown.
+    /// When the service's limits allow a call with this many starts before it to start; nil when unknown.
     ///
     /// Limits on the number of concurrent exchanges are not considered.
     ///
     /// - Parameters:
-    ///   - ahead: The calls before it.
+    ///   - ahead: The starts before it.
+    ///   - cost: The starts that it takes.
     ///   - now: The time.
     ///   - isPaced: Whether the pace of an announced quota delays the call; an exhausted one always does.
+    ///   - isWaiting: Whether the call is in the queue, so that starts have been free for it since.
     /// - Returns: The instant; nil when unknown.
-    func start(after ahead: Int, now: Instant, isPaced: Bool = true) -> Instant? {
-        guard let start = ownStart(after: ahead, now: now, isPaced: isPaced) else { return nil }
+    func start(
+        after ahead: Int,
+        cost: Int = 1,
+        now: Instant,
+        isPaced: Bool = true,
+        isWaiting: Bool = false
+    ) -> Instant? {
+        guard let start = ownStart(after: ahead, cost: cost, now: now, isPaced: isPaced, isWaiting: isWaiting) else {
+            return nil
+        }
         guard let share, let interval = rate?.interval else { return start }
-        return share.start(after: ahead, now: now, interval: interval).map { max(start, $0) }
+        return share.start(after: ahead, cost: cost, now: now, interval: interval).map { max(start, $0) }
     }
 
+    /// When the next waiting call may start; nil when unknown.
+    func startOfHead(now: Instant, isPaced: Bool = true) -> Instant? {
+        start(after: 0, cost: headCost, now: now, isPaced: isPaced, isWaiting: true)
+    }
+
+    private var headCost: Int { ready.first?.rank.cost ?? 1 }
+
     /// When the limits of this process alone allow it; slots of a shared limit are kept to this arithmetic as well.
-    private func ownStart(after ahead: Int, now: Instant, isPaced: Bool = true) -> Instant? {
+    private func ownStart(
+        after ahead: Int,
+        cost: Int = 1,
+        now: Instant,
+        isPaced: Bool = true,
+        isWaiting: Bool = false
+    ) -> Instant? {
         var start = gate.start(after: ahead, now: now, isSpaced: rate != nil)
         if let rate {
             guard let interval = rate.interval else { return nil }
-            let base = max(paidUntil, start).nanoseconds
-            let (steps, overflow) = interval.multipliedReportingOverflow(by: Int64(ahead - rate.burst + 1))
-            guard !overflow else { return Instant(nanoseconds: ahead < rate.burst ? start.nanoseconds : .max) }
+            // Since a call that takes several starts waits, `paidUntil` is not before its arrival.
+            let base = (isWaiting && cost > 1 ? paidUntil : max(paidUntil, start)).nanoseconds
+            let (steps, overflow) = interval.multipliedReportingOverflow(by: Int64(ahead + cost - rate.burst))
+            guard !overflow else { return Instant(nanoseconds: ahead + cost <= rate.burst ? start.nanoseconds : .max) }
             start = max(start, Instant(nanoseconds: base).advanced(nanoseconds: steps))
         }
         let hold = isPaced ? pace?.start(after: ahead, now: now) : pace?.floor
@@ -107,8 +132,15 @@ struct RateBucket: Sendable {
     }
 
     /// When a new call would start; nil when unknown.
-    func start(of priority: Request.Priority, in account: String, now: Instant, isPaced: Bool = true) -> Instant? {
-        guard let start = start(after: readyCounts.ahead(of: priority), now: now, isPaced: isPaced) else { return nil }
+    func start(
+        of priority: Request.Priority,
+        cost: Int = 1,
+        in account: String,
+        now: Instant,
+        isPaced: Bool = true
+    ) -> Instant? {
+        let ahead = readyCounts.ahead(of: priority)
+        guard let start = start(after: ahead, cost: cost, now: now, isPaced: isPaced) else { return nil }
         guard let lane = lanes[account] else { return start == .never && pace?.share != nil ? nil : start }
         let own = lane.start(after: lane.counts.ahead(of: priority), now: now, isPaced: isPaced)
         let latest = max(start, own)
@@ -128,14 +160,14 @@ struct RateBucket: Sendable {
     func nextTimer(now: Instant, isCrowded: Bool) -> Instant? {
         var next: Instant?
         if !isFull, !isCrowded {
-            if let start = start(after: 0, now: now) {
+            if let start = startOfHead(now: now) {
                 next = ready.isEmpty ? held.first.map { max(start, $0.rank) } : start
             } else if share != nil, ready.isEmpty {
                 // Slots of a shared rate are requested when an account lets a call start.
                 next = held.first?.rank
             }
         }
-        if !isFull, !isCrowded, let due = patience.first?.rank, let start = start(after: 0, now: now, isPaced: false) {
+        if !isFull, !isCrowded, let due = patience.first?.rank, let start = startOfHead(now: now, isPaced: false) {
             next = min(next ?? .never, max(due, start))
         }
         // A grant of the store, and no time, starts calls that have no slot.
@@ -149,7 +181,7 @@ struct RateBucket: Sendable {
     /// It is nil without a quota, or when something else delays the call.
     mutating func impatient(now: Instant, account: (UInt64) -> String?) -> UInt64? {
         while let (id, due) = patience.first, due <= now {
-            guard let start = start(after: 0, now: now, isPaced: false), start <= now else { return nil }
+            guard let start = startOfHead(now: now, isPaced: false), start <= now else { return nil }
             let lane = account(id).flatMap { lanes[$0] }
             // The other processes do not know of a call without a slot.
             guard (pace?.share ?? lane?.pace?.share) == nil else {
@@ -174,22 +206,23 @@ struct RateBucket: Sendable {
     mutating func arrive(
         _ priority: Request.Priority,
         _ account: String,
+        cost: Int = 1,
         isCrowded: Bool,
         now: Instant,
         blur: Double
     ) -> (reason: Obstacle, start: Instant?, wait: Duration)? {
         if let quotaNotice { shareQuota(of: account, until: quotaNotice.end, quotaNotice.reserve, now) }
-        let paced = start(of: priority, in: account, now: now)
+        let paced = start(of: priority, cost: cost, in: account, now: now)
         let isFree = !isFull && !isCrowded
         let hasNoneAhead =
             readyCounts.ahead(of: priority) == 0 && (lanes[account]?.counts.ahead(of: priority) ?? 0) == 0
         // A slot may be free for a waiting call that was not resumed yet; a new call never overtakes that one.
         if isFree, hasNoneAhead, let paced, paced <= now {
-            reserve(account, due: now, now: now, blur: blur)
+            reserve(account, cost: cost, due: now, now: now, blur: blur)
             return nil
         }
         // A pace delays calls, and refuses none.
-        let start = start(of: priority, in: account, now: now, isPaced: false)
+        let start = start(of: priority, cost: cost, in: account, now: now, isPaced: false)
         let wait = start.map { now.duration(to: $0) } ?? .zero
         if gate.isClosed(at: now) || lanes[account]?.gate.isClosed(at: now) ?? false { return (.gate, start, wait) }
         if isFree || paced.map({ $0 > now }) ?? true { return (.rate, start, wait) }
@@ -199,6 +232,7 @@ struct RateBucket: Sendable {
     /// Adds a waiting call.
     mutating func enqueue(_ place: WaitPlace, _ account: String, deadline: Instant?, taskPriority: UInt8, now: Instant)
     {
+        if place.cost > 1 { paidUntil = max(paidUntil, now) }
         add(place, account, now)
         if let deadline {
             deadlines.set(place.id, deadline)
@@ -220,7 +254,7 @@ struct RateBucket: Sendable {
     /// Changes the priority of a waiting call; its order of arrival stays.
     mutating func move(_ place: WaitPlace, to priority: Request.Priority, _ account: String, now: Instant) {
         take(place, account, now)
-        add(WaitPlace(priority: priority, id: place.id), account, now)
+        add(WaitPlace(priority: priority, id: place.id, cost: place.cost), account, now)
     }
 
     /// Chooses the waiting call whose task runs the timer.
@@ -238,17 +272,19 @@ struct RateBucket: Sendable {
     private mutating func add(_ place: WaitPlace, _ account: String, _ now: Instant) {
         makeLane(account, now)
         lanes[account]?.queue.set(place.id, place)
-        lanes[account]?.counts[place.priority] += 1
-        if lanes[account]?.isReady == true { readyCounts[place.priority] += 1 }
+        lanes[account]?.counts[place.priority] += place.cost
+        if lanes[account]?.isReady == true { readyCounts[place.priority] += place.cost }
         waiting += 1
+        waitingStarts += place.cost
         arrange(account, now)
     }
 
     private mutating func take(_ place: WaitPlace, _ account: String, _ now: Instant) {
         lanes[account]?.queue.remove(place.id)
-        lanes[account]?.counts[place.priority] -= 1
-        if lanes[account]?.isReady == true { readyCounts[place.priority] -= 1 }
+        lanes[account]?.counts[place.priority] -= place.cost
+        if lanes[account]?.isReady == true { readyCounts[place.priority] -= place.cost }
         waiting -= 1
+        waitingStarts -= place.cost
         arrange(account, now)
     }
 
@@ -258,21 +294,26 @@ struct RateBucket: Sendable {
     ///
     /// - Parameters:
     ///   - account: The account of the call.
+    ///   - cost: The starts that it takes.
     ///   - due: When it would have started if its timer had been on time; now for a call without one.
     ///   - now: The time.
     ///   - blur: A number in `0 ..< 1` that places the next start after a delay.
-    mutating func reserve(_ account: String, due: Instant, now: Instant, blur: Double) {
+    mutating func reserve(_ account: String, cost: Int = 1, due: Instant, now: Instant, blur: Double) {
         inFlight += 1
         var floor = max(due, now.advanced(nanoseconds: -Self.lateness))
         let number = lastStart + 1
         if share != nil, let interval = rate?.interval,
-            let slot = share?.use(number, now: now, interval: interval)
+            let slot = share?.use(number, cost: cost, now: now, interval: interval)
         {
             floor = min(now, slot)
         }
+        if cost > 1, let rate, let interval = rate.interval {
+            // It starts at the last of its starts; those beyond the burst were before.
+            floor = floor.advanced(nanoseconds: -interval.times(max(0, cost - rate.burst)))
+        }
         starts.add(slack: floor.duration(to: paidUntil).wholeNanoseconds)
         if let interval = rate?.interval {
-            paidUntil = max(paidUntil, floor).advanced(nanoseconds: interval)
+            paidUntil = max(paidUntil, floor).advanced(nanoseconds: cost > 1 ? interval.times(cost) : interval)
         }
         pace?.start(number, at: now)
         if pace?.share != nil { noteAsk(nil, now) }
@@ -299,7 +340,8 @@ struct RateBucket: Sendable {
 
     /// The instant before which slots are void: too late to be used, or within a server-requested delay.
     private func voidBound(_ now: Instant) -> Instant {
-        let bound = now.advanced(nanoseconds: -RateShare.lateness(rate?.interval ?? 0))
+        let interval = rate?.interval ?? 0
+        let bound = share?.bound(now, interval: interval, cost: headCost) ?? now
         guard gate.isClosed(at: now), let end = gate.end else { return bound }
         return max(bound, end)
     }
@@ -308,6 +350,8 @@ struct RateBucket: Sendable {
     private func needed(of share: RateShare, _ held: Int) -> Int {
         let ready = readyCounts.ahead(of: .low)
         let calls = min(ready, concurrency.map { max(0, $0 - inFlight) } ?? ready)
+        // The slots of a call that takes several are of one block: those of an earlier one would be void before the last.
+        guard waitingStarts == waiting else { return calls > 0 ? max(0, headCost - held) : 0 }
         // Spare slots are requested in blocks.
         guard calls > held || held * 2 < share.spare else { return 0 }
         return min(calls + share.spare, RateShare.most) - held
@@ -318,29 +362,40 @@ struct RateBucket: Sendable {
     /// - Parameters:
     ///   - now: The time.
     ///   - mayAsk: Whether the store responds, and nothing else holds the calls.
-    /// - Returns: The number of void slots, the number to return, and the number to ask for.
-    mutating func consult(now: Instant, mayAsk: Bool) -> (void: Int, excess: Int, ask: Int) {
+    /// - Returns: The number of void slots, the number to return, the number to ask for, and how many the first call lacks.
+    mutating func consult(now: Instant, mayAsk: Bool) -> (void: Int, excess: Int, ask: Int, lacking: Int) {
         let bound = voidBound(now)
         let void = share?.drop(before: bound) ?? 0
-        let excess = share?.trim(to: waiting) ?? 0
-        guard mayAsk, let due = askInstant(now: now), due <= now, let share else { return (void, excess, 0) }
+        let excess = share?.trim(to: waitingStarts) ?? 0
+        guard mayAsk, let due = askInstant(now: now), due <= now, let share else { return (void, excess, 0, 0) }
         let count = needed(of: share, share.slots.count)
         self.share?.isAsking = true
-        return (void, excess, count)
+        return (void, excess, count, max(0, headCost - share.slots.count))
+    }
+
+    /// Moves the next start by a number of intervals, never before now.
+    mutating func adjust(by units: Int, now: Instant) {
+        guard let interval = rate?.interval else { return }
+        starts.forget()
+        let step = interval.times(units)
+        let moved = (units > 0 ? max(paidUntil, now) : paidUntil).advanced(nanoseconds: step)
+        paidUntil = max(min(paidUntil, now), moved)
+        share?.adjust(by: units, interval: interval, now: now)
     }
 
     /// Returns a slot that was reserved and not used.
     ///
     /// - Parameters:
     ///   - start: The number of its start.
+    ///   - cost: The starts that it took.
     ///   - account: The account of the call.
     ///   - now: The time.
-    mutating func giveBack(_ start: UInt64, _ account: String, now: Instant) {
+    mutating func giveBack(_ start: UInt64, cost: Int = 1, _ account: String, now: Instant) {
         pace?.giveBack(start)
         lanes[account]?.pace?.giveBack(start)
         share?.giveBack(start)
         if let interval = rate?.interval {
-            paidUntil = paidUntil.advanced(nanoseconds: -starts.refund(start, atMost: interval))
+            paidUntil = paidUntil.advanced(nanoseconds: -starts.refund(start, atMost: interval.times(cost)))
         }
         arrange(account, now)
         finish(account)
@@ -367,7 +422,8 @@ struct RateBucket: Sendable {
         guard let old = rate?.interval, let interval = new?.interval, paidUntil > now else {
             // After a hold, or without a previous rate, counting starts again: at the end of a server-requested delay,
             // if there is one.
-            if rate?.interval == nil { paidUntil = gate.end ?? Instant(nanoseconds: .min) }
+            let begin = waitingStarts > waiting ? now : Instant(nanoseconds: .min)
+            if rate?.interval == nil { paidUntil = gate.end ?? begin }
             return
         }
         let open = max(gate.end ?? now, now)
@@ -467,105 +523,9 @@ struct RateBucket: Sendable {
             && (pace.map { $0.high <= now } ?? true) && lanes.values.allSatisfy { $0.isIdle(now: now) }
     }
 
-    // MARK: - Shared quotas
-
-    /// Has every account ask for slots before its next call, as another process has read a quota.
-    ///
-    /// - Parameters:
-    ///   - end: The end of the quota's window.
-    ///   - isOfAccount: Whether quotas are those of single accounts.
-    ///   - reserve: How much of a quota is spread.
-    ///   - now: The time.
-    mutating func shareQuotas(until end: Instant, isOfAccount: Bool, reserve: QuotaReserve, now: Instant) {
-        guard isOfAccount else {
-            var pace = pace ?? QuotaPace(now, reserve)
-            pace.beginShare(until: end)
-            self.pace = pace
-            return noteAsk(nil, now)
-        }
-        quotaNotice = (end, reserve)
-        for account in Array(lanes.keys) {
-            if lanes[account]?.pace == nil { lanes[account]?.pace = QuotaPace(now, reserve) }
-            changePace(account, now) { $0.beginShare(until: end) }
-        }
-    }
-
-    private mutating func shareQuota(
-        of account: String,
-        until end: Instant,
-        _ reserve: QuotaReserve,
-        _ now: Instant
-    ) {
-        guard end > now else {
-            quotaNotice = nil
-            return
-        }
-        guard lanes[account]?.pace == nil else { return }
-        makeLane(account, now)
-        lanes[account]?.pace = QuotaPace(now, reserve)
-        changePace(account, now) { $0.beginShare(until: end) }
-    }
-
-    /// Changes the quota of an account, or of all accounts when that is nil.
-    mutating func changePace(_ account: String?, _ now: Instant, _ body: (inout QuotaPace) -> Void) {
-        guard let account else {
-            guard var pace else { return }
-            body(&pace)
-            self.pace = pace
-            return noteAsk(nil, now)
-        }
-        guard var pace = lanes[account]?.pace else { return }
-        body(&pace)
-        lanes[account]?.pace = pace
-        arrange(account, now)
-    }
-
-    /// Changes all quotas.
-    mutating func changePaces(_ now: Instant, _ body: (inout QuotaPace) -> Void) {
-        changePace(nil, now, body)
-        for account in Array(lanes.keys) { changePace(account, now, body) }
-    }
-
-    /// Whether the slot of a waiting call's quota has become void.
-    mutating func isHeld(_ account: String, now: Instant) -> Bool {
-        guard lanes[account]?.pace?.share != nil else { return false }
-        arrange(account, now)
-        return lanes[account]?.isReady == false
-    }
-
-    /// The next order about a quota that is due.
-    mutating func takeQuotaAsk(of key: ServiceKey, now: Instant) -> QuotaAsk? {
-        while let (account, due) = asks.first, due <= now {
-            asks.remove(account)
-            let (calls, waiting) = demand(account)
-            var ask: QuotaAsk?
-            changePace(account, now) { ask = $0.makeAsk(key, account, calls: calls, waiting: waiting, now: now) }
-            if let ask { return ask }
-        }
-        return nil
-    }
-
-    /// How many calls of an account, or of all, need slots, and how many wait.
-    private func demand(_ account: String?) -> (calls: Int, waiting: Int) {
-        let waiting = account.map { lanes[$0]?.queue.count ?? 0 } ?? self.waiting
-        return (min(waiting, concurrency ?? waiting), waiting)
-    }
-
-    /// Notes when the store must be asked about a quota.
-    private mutating func noteAsk(_ account: String?, _ now: Instant) {
-        let pace = account.map { lanes[$0]?.pace } ?? pace
-        let (calls, waiting) = demand(account)
-        guard let due = pace?.share?.askInstant(calls: calls, waiting: waiting, now: now) else {
-            return asks.remove(account)
-        }
-        // No call starts during a delay, and its slot would not be used.
-        let end = calls > 0 ? max(gate.end ?? due, account.flatMap { lanes[$0]?.gate.end } ?? due) : due
-        asks.set(account, due == Instant(nanoseconds: .min) ? due : max(due, end))
-    }
-
     // MARK: - Lanes
 
-    private mutating func makeLane(_ account: String, _ now: Instant) {
+    mutating func makeLane(_ account: String, _ now: Instant) {
         guard lanes[account] == nil else { return }
         if lanes.count >= laneSweepAt {
             lanes = lanes.filter { !$0.value.isIdle(now: now) }
@@ -583,7 +543,7 @@ struct RateBucket: Sendable {
     }
 
     /// Moves a lane to the right index: ready, held, or none.
-    private mutating func arrange(_ account: String, _ now: Instant) {
+    mutating func arrange(_ account: String, _ now: Instant) {
         guard
             let (first, hold, counts, wasReady) = lanes[account].map({
                 ($0.queue.first, $0.hold(at: now), $0.counts, $0.isReady)

@@ -26,6 +26,7 @@ extension RateLimiterState {
         call: Call,
         taskPriority: UInt8,
         granted: (id: UInt64, index: Int, start: UInt64)?,
+        cost: Int = 1,
         now: Instant
     ) -> (SetArrival, Wakes) {
         var wakes: Wakes = []
@@ -39,6 +40,7 @@ extension RateLimiterState {
                 taskPriority: taskPriority,
                 id: granted?.id,
                 isCounted: index == 0,
+                cost: cost,
                 now: now
             )
             wakes += woken
@@ -53,6 +55,7 @@ extension RateLimiterState {
                     keys.all[index],
                     isUnused: true,
                     isCounted: index == 0,
+                    cost: cost,
                     now: now
                 )
             }

@@ -4,6 +4,8 @@ import LadeCore
 struct WaitPlace: Sendable, Comparable {
     var priority: Request.Priority
     var id: UInt64
+    /// How many starts of the rate the call takes.
+    var cost = 1
 
     static func < (left: WaitPlace, right: WaitPlace) -> Bool {
         left.priority != right.priority ? left.priority > right.priority : left.id < right.id
@@ -22,7 +24,7 @@ struct LeaderRank: Sendable, Comparable {
     }
 }
 
-/// How many calls wait, by priority.
+/// How many starts the waiting calls take, by priority.
 struct WaitCounts: Sendable {
     private var low = 0
     private var normal = 0
@@ -45,7 +47,7 @@ struct WaitCounts: Sendable {
         }
     }
 
-    /// How many calls start before a new one of this priority.
+    /// How many starts precede a new call of this priority.
     func ahead(of priority: Request.Priority) -> Int {
         switch priority {
         case .low: low + normal + high

@@ -35,6 +35,8 @@ public final class RateLimiter: Sendable {
         let others: [(key: ServiceKey, start: UInt64)]
         /// Whether the first of them counts among all exchanges.
         let isCounted: Bool
+        /// How many starts it takes.
+        let cost: Int
         private let limiter: RateLimiter
         private let isFinished = Atomic(false)
 
@@ -44,10 +46,11 @@ public final class RateLimiter: Sendable {
             start: UInt64,
             others: [(key: ServiceKey, start: UInt64)] = [],
             isCounted: Bool = true,
+            cost: Int,
             of limiter: RateLimiter
         ) {
             (self.key, self.account, self.start, self.limiter) = (key, account, start, limiter)
-            (self.others, self.isCounted) = (others, isCounted)
+            (self.others, self.isCounted, self.cost) = (others, isCounted, cost)
         }
 
         deinit { finish() }
@@ -236,14 +239,16 @@ public final class RateLimiter: Sendable {
     ///   - request: The request to send.
     ///   - call: The call it belongs to; its deadline bounds the wait.
     /// - Returns: The slot, to be returned when the exchange has ended; nil when nothing limits the request.
-    /// - Throws: `LoadingError.Kind.deadlineExceeded` when the wait could not end before the deadline, or has not.
+    /// - Throws: `LoadingError.Kind.invalidSetting` for a ``RateCost`` below 1 or above 10,000.
+    ///   `LoadingError.Kind.deadlineExceeded` when the wait could not end before the deadline, or has not.
     ///   `LoadingError.Kind.rateLimited` when the server requests a longer delay than ``RateLimits/delayLimit``, or when
     ///   ``RateLimits/waitingLimit`` calls wait already. `LoadingError.Kind.cancelled` as soon as the task or the call is
     ///   cancelled.
     public func start(_ request: Request, call: Call) async throws(LoadingError) -> Slot? {
         switch try startNow(request, call: call) {
         case .slot(let slot): return slot
-        case .waiting(let id, let key, let reason): return try await wait(id, key, reason, call)
+        case .waiting(let id, let key, let reason):
+            return try await wait(id, key, reason, request[RateCost.self], call)
         case .waitingForAll(let wait): return try await self.wait(wait, call)
         }
     }
@@ -252,7 +257,7 @@ public final class RateLimiter: Sendable {
     enum Entry {
         /// It may go; nil when nothing limits it.
         case slot(Slot?)
-        /// It is in the queue, under this number; ``wait(_:_:_:_:)`` is to follow.
+        /// It is in the queue, under this number; ``wait(_:_:_:_:_:)`` is to follow.
         case waiting(UInt64, ServiceKey, Call.WaitReason)
         /// It is in the queue of one of several keys; ``wait(_:_:)`` is to follow.
         indirect case waitingForAll(SetWait)
@@ -266,27 +271,41 @@ public final class RateLimiter: Sendable {
         var id: UInt64
         var reason: Call.WaitReason
         var priority: Request.Priority
+        var cost: Int
     }
+
+    /// The keys of a request whose limits it keeps.
+    func keys(of request: Request) -> RateKeys { RateKeys(keyRule(request), furtherKeys?(request) ?? []) }
 
     /// Reserves a free slot, or a queue position.
     @inline(never)
     func startNow(_ request: Request, call: Call) throws(LoadingError) -> Entry {
+        let cost = request[RateCost.self]
+        if cost != 1 { try RateCost.validate(cost) }
         guard !state.withLock({ $0.isUnlimited }) else { return .slot(nil) }
         if supply != nil { use(in: call) }
         let key = keyRule(request)
         if let further = furtherKeys?(request), !further.isEmpty {
-            return try startAll(RateKeys(key, further), request.priority, call)
+            return try startAll(RateKeys(key, further), request.priority, cost, call)
         }
         let now = time.now
         let deadline = call.deadline.map { now.advanced(by: call.time.now.duration(to: $0)) }
         let taskPriority = Task.currentPriority.rawValue
         let (arrival, wakes) = state.withLock {
-            $0.arrive(key, request.priority, deadline: deadline, call: call, taskPriority: taskPriority, now: now)
+            $0.arrive(
+                key,
+                request.priority,
+                deadline: deadline,
+                call: call,
+                taskPriority: taskPriority,
+                cost: cost,
+                now: now
+            )
         }
         wake(wakes)
         switch arrival {
         case .started(let number):
-            return .slot(number.map { Slot(key, call.account, start: $0, of: self) })
+            return .slot(number.map { Slot(key, call.account, start: $0, cost: cost, of: self) })
         case .waiting(let id, let reason, let gate):
             if let gate { call.noteWait(until: call.time.now.advanced(by: now.duration(to: gate))) }
             return .waiting(id, key, reason)
@@ -303,6 +322,7 @@ public final class RateLimiter: Sendable {
     private func startAll(
         _ keys: RateKeys,
         _ priority: Request.Priority,
+        _ cost: Int,
         _ call: Call,
         granted: (id: UInt64, index: Int, start: UInt64)? = nil
     ) throws(LoadingError) -> Entry {
@@ -317,6 +337,7 @@ public final class RateLimiter: Sendable {
                 call: call,
                 taskPriority: taskPriority,
                 granted: granted,
+                cost: cost,
                 now: now
             )
         }
@@ -330,6 +351,7 @@ public final class RateLimiter: Sendable {
                 start: first.start,
                 others: Array(starts.dropFirst()),
                 isCounted: first.key == keys.all.first,
+                cost: cost,
                 of: self
             )
             return .slot(slot)
@@ -339,7 +361,8 @@ public final class RateLimiter: Sendable {
             case .started: return .slot(nil)
             case .waiting(let id, let reason, let gate):
                 if let gate { call.noteWait(until: call.time.now.advanced(by: now.duration(to: gate))) }
-                return .waitingForAll(SetWait(keys: keys, index: index, id: id, reason: reason, priority: priority))
+                let wait = SetWait(keys: keys, index: index, id: id, reason: reason, priority: priority, cost: cost)
+                return .waitingForAll(wait)
             case .refused(let reason, let wait): throw Self.impossible(wait, reason, call)
             case .paused(let wait): throw LoadingError(.rateLimited(key: key.description, wait: wait))
             case .full(let wait, let limit): throw Self.full(key, wait, limit)
@@ -362,10 +385,19 @@ public final class RateLimiter: Sendable {
                 slot.key,
                 isUnused: isUnused,
                 isCounted: slot.isCounted,
+                cost: slot.cost,
                 now: now
             )
             for (key, start) in slot.others {
-                wakes += state.finish(start, of: slot.account, key, isUnused: isUnused, isCounted: false, now: now)
+                wakes += state.finish(
+                    start,
+                    of: slot.account,
+                    key,
+                    isUnused: isUnused,
+                    isCounted: false,
+                    cost: slot.cost,
+                    now: now
+                )
             }
             return wakes
         }
@@ -416,10 +448,11 @@ public final class RateLimiter: Sendable {
         _ id: UInt64,
         _ key: ServiceKey,
         _ reason: Call.WaitReason,
+        _ cost: Int,
         _ call: Call
     ) async throws(LoadingError) -> Slot {
         let news = await news(of: id, key, reason, call)
-        return try slot(of: key, news, call)
+        return try slot(of: key, news, cost, call)
     }
 
     /// Waits for the slots of all keys, for one after the other.
@@ -431,9 +464,11 @@ public final class RateLimiter: Sendable {
         while true {
             let key = wait.keys.all[wait.index]
             let news = await news(of: wait.id, key, wait.reason, call)
-            guard case .granted(let start) = news, !call.isCancelled else { return try slot(of: key, news, call) }
+            guard case .granted(let start) = news, !call.isCancelled else {
+                return try slot(of: key, news, wait.cost, call)
+            }
             call.noteWait(until: nil)
-            switch try startAll(wait.keys, wait.priority, call, granted: (wait.id, wait.index, start)) {
+            switch try startAll(wait.keys, wait.priority, wait.cost, call, granted: (wait.id, wait.index, start)) {
             case .slot(let slot): return slot
             case .waitingForAll(let next): wait = next
             case .waiting: preconditionFailure("A call with several keys waits for one of them alone")
@@ -458,12 +493,17 @@ public final class RateLimiter: Sendable {
     }
 
     @inline(never)
-    private func slot(of key: ServiceKey, _ news: RateWake, _ call: Call) throws(LoadingError) -> Slot {
+    private func slot(
+        of key: ServiceKey,
+        _ news: RateWake,
+        _ cost: Int,
+        _ call: Call
+    ) throws(LoadingError) -> Slot {
         call.noteWait(until: nil)
         if supply != nil { use(in: call) }
         switch news {
         case .granted(let number):
-            let slot = Slot(key, call.account, start: number, of: self)
+            let slot = Slot(key, call.account, start: number, cost: cost, of: self)
             guard call.isCancelled else { return slot }
             slot.finish(isUnused: true)
             throw LoadingError(.cancelled)

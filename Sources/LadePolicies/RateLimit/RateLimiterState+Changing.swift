@@ -129,7 +129,7 @@ extension RateLimiterState {
         var (ahead, aheadInLanes) = (0, [String: Int]())
         for id in everyWaiter(of: key) {
             guard let waiter = waiters[id], let bucket = buckets[key], let lane = bucket.lanes[waiter.lane],
-                let open = bucket.start(after: ahead, now: now, isPaced: false)
+                let open = bucket.start(after: ahead, cost: waiter.place.cost, now: now, isPaced: false)
             else { break }
             let inLane = aheadInLanes[waiter.lane] ?? 0
             let start = max(open, lane.start(after: inLane, now: now, isPaced: false))
@@ -142,7 +142,7 @@ extension RateLimiterState {
             } else {
                 aheadInLanes[waiter.lane] = inLane + 1
                 // The calls of other lanes overtake the calls of a held lane.
-                if lane.isReady { ahead += 1 }
+                if lane.isReady { ahead += waiter.place.cost }
             }
         }
         rearm(key, now, &wakes)

@@ -108,6 +108,7 @@ struct RateLimiterState {
         taskPriority: UInt8,
         id: UInt64? = nil,
         isCounted: Bool = true,
+        cost: Int = 1,
         now: Instant
     ) -> (Arrival, Wakes) {
         if buckets[key] == nil {
@@ -121,7 +122,7 @@ struct RateLimiterState {
         let (blur, otherBlur) = (nextBlur(), nextBlur())
         let obstacle = change(key) { bucket in
             bucket.advance(now: now, spread: spread, blur: otherBlur)
-            return bucket.arrive(priority, lane, isCrowded: isCrowded, now: now, blur: blur)
+            return bucket.arrive(priority, lane, cost: cost, isCrowded: isCrowded, now: now, blur: blur)
         }
         guard case .some(.some(let arrival)) = obstacle else {
             if isCounted { inFlight += 1 }
@@ -139,7 +140,7 @@ struct RateLimiterState {
             return (.full(arrival.wait, limit), [])
         }
         if id == nil { lastID += 1 }
-        let place = WaitPlace(priority: priority, id: id ?? lastID)
+        let place = WaitPlace(priority: priority, id: id ?? lastID, cost: cost)
         waiters[place.id] = Waiter(
             key: key,
             lane: lane,
@@ -187,11 +188,12 @@ struct RateLimiterState {
         _ key: ServiceKey,
         isUnused: Bool,
         isCounted: Bool = true,
+        cost: Int = 1,
         now: Instant
     ) -> Wakes {
         if isCounted { inFlight = max(0, inFlight - 1) }
         let lane = lane(of: account)
-        change(key) { isUnused ? $0.giveBack(start, lane, now: now) : $0.finish(lane) }
+        change(key) { isUnused ? $0.giveBack(start, cost: cost, lane, now: now) : $0.finish(lane) }
         var wakes: Wakes = []
         let hasWaiters = hasWaiters(key)
         guard totalConcurrency != nil else {
@@ -274,7 +276,7 @@ struct RateLimiterState {
     }
 
     private func mayStart(_ key: ServiceKey, _ now: Instant) -> Bool {
-        buckets[key]?.start(after: 0, now: now).map { $0 <= now } ?? false
+        buckets[key]?.startOfHead(now: now).map { $0 <= now } ?? false
     }
 
     /// A waiting call that a pace has delayed for long enough.
@@ -290,12 +292,12 @@ struct RateLimiterState {
         due: Instant,
         _ wakes: inout Wakes
     ) {
-        guard let lane = waiters[id]?.lane else { return }
+        guard let lane = waiters[id]?.lane, let cost = waiters[id]?.place.cost else { return }
         if waiters[id]?.isCounted == true { inFlight += 1 }
         let blur = nextBlur()
         let number = change(key) { $0.lastStart + 1 } ?? 0
         dismiss(id, .granted(number), now, &wakes)
-        change(key) { $0.reserve(lane, due: due, now: now, blur: blur) }
+        change(key) { $0.reserve(lane, cost: cost, due: due, now: now, blur: blur) }
     }
 
     /// Records that only the limit on all exchanges holds the next call of a service.

@@ -20,6 +20,8 @@ struct RateShare: Sendable {
     /// are void: none at 100 a second, 9 at 1,000.
     private(set) var spare = 0
     private var hasVoid = false
+    /// The time from one slot to the next in the last block.
+    private var spacing: Int64 = 0
     private static let leastSpare = 8
     /// The most slots that one ask may request.
     static let most = 64
@@ -32,41 +34,60 @@ struct RateShare: Sendable {
     /// How late a slot may be used: by one interval, so that at most one call is above the limit, or as any timer.
     static func lateness(_ interval: Int64) -> Int64 { max(RateBucket.lateness, interval) }
 
-    /// When a call may start that has `ahead` others before it; nil when unknown.
-    func start(after ahead: Int, now: Instant, interval: Int64) -> Instant? {
+    /// Slots before this instant are void.
+    ///
+    /// A call that takes several slots starts at the last, so the first ones are older then.
+    func bound(_ now: Instant, interval: Int64, cost: Int = 1) -> Instant {
+        let bound = now.advanced(nanoseconds: -Self.lateness(interval))
+        guard cost > 1 else { return bound }
+        return bound.advanced(nanoseconds: -max(interval, spacing).times(cost - 1))
+    }
+
+    /// When a call may start that has `ahead` starts before it; nil when unknown.
+    func start(after ahead: Int, cost: Int = 1, now: Instant, interval: Int64) -> Instant? {
         if let alone {
             let (step, overflow) = interval.multipliedReportingOverflow(by: alone.members)
-            let (steps, more) = step.multipliedReportingOverflow(by: Int64(ahead))
+            let (steps, more) = step.multipliedReportingOverflow(by: Int64(ahead + cost - 1))
             return overflow || more ? Instant(nanoseconds: .max) : max(now, alone.next).advanced(nanoseconds: steps)
         }
-        let bound = now.advanced(nanoseconds: -Self.lateness(interval))
-        let first = slots.firstIndex { $0 >= bound } ?? slots.endIndex
-        return first + ahead < slots.endIndex ? slots[first + ahead] : nil
+        let bound = bound(now, interval: interval, cost: cost)
+        let last = (slots.firstIndex { $0 >= bound } ?? slots.endIndex) + ahead + cost - 1
+        return last < slots.endIndex ? slots[last] : nil
     }
 
-    /// Uses the next slot for a start with this number.
+    /// Uses the next slots for a start with this number.
     ///
-    /// - Returns: The instant of the slot; nil for a share of the rate.
-    mutating func use(_ number: UInt64, now: Instant, interval: Int64) -> Instant? {
+    /// - Returns: The instant of the last slot; nil for a share of the rate.
+    mutating func use(_ number: UInt64, cost: Int = 1, now: Instant, interval: Int64) -> Instant? {
         if let alone {
-            let floor = max(alone.next, now.advanced(nanoseconds: -RateBucket.lateness))
-            let (step, overflow) = interval.multipliedReportingOverflow(by: alone.members)
-            self.alone?.next = floor.advanced(nanoseconds: overflow ? .max : step)
+            let step = interval.times(Int(alone.members))
+            let due = now.advanced(nanoseconds: -RateBucket.lateness).advanced(nanoseconds: -step.times(cost - 1))
+            self.alone?.next = max(alone.next, due).advanced(nanoseconds: step.times(cost))
             return nil
         }
-        let bound = now.advanced(nanoseconds: -Self.lateness(interval))
-        guard let first = slots.firstIndex(where: { $0 >= bound }) else { return nil }
-        let slot = slots.remove(at: first)
+        let bound = bound(now, interval: interval, cost: cost)
+        guard let first = slots.firstIndex(where: { $0 >= bound }), first + cost <= slots.endIndex else { return nil }
+        let taken = slots[first..<first + cost]
+        slots.removeSubrange(first..<first + cost)
         used.removeAll { $0.slot < bound }
-        if used.count < Self.most { used.append((number, slot)) }
-        return slot
+        if used.count < Self.most { used += taken.map { (number, $0) } }
+        return taken.last
     }
 
-    /// Takes back the slot of a start that sent nothing, as long as it is not void.
+    /// Takes back the slots of a start that sent nothing, as long as they are not void.
     mutating func giveBack(_ number: UInt64) {
-        guard let index = used.firstIndex(where: { $0.start == number }) else { return }
-        let slot = used.remove(at: index).slot
-        slots.insert(slot, at: slots.firstIndex { $0 >= slot } ?? slots.endIndex)
+        let returned = used.filter { $0.start == number }.map(\.slot)
+        guard !returned.isEmpty else { return }
+        used.removeAll { $0.start == number }
+        slots = (slots + returned).sorted()
+    }
+
+    /// Moves the next start of a share of the rate.
+    mutating func adjust(by units: Int, interval: Int64, now: Instant) {
+        guard let alone else { return }
+        let step = interval.times(Int(alone.members)).times(units)
+        let moved = (units > 0 ? max(alone.next, now) : alone.next).advanced(nanoseconds: step)
+        self.alone?.next = max(min(alone.next, now), moved)
     }
 
     /// Adds granted slots; the share of the rate ends.
@@ -81,8 +102,11 @@ struct RateShare: Sendable {
         hasVoid = false
         alone = nil
         self.lead = max(0, lead)
-        slots += granted.prefix(Self.most)
+        slots += granted.prefix(max(Self.most, RateCost.most))
         slots.sort()
+        if let first = granted.first, let last = granted.last, granted.count > 1 {
+            spacing = first.duration(to: last).wholeNanoseconds / Int64(granted.count - 1)
+        }
         guard let last = slots.last else {
             askAt = now.advanced(nanoseconds: Self.emptyDelay)
             return

@@ -67,14 +67,14 @@ extension RateLimiterState {
             self.sharing?.orders.append(.quota(ask))
         }
         guard let rate = buckets[key]?.rate, buckets[key]?.share != nil else { return }
-        guard let (void, excess, ask) = change(key, { $0.consult(now: now, mayAsk: mayAsk) }) else { return }
+        guard let (void, excess, ask, lacking) = change(key, { $0.consult(now: now, mayAsk: mayAsk) }) else { return }
         if void > 0, buckets[key]?.share?.spare == 0 {
             self.sharing?.note(.slotsVoided(key: key.description, count: void))
         }
         if excess > 0 { self.sharing?.orders.append(.giveBack(key, count: excess)) }
         guard ask > 0 else { return }
-        let holdsNone = buckets[key]?.share?.slots.isEmpty ?? true
-        self.sharing?.orders.append(.ask(RateAsk(key: key, count: ask, rate: rate, holdsNone: holdsNone)))
+        let wish = RateAsk(key: key, count: ask, rate: rate, holdsNone: lacking > 0, least: max(1, lacking))
+        self.sharing?.orders.append(.ask(wish))
     }
 
     /// Gives a service with a rate its part of the shared limit, and takes it from one without.

@@ -21,6 +21,8 @@ package enum RateOrder: Sendable, Equatable {
     case giveBack(ServiceKey, count: Int)
     /// A server requested a delay; the rate says how calls start after it, nil for none.
     case gate(ServiceKey, for: Duration, rate: RateLimits.Rate?)
+    /// Move the next start, as a call took another number of starts than were reserved for it.
+    case adjust(ServiceKey, units: Int, rate: RateLimits.Rate)
     /// Report a reading of a quota, and reserve slots of it.
     case quota(QuotaAsk)
 }
@@ -29,15 +31,17 @@ package enum RateOrder: Sendable, Equatable {
 package struct RateAsk: Sendable, Equatable {
     /// The service.
     package var key: ServiceKey
-    /// How many calls wait and have no slot.
+    /// How many slots waiting calls lack.
     package var count: Int
     /// The member's own rate.
     package var rate: RateLimits.Rate
-    /// Whether the limiter has no slot left.
+    /// Whether the limiter has no slot left, or too few for the first call.
     package var holdsNone: Bool
+    /// Fewer slots are of no use to the first call.
+    package var least: Int
 
-    package init(key: ServiceKey, count: Int, rate: RateLimits.Rate, holdsNone: Bool) {
-        (self.key, self.count, self.rate, self.holdsNone) = (key, count, rate, holdsNone)
+    package init(key: ServiceKey, count: Int, rate: RateLimits.Rate, holdsNone: Bool, least: Int = 1) {
+        (self.key, self.count, self.rate, self.holdsNone, self.least) = (key, count, rate, holdsNone, least)
     }
 }
 

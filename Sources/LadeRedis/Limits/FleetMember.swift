@@ -57,7 +57,7 @@ package struct FleetMember: Sendable {
         case offer
     }
 
-    private enum Subject: Equatable {
+    enum Subject: Equatable {
         case beat
         case ask(Int, RateAsk)
         case quota(Int, QuotaAsk)
@@ -66,13 +66,13 @@ package struct FleetMember: Sendable {
         case other
     }
 
-    private struct Pending {
+    struct Pending {
         var subject: Subject
         var command: Command
         var sent: Instant
     }
 
-    private enum Phase: Equatable {
+    enum Phase: Equatable {
         case closed
         /// Commands are sent; the store has not responded often enough to count.
         case joining(replies: Int)
@@ -82,53 +82,53 @@ package struct FleetMember: Sendable {
     }
 
     /// The end of the last block of a limit.
-    private struct Block {
+    struct Block {
         var end: Double
         var spacing: Double
         var count: Int
     }
 
-    package private(set) var settings: Settings
-    private var phase = Phase.closed
-    private var pending: [Pending] = []
+    package internal(set) var settings: Settings
+    var phase = Phase.closed
+    var pending: [Pending] = []
     /// Orders for credentials and boards that wait for the connection, with the time since when they wait.
-    private var early: [Pending] = []
-    private var clock = StoreClock()
-    private var blocks: [String: Block] = [:]
+    var early: [Pending] = []
+    var clock = StoreClock()
+    var blocks: [String: Block] = [:]
     /// The most members known, with the times, the last the least.
-    private var known: [(count: Int, time: Instant)] = []
-    package private(set) var members = 1
-    package private(set) var active = 1
-    package private(set) var isAlone = false
+    var known: [(count: Int, time: Instant)] = []
+    package internal(set) var members = 1
+    package internal(set) var active = 1
+    package internal(set) var isAlone = false
     /// Whether other members know of this one.
-    private var isKnown = false
-    private var lastContact = Instant(nanoseconds: .min)
-    private var partedAt: Instant?
-    private var nextBeat = Instant(nanoseconds: .min)
-    private var nextOffer = Instant(nanoseconds: .min)
+    var isKnown = false
+    var lastContact = Instant(nanoseconds: .min)
+    var partedAt: Instant?
+    var nextBeat = Instant(nanoseconds: .min)
+    var nextOffer = Instant(nanoseconds: .min)
     /// When the leases of boards must be extended; nil without any.
-    private var nextBoardBeat: Instant?
-    private var lastDemand: Instant
-    private var wasSlow = false
-    private var isSplit = false
-    private var isFar = false
-    private var born: Double?
-    private var gateSequence = 0.0
-    private var differs: Set<String> = []
+    var nextBoardBeat: Instant?
+    var lastDemand: Instant
+    var wasSlow = false
+    var isSplit = false
+    var isFar = false
+    var born: Double?
+    var gateSequence = 0.0
+    var differs: Set<String> = []
     /// The quotas that this process has asked about, by their digests.
-    private var quotas: [String: (key: ServiceKey, account: String?)] = [:]
-    private var actions: [Action] = []
+    var quotas: [String: (key: ServiceKey, account: String?)] = [:]
+    var actions: [Action] = []
     /// Commands with a reply.
-    package private(set) var roundTrips = 0
-    private static let mostGates = 256
-    private static let mostQuotas = 1_024
-    private static let memory = Duration.seconds(600)
-    private static let offerTime = Duration.seconds(20)
-    private static let aloneDelay = Duration.milliseconds(300)
+    package internal(set) var roundTrips = 0
+    static let mostGates = 256
+    static let mostQuotas = 1_024
+    static let memory = Duration.seconds(600)
+    static let offerTime = Duration.seconds(20)
+    static let aloneDelay = Duration.milliseconds(300)
     /// The replies in a row that end a share of the rate after a store that was too slow.
-    private static let steadyReplies = 3
+    static let steadyReplies = 3
     /// From this round trip on, blocks of slots are too short for the rate to be used evenly.
-    private static let farTrip = Duration.milliseconds(200)
+    static let farTrip = Duration.milliseconds(200)
 
     package init(_ settings: Settings, now: Instant) {
         self.settings = settings
@@ -180,103 +180,6 @@ package struct FleetMember: Sendable {
         phase = .closed
     }
 
-    // MARK: - Orders
-
-    /// Carries out the order of a limiter.
-    package mutating func order(_ order: RateOrder, of limiter: Int, _ now: Instant) {
-        lastDemand = now
-        if phase == .left { rejoin(now) }
-        switch order {
-        case .ask(let ask):
-            guard phase == .joined, let interval = ask.rate.interval else {
-                actions.append(.news(limiter, .lost(ask.key)))
-                return
-            }
-            send(.ask(limiter, ask), askCommand(ask, interval: Double(interval) / 1_000), now)
-        case .giveBack(let key, let count):
-            let digest = digest(of: key)
-            guard phase == .joined, var block = blocks[digest], block.count > 0 else { return }
-            let amount = block.spacing * Double(min(count, block.count))
-            let command = Command(
-                script: .giveBack,
-                keys: [storeKey("l:" + digest)],
-                arguments: [Self.whole(block.end), Self.fraction(amount)]
-            )
-            block.count -= min(count, block.count)
-            // A lower witness is never wrong; where the slots were not returned, it only proves less.
-            block.end -= amount
-            blocks[digest] = block
-            send(.other, command, now)
-        case .gate(let key, let delay, let rate):
-            guard phase == .joined else { return }
-            let digest = digest(of: key)
-            let interval = rate?.interval.map { Double($0) / 1_000 } ?? 0
-            let command = Command(
-                script: .gate,
-                keys: [storeKey("g"), storeKey("k"), storeKey("l:" + digest)],
-                arguments: [
-                    digest, Self.whole(Double(delay.wholeNanoseconds) / 1_000), key.description,
-                    Self.fraction(interval), "\(rate?.burst ?? 1)", "\(Self.mostGates)",
-                ]
-            )
-            send(.other, command, now)
-        case .quota(let ask):
-            guard phase == .joined else {
-                return actions.append(.news(limiter, .quota(ask.key, account: ask.account, .lost)))
-            }
-            send(.quota(limiter, ask), quotaCommand(ask), now)
-        }
-    }
-
-    /// Carries out an order for credentials; the number returns with its reply.
-    package mutating func order(_ order: CredentialOrder, of record: SharedRecord, number: Int, _ now: Instant) {
-        let keys = [storeKey("t:" + digest(of: "token " + record.name)), storeKey("k"), storeKey("m")]
-        let arguments = record.arguments(of: order, me: me)
-        submit(.credentials(number), Command(script: .credentials, keys: keys, arguments: arguments), now)
-    }
-
-    /// Carries out an order for a board; the number returns with its reply.
-    package mutating func order(_ order: BoardOrder, of record: BoardRecord, number: Int, _ now: Instant) {
-        let name = digest(of: "run " + record.name)
-        let keys = BoardRecord.keys.map { storeKey($0 + name) }
-        nextBoardBeat = min(nextBoardBeat ?? Instant(nanoseconds: .max), now.advanced(by: record.lease / 3))
-        let command = Command(script: .board, keys: keys, arguments: record.arguments(of: order))
-        submit(.board(number, order), command, now)
-    }
-
-    /// Sends a command as soon as there is a connection, which the first orders often precede.
-    private mutating func submit(_ subject: Subject, _ command: Command, _ now: Instant) {
-        lastDemand = now
-        if phase == .left { rejoin(now) }
-        guard phase != .closed else {
-            return early.append(Pending(subject: subject, command: command, sent: now))
-        }
-        send(subject, command, now)
-    }
-
-    /// Reports that an order has no reply.
-    private mutating func lose(_ pending: Pending) {
-        switch pending.subject {
-        case .credentials(let number): actions.append(.credentials(number, nil, sent: pending.sent))
-        case .board(let number, _): actions.append(.board(number, nil))
-        case .beat, .ask, .quota, .other: break
-        }
-    }
-
-    /// Deregisters; the last command before the process ends.
-    package mutating func leave(_ now: Instant) {
-        guard phase == .joined else { return }
-        send(.other, leaveCommand, now)
-        phase = .left
-        isKnown = false
-    }
-
-    /// Slots that are held are void, because the machine has slept.
-    package mutating func slept() {
-        clock = StoreClock()
-        actions.append(.news(nil, .void))
-    }
-
     // MARK: - Time
 
     /// When ``tick(_:hasDemand:)`` must be called.
@@ -292,22 +195,22 @@ package struct FleetMember: Sendable {
     }
 
     /// A second before the first reply of a connection: how far the store is is not known then.
-    private var replyTime: Duration { min(.seconds(1), max(settings.replyTime, clock.leastRoundTrip * 4)) }
+    var replyTime: Duration { min(.seconds(1), max(settings.replyTime, clock.leastRoundTrip * 4)) }
 
-    private func replyTime(of pending: Pending) -> Duration {
+    func replyTime(of pending: Pending) -> Duration {
         switch pending.subject {
         case .credentials, .board: max(settings.credentialTime, replyTime)
         case .beat, .ask, .quota, .other: replyTime
         }
     }
 
-    private var mayBeAlone: Bool { isKnown && !isAlone && settings.sharesAlone && phase != .joined }
+    var mayBeAlone: Bool { isKnown && !isAlone && settings.sharesAlone && phase != .joined }
 
-    private var aloneAt: Instant { lastContact.advanced(by: settings.lapse).advanced(by: Self.aloneDelay) }
+    var aloneAt: Instant { lastContact.advanced(by: settings.lapse).advanced(by: Self.aloneDelay) }
 
-    private var maySplit: Bool { isAlone && !isSplit && phase != .joined && mostMembers > 1 }
+    var maySplit: Bool { isAlone && !isSplit && phase != .joined && mostMembers > 1 }
 
-    private var splitAt: Instant { lastContact.advanced(by: settings.forget) }
+    var splitAt: Instant { lastContact.advanced(by: settings.forget) }
 
     /// Sends what is due, and notices what did not arrive.
     package mutating func tick(_ now: Instant, hasDemand: Bool) {
@@ -344,7 +247,7 @@ package struct FleetMember: Sendable {
         sendBeat(joins: phase != .joined, now)
     }
 
-    private mutating func rejoin(_ now: Instant) {
+    mutating func rejoin(_ now: Instant) {
         sendBeat(joins: true, now)
         phase = .joined
     }
@@ -412,7 +315,7 @@ package struct FleetMember: Sendable {
         closed(now)
     }
 
-    private mutating func noteBeat(_ reply: StoreReply, _ sent: Instant, _ now: Instant) -> Bool {
+    mutating func noteBeat(_ reply: StoreReply, _ sent: Instant, _ now: Instant) -> Bool {
         guard case .list(let items) = reply, items.count == 7, let time = items[0].number, let count = items[1].number,
             let heard = items[2].number, let born = items[3].number, let sequence = items[4].number,
             let clash = items[5].number, case .list(let gates) = items[6], gates.count % 3 == 0,
@@ -443,7 +346,7 @@ package struct FleetMember: Sendable {
         return true
     }
 
-    private mutating func noteAsk(
+    mutating func noteAsk(
         _ reply: StoreReply,
         _ ask: RateAsk,
         _ limiter: Int,
@@ -484,7 +387,7 @@ package struct FleetMember: Sendable {
         return true
     }
 
-    private mutating func noteQuota(
+    mutating func noteQuota(
         _ reply: StoreReply,
         _ ask: QuotaAsk,
         _ limiter: Int,
@@ -514,10 +417,10 @@ package struct FleetMember: Sendable {
     }
 
     /// How long an ask precedes the need.
-    private var lead: Duration { clock.leastRoundTrip * 2 + .milliseconds(5) }
+    var lead: Duration { clock.leastRoundTrip * 2 + .milliseconds(5) }
 
     /// Notes the store's clock; true when it has jumped.
-    private mutating func noteClock(_ time: Double, _ sent: Instant, _ now: Instant) -> Bool {
+    mutating func noteClock(_ time: Double, _ sent: Instant, _ now: Instant) -> Bool {
         guard let jump = clock.note(time, sent: sent, received: now) else { return false }
         // The ends of blocks are instants of a clock that is no more.
         blocks = [:]
@@ -525,7 +428,7 @@ package struct FleetMember: Sendable {
         return true
     }
 
-    private mutating func noteGate(_ digest: String, _ end: Double, _ key: ServiceKey, _ now: Instant) {
+    mutating func noteGate(_ digest: String, _ end: Double, _ key: ServiceKey, _ now: Instant) {
         guard end > 0, let local = clock.local(end), local > now else { return }
         let rest = now.duration(to: local)
         switch digest.utf8.first {
@@ -538,7 +441,7 @@ package struct FleetMember: Sendable {
         }
     }
 
-    private mutating func noteMembers(_ count: Int, _ heard: Int, _ now: Instant) {
+    mutating func noteMembers(_ count: Int, _ heard: Int, _ now: Instant) {
         known.removeAll { $0.count <= count || $0.time.advanced(by: Self.memory) < now }
         known.append((count, now))
         guard count != members || heard != active else { return }
@@ -547,7 +450,7 @@ package struct FleetMember: Sendable {
     }
 
     /// Counts a reply of a store that was not in contact before.
-    private mutating func join(_ now: Instant) {
+    mutating func join(_ now: Instant) {
         guard case .joining(let replies) = phase else {
             isKnown = true
             return
@@ -569,98 +472,12 @@ package struct FleetMember: Sendable {
     }
 
     /// Takes a name of its own, because a member that is heard has the same.
-    private mutating func rename(_ now: Instant) {
+    mutating func rename(_ now: Instant) {
         send(.other, leaveCommand, now)
         settings.name += "-" + settings.id.prefix(4)
         actions.append(
             .news(nil, .event(.fleetFault("another member has the same name; this one is \(settings.name)")))
         )
         sendBeat(joins: false, now)
-    }
-
-    // MARK: - Commands
-
-    private var me: String { settings.name + " " + settings.id }
-
-    private var leaveCommand: Command {
-        Command(script: .leave, keys: [storeKey("m"), storeKey("k")], arguments: [me])
-    }
-
-    private mutating func send(_ subject: Subject, _ command: Command, _ now: Instant) {
-        pending.append(Pending(subject: subject, command: command, sent: now))
-        actions.append(.send(command, asText: false))
-    }
-
-    private mutating func sendBeat(joins: Bool, _ now: Instant) {
-        nextBeat = now.advanced(by: settings.beat)
-        let command = Command(
-            script: .beat,
-            keys: [storeKey("m"), storeKey("k"), storeKey("g")],
-            arguments: [
-                me, settings.name, joins ? isAlone ? "2" : "1" : "0", "\(mostMembers)", micro(settings.lapse),
-                micro(settings.forget),
-                Self.whole(gateSequence), born.map(Self.whole) ?? "",
-            ]
-        )
-        send(.beat, command, now)
-    }
-
-    private func askCommand(_ ask: RateAsk, interval: Double) -> Command {
-        let digest = digest(of: ask.key)
-        let horizon = max(settings.horizon, clock.leastRoundTrip * 4)
-        return Command(
-            script: .ask,
-            keys: [storeKey("m"), storeKey("k"), storeKey("g"), storeKey("l:" + digest)],
-            arguments: [
-                me, "\(mostMembers)", micro(settings.lapse), micro(settings.forget), Self.fraction(interval),
-                "\(ask.rate.burst)", "\(ask.count)", blocks[digest].map { Self.whole($0.end) } ?? "0",
-                ask.holdsNone ? "1" : "0", micro(horizon), micro(settings.lapse), digest, ask.key.description, "64",
-                born.map(Self.whole) ?? "",
-            ]
-        )
-    }
-
-    private mutating func quotaCommand(_ ask: QuotaAsk) -> Command {
-        let digest = digest(of: "quota \(ask.key.description)\0\(ask.account.map { "a" + $0 } ?? "")")
-        if quotas.count >= Self.mostQuotas { quotas = [:] }
-        quotas[digest] = (ask.key, ask.account)
-        let reading = ask.reading
-        return Command(
-            script: .quota,
-            keys: [storeKey("q:" + digest), storeKey("g"), storeKey("k")],
-            arguments: [
-                "\(ask.count)", ask.holdsNone ? "1" : "0", micro(max(settings.horizon, clock.leastRoundTrip * 4)),
-                "\(active)", "\(ask.returned)", Self.whole(ask.window), Self.fraction(ask.reserve.share),
-                "\(ask.reserve.least)", digest, ask.key.description, "\(Self.mostGates / 2)",
-                ask.limit.map { "\($0)" } ?? "",
-                ask.interval.map { Self.fraction(Double($0.wholeNanoseconds) / 1_000) } ?? "",
-                reading.map { "\($0.remaining)" } ?? "", reading.map { micro($0.reset) } ?? "",
-                reading.map { "\($0.inFlight)" } ?? "",
-            ]
-        )
-    }
-
-    private func storeKey(_ part: String) -> String { "lade:1:{\(settings.fleet)}:\(part)" }
-
-    /// The digest that stands for a service or for credentials in the store.
-    private func digest(of key: ServiceKey) -> String { digest(of: key.description) }
-
-    private func digest(of name: String) -> String {
-        let text = Array(settings.fleet.utf8) + [0] + Array(name.utf8) + [0]
-        let digits = Array("0123456789abcdef".utf8)
-        let bytes = SHA256.hash(text).prefix(16).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
-        return String(decoding: bytes, as: UTF8.self)
-    }
-
-    private func micro(_ duration: Duration) -> String { Self.whole(Double(duration.wholeNanoseconds) / 1_000) }
-
-    /// A number without a fraction.
-    private static func whole(_ value: Double) -> String { "\(Int64(max(-9e15, min(9e15, value.rounded()))))" }
-
-    /// A number with three decimals.
-    private static func fraction(_ value: Double) -> String {
-        let thousandths = Int64(max(0, min(9e15, (value * 1_000).rounded())))
-        let rest = "\(thousandths % 1_000)"
-        return "\(thousandths / 1_000)." + String(repeating: "0", count: 3 - rest.count) + rest
     }
 }

@@ -1,14 +1,15 @@
 extension StoreScript {
     /// The board of a run, as `BoardModel` decides it.
     ///
-    /// - `KEYS[1]` the run: `e` epoch, `es` epochs of its parts, `x` those of runs before, `d` digest, `w` walks,
-    ///   `n` whether pages are numbered, `z` pages of a segment, `li` of a walk, `rs` whether walks restart, `st` phase, `at` its instant,
-    ///   `c` creation, `la` last commit, `gr` end of the wait for offers, `f` fence, `cw` first walk with new segments.
+    /// - `KEYS[1]` the run. `e` is its epoch, `es` are the epochs of its parts, `x` those of runs before, `d` the digest.
+    ///   `w` is the number of walks, `n` whether pages are numbered, `z` the pages of a segment, `li` those of a walk.
+    ///   `rs` says whether walks restart, `st` is the phase, `at` its instant, `c` the creation, `la` the last commit.
+    ///   `gr` ends the wait for offers, `f` is the last fence, `cw` the first walk with new segments.
     ///   `nd` `nf` `np` `ni` `nb` `xp` are the numbers of done and failed segments, pages, items, bytes, and extra pages.
-    ///   `mf` `me` `mw` `mg` are fence, end and holder of the merge, and whether it is done. `ck` is the number of elements in
-    ///   the other keys.
-    /// - `KEYS[2]` walks: next page, end, announced end, generation, failed pages in a row. An unknown end is -1, and an announced
-    ///   one that was wrong -2. `t` is the text of the run.
+    ///   `mf` `me` `mw` `mg` are fence, end and holder of the merge, and whether it is done. `ck` is the number of elements
+    ///   in the other keys.
+    /// - `KEYS[2]` walks: next page, end, announced end, generation, failed pages in a row. An unknown end is -1, and a wrong
+    ///   announced one -2. `t` is the text of the run.
     /// - `KEYS[3]` segments: `o count attempts lasting fence worker`, `f count detail`, or
     ///   `d pages epoch fence worker items lines length checksum first last`.
     /// - `KEYS[4]` cursors, `KEYS[5]` ends of leases, `KEYS[6]` instants from which on segments can be claimed.

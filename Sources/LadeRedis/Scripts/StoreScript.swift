@@ -1,7 +1,7 @@
 /// A script that the store carries out atomically, by its own clock.
 ///
 /// Instants are whole microseconds of the store's `TIME`. All versions with `lade:1:` in their keys have the same fields.
-/// A limit has `tat iv iw it seen name`, a quota `left early limit rest last got seen w name`, the marker `born seen least gs`, a
+/// A limit has `tat iv iw it seen top name`, a quota `left early limit rest last got seen w name`, the marker `born seen least gs`, a
 /// member its score, and a delay `end seq key`. Among the delays, `q` and `x` before the digest of a quota say that it has been
 /// read, and that it is used up.
 package enum StoreScript: String, CaseIterable, Sendable {
@@ -18,7 +18,7 @@ package enum StoreScript: String, CaseIterable, Sendable {
     package var text: String {
         switch self {
         case .ask: Self.clock + Self.census + Self.askText
-        case .giveBack: Self.giveBackText
+        case .giveBack: Self.clock + Self.giveBackText
         case .gate: Self.clock + Self.notice + Self.gateText
         case .quota: Self.clock + Self.notice + Self.quotaText
         case .beat: Self.clock + Self.census + Self.beatText

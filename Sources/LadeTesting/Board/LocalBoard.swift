@@ -3,11 +3,6 @@ package import LadeCore
 
 /// A board in the memory of one process, by the rules of ``BoardModel``.
 ///
-/// ```swift
-/// let board = LocalBoard(time: time)
-/// let worker = board.worker("one")
-/// ```
-///
 /// The leases of a worker are extended for as long as it lives.
 package final class LocalBoard: Sendable {
     private struct State {

@@ -99,6 +99,16 @@ struct SharedLimitTests {
         #expect(try #require(all.first).duration(to: try #require(all.last)) >= .milliseconds(500))
     }
 
+    @Test("fleet RD-110 explain shows the wait for a shared slot as the limit's, with the number of members")
+    func explained() {
+        let text = "   0.1  waiting for the rate limit of example.com:443\n   0.2  connecting\n"
+        #expect(Explanation.naming(text, members: nil) == text)
+        #expect(
+            Explanation.naming(text, members: 8)
+                == "   0.1  waiting for the rate limit of example.com:443, fleet of 8\n   0.2  connecting\n"
+        )
+    }
+
     @Test("fleet RD-110 the progress line says when a process is alone")
     func words() throws {
         let line = PagesLine(Console(), time: VirtualTime(), isShown: false) { "alone, 1/8 of the limit" }

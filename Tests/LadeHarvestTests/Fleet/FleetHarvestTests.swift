@@ -163,6 +163,21 @@ struct FleetHarvestTests {
         #expect(rig.folder.text("out") == expected)
     }
 
+    @Test("fleet RD-86 a list whose pages all fail ends after some of them", arguments: [1, 3])
+    func allFail(workers: Int) async throws {
+        let rig = try FleetRig()
+        rig.fail { _ in .status(403).after(.milliseconds(50)) }
+        let summaries = try await rig.run(try (0..<workers).map { try rig.worker("w\($0)") })
+
+        for summary in summaries {
+            guard case .incomplete = summary.ending else {
+                Issue.record("\(summary.ending)")
+                continue
+            }
+        }
+        #expect(rig.requestCount < 400, "\(rig.requestCount) requests")
+    }
+
     @Test("fleet RD-85 a status from 500 on is tried again after 1, 5 and 25 seconds, and then fails")
     func temporary() async throws {
         let rig = try FleetRig(.init(count: 6))

@@ -5,7 +5,7 @@ import Testing
 @testable import LadeHarvest
 
 /// The partitions of a list, from ranges and from lines.
-@Suite("Partitions of a list")
+@Suite("Partitions of a list", .timeLimit(.minutes(5)))
 struct HarvestPartitionsTests {
     private static func queries(_ partitions: HarvestPartitions?) throws -> [String] {
         let partitions = try #require(partitions)

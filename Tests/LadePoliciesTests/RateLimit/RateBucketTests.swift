@@ -78,7 +78,7 @@ struct RateBucketTests {
         // With every slot held, no ask is due; the last call starts so late that its timer was never set.
         #expect(held < 3 || bucket.askInstant(now: second(0)) == nil)
         #expect(bucket.askInstant(now: second(9)).map { $0 <= second(9) } == true)
-        let (void, _, ask) = bucket.consult(now: second(9), mayAsk: true)
+        let (void, _, ask, _) = bucket.consult(now: second(9), mayAsk: true)
         #expect(void == held && ask == 3)
     }
 
