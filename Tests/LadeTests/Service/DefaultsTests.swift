@@ -29,6 +29,7 @@ struct DefaultsTests {
             ("`retryBudget.capacity`", "\(budget.capacity) tokens, \(budget.retryCost) per retry"),
             ("`hedging`", settings.hedging == nil ? "none" : "some"),
             ("`RateLimits.default`", limits.default == nil ? "none" : "some"),
+            ("`Request[RateCost.self]`", "\(RateCost.defaultValue)"),
             ("`RateLimits.gateStatuses`", limits.gateStatuses.description),
             ("`RateLimits.delayLimit`", text(limits.delayLimit)),
             (
