@@ -140,6 +140,8 @@ final class WorkSession {
     private let journal: WorkerJournal
     private var epoch: UInt64 = 0
     private(set) var ownPages = 0
+    /// The number of segments in a row without a page.
+    private var failures = 0
     private(set) var merged: Harvest.Summary?
 
     private var harvest: Harvest { worker.harvest }
@@ -333,7 +335,15 @@ final class WorkSession {
         ownPages += segment.loaded
         switch ending {
         case .lost: return
-        case .sequel(let sequel): try await commit(lease, writer, sequel, segment.end)
+        case .sequel(let sequel):
+            try await commit(lease, writer, sequel, segment.end)
+            guard case .failed = sequel, writer.part.pages == 0 else {
+                failures = 0
+                return
+            }
+            // Where each page fails, the next ones are likely to fail as well.
+            failures += 1
+            try await sleep(.milliseconds(250 << min(failures - 1, 4)))
         case .fault(let fault, let sequel):
             try await commit(lease, writer, sequel, segment.end)
             throw .fault(fault)

@@ -175,7 +175,7 @@ struct FleetHarvestTests {
                 continue
             }
         }
-        #expect(rig.requestCount < 400, "\(rig.requestCount) requests")
+        #expect(rig.requestCount < 40, "\(rig.requestCount) requests")
     }
 
     @Test("fleet RD-85 a status from 500 on is tried again after 1, 5 and 25 seconds, and then fails")
