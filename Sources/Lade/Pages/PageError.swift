@@ -113,6 +113,11 @@ extension PageError: CustomStringConvertible {
         }
     }
 
+    /// The description without the number of the page, where it begins with that.
+    package var clause: String {
+        if case .loading(let error) = cause { "\(error)" } else { description }
+    }
+
     private var origin: String { Origin(page.request.url)?.description ?? "the list" }
 
     private func shown(_ url: URL) -> String {

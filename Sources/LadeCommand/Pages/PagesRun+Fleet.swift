@@ -80,7 +80,8 @@ extension PagesRun {
             if lines.count > 20 { console.talk.write("lade: and \(lines.count - 20) more\n") }
             throw CommandError(
                 what: "\(Count.text(lines.count, "place", "places")) of the list could not be fetched.",
-                advice: "The same command with --continue tries them again.",
+                advice: "The same command with --continue tries them again. "
+                    + "If the list ends with a status, --end-status names it.",
                 code: .partial
             )
         case .lacking(let names):

@@ -167,7 +167,8 @@ struct SegmentWalk {
         guard let kind = BoardFailure.Kind(error.cause, isContinued: isFirst) else {
             return .fault(.page(error), sequel)
         }
-        let text = error.description.escapedForDisplay(limit: 150)
+        // The number of the page is that of the segment.
+        let text = error.clause.escapedForDisplay(limit: 150)
         let detail = String(decoding: text.utf8.prefix(BoardFailure.detailLimit - 3), as: UTF8.self)
         guard case .more(let cursor) = sequel else { return .sequel(sequel) }
         return .sequel(.failed(BoardFailure(kind, detail: detail), cursor))
