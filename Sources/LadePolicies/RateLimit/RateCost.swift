@@ -10,7 +10,7 @@ public import LadeCore
 /// 0.4 s at an idle service, and with a burst of 5 it does not wait. A cost that only the response tells is corrected by
 /// ``RateLimiter/adjustCost(of:to:)``. Numbers of exchanges and quotas that servers announce count requests, whatever their cost.
 ///
-/// A cost below 1 or above 10,000 is `LoadingError.Kind.invalidSetting`, before anything is sent.
+/// A cost below 1 or above 10,000 is `LoadingError.Kind.invalidSetting`, before anything is sent. Without any limit costs are not read.
 public enum RateCost: Request.Tag {
     /// The cost of requests that have none.
     public static let defaultValue = 1

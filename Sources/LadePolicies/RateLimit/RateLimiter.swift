@@ -280,9 +280,9 @@ public final class RateLimiter: Sendable {
     /// Reserves a free slot, or a queue position.
     @inline(never)
     func startNow(_ request: Request, call: Call) throws(LoadingError) -> Entry {
+        guard !state.withLock({ $0.isUnlimited }) else { return .slot(nil) }
         let cost = request[RateCost.self]
         if cost != 1 { try RateCost.validate(cost) }
-        guard !state.withLock({ $0.isUnlimited }) else { return .slot(nil) }
         if supply != nil { use(in: call) }
         let key = keyRule(request)
         if let further = furtherKeys?(request), !further.isEmpty {

@@ -45,12 +45,15 @@ final class FleetRig: Sendable {
     let board: LocalBoard
     private let transport = ScriptedTransport()
     private let state: Locked<State>
+    /// The numbers of runs, each of which is another one, as those of the system are.
+    private let epochs: SeededRandom
 
     init(_ settings: Settings = Settings()) throws {
         self.settings = settings
         folder = try TemporaryFolder()
         board = LocalBoard(time: time)
         state = Locked(State())
+        epochs = SeededRandom(seed: settings.seed)
         let random = SeededRandom(seed: settings.seed)
         transport.onAnyRequest().respond(
             .computed { [state] (request, _) async throws(LoadingError) in
@@ -143,7 +146,7 @@ final class FleetRig: Sendable {
     func worker(_ name: String = "one", _ calls: any DiskCalls = SystemDiskCalls()) throws -> HarvestWorker {
         var worker = HarvestWorker(try harvest(calls), run: "shows", name: name, output: output)
         worker.segmentSize = settings.segment
-        worker.random = SeededRandom(seed: settings.seed)
+        worker.random = epochs
         if [.partitionedPages, .partitionedLinks].contains(settings.form) {
             worker.partitions = HarvestPartitions(range: "region=0..5/1") ?? .none
         }

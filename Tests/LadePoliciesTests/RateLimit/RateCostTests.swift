@@ -67,15 +67,19 @@ struct RateCostTests {
 
     @Test("fleet RD-28 RD-29 impossible costs are errors before anything is sent", arguments: [0, -1, 10_001])
     func impossible(cost: Int) async throws {
-        for rate in [nil, RateLimits.Rate.perSecond(10)] {
-            let (limiter, request) = (try makeLimiter(rate), try request(cost))
-            let error = await #expect(throws: LoadingError.self) {
-                _ = try await limiter.start(request, call: Call(time: time))
-            }
-            guard case .invalidSetting(name: "cost", _)? = error?.kind else {
-                Issue.record("\(String(describing: error))")
-                return
-            }
+        let (limiter, request) = (try makeLimiter(.perSecond(10)), try request(cost))
+        let error = await #expect(throws: LoadingError.self) {
+            _ = try await limiter.start(request, call: Call(time: time))
+        }
+        guard case .invalidSetting(name: "cost", _)? = error?.kind else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        // Where nothing limits a request, its cost means nothing.
+        let unlimited = try makeLimiter(nil)
+        let isFree = try await unlimited.start(request, call: Call(time: time)) == nil
+        #expect(isFree)
+        for limiter in [limiter, unlimited] {
             #expect(throws: LoadingError.self) { try limiter.adjustCost(of: self.request(1), to: cost) }
         }
     }
