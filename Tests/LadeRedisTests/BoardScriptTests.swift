@@ -157,7 +157,7 @@ struct BoardScriptTests {
         var trace = Trace(random: SeededRandom(seed: seed))
         var model = BoardModel(lease: Self.lease)
         var (moved, words) = (Int64(0), [String: Int]())
-        for await step in Soak.turns(Soak.current.rounds(of: 100_000, few: 10_000)) {
+        for await step in Soak.turns(Soak.current.rounds(of: 100_000, few: 3_000)) {
             let way = trace.move()
             moved += way
             if way != 0 { try clock.move(by: moved) }

@@ -8,7 +8,7 @@ import SharedDoubles
 import Testing
 
 /// The scripts on a real server.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct ScriptTests {
     /// Makes the commands of random members.
     private struct Trace {
@@ -123,7 +123,7 @@ struct ScriptTests {
         let client = StoreClient(server.path)
         var trace = Trace(random: SeededRandom(seed: seed))
         var model = StoreModel()
-        for await step in Soak.turns(Soak.current.rounds(of: 100_000, few: 5_000)) {
+        for await step in Soak.turns(Soak.current.rounds(of: 100_000, few: 3_000)) {
             let command = trace.next()
             let reply = try #require(client.run(command))
             // The model has no end of keys, which come in a run of more than a minute.
