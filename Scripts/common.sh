@@ -46,7 +46,7 @@ run_tests() { # log, arguments...
     local log=$1 status=0
     shift
     # With a thousand concurrent tests on two threads, each would wait for minutes, and real time-outs would pass.
-    export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=${SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH:-16}
+    export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=${SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH:-10}
     # XCTest's own harness would report that it executed no test.
     if ! grep -rqs '^ *import XCTest' Tests; then set -- --disable-xctest "$@"; fi
     local events=${log%.log}.events
