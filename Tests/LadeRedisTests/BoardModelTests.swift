@@ -8,7 +8,7 @@ import Testing
 /// All interleavings of workers of one run, with the board as its model.
 @Suite(.timeLimit(.minutes(30)))
 struct BoardModelTests {
-    /// What may go wrong.
+    /// The number of faults of each kind.
     struct Faults: Hashable, CustomTestStringConvertible {
         var kills = 0
         var stops = 0
@@ -26,7 +26,7 @@ struct BoardModelTests {
         }
     }
 
-    /// What is wrong on purpose.
+    /// A rule that is broken on purpose.
     enum Fault: Hashable {
         case board(BoardModel.Break)
         /// The name of a part does not have the epoch.
@@ -158,7 +158,7 @@ struct BoardModelTests {
                 found.append(next)
             }
             if case .order(let order) = worker.step {
-                // What was sent arrives, whatever happens to its sender.
+                // An order that was sent arrives, whatever happens to its sender.
                 var next = world
                 let reply = execute(order, index, &next)
                 let isWait = if case .wait = reply { true } else { false }

@@ -12,7 +12,7 @@ struct CredentialModel: Hashable {
         case out
     }
 
-    /// What is wrong with the rules on purpose.
+    /// A rule that is broken on purpose.
     enum Break: String, CaseIterable {
         /// A result is stored whatever it started from.
         case putWithoutBase

@@ -8,7 +8,7 @@ import Testing
 /// All interleavings of members that renew credentials, with the store as its model.
 @Suite(.timeLimit(.minutes(5)))
 struct CredentialModelTests {
-    /// What may go wrong.
+    /// The number of faults of each kind.
     struct Faults: Hashable, CustomTestStringConvertible {
         var kills = 0
         var stops = 0
@@ -127,7 +127,7 @@ struct CredentialModelTests {
                 change(&next)
                 found.append(next)
             }
-            // What was sent arrives, whatever happens to its sender.
+            // An order that was sent arrives, whatever happens to its sender.
             if case .request(let token, _) = member.step { found.append(serve(token, index, world)) }
             if case .order(let order, let sent) = member.step {
                 var next = world

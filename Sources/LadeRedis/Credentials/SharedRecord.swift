@@ -73,8 +73,8 @@ extension CredentialReply {
             self = .lease(fence: fence, version: version, text.isEmpty ? nil : Secret(text))
         case ("failed", 3):
             guard let text = items[1].string, let rest = time(2) else { return nil }
-            let needsUser = text.hasPrefix("user ")
-            let detail = String(text.dropFirst(needsUser ? 5 : 0)).escapedForDisplay(limit: 120)
+            let needsUser = text.utf8.starts(with: "user ".utf8)
+            let detail = String(Substring(text.utf8.dropFirst(needsUser ? 5 : 0))).escapedForDisplay(limit: 120)
             self = .failed(CredentialFailure(needsUser: needsUser, detail: detail), for: rest)
         case ("excess", 1): self = .excessive
         case ("done", 1): self = .done
